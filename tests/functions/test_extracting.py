@@ -416,24 +416,65 @@ async def test_what_changed_within_one_conversation_did_too(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("verdict", "left"),
     [
-        (("p1", "same", "Acme until 2019"), 1),
-        (("p1", "same", "until 2021"), 2),  # its quote stands in the other note
-        (("p1", "same", ""), 2),
-        (("p7", "same", "Acme until 2019"), 2),
-        (("p1", "other", "Acme until 2019"), 2),
+        (("p1", "same", "nurse at Acme", "Acme"), 1),
+        (("p1", "same", "in Acme", "Acme"), 2),  # its quote stands in the other note
+        (("p1", "same", "", "Acme"), 2),
+        (("p1", "same", "nurse at Acme", ""), 2),
+        (("p1", "same", "nurse at Acme", "at Acme"), 2),
+        (("p7", "same", "nurse at Acme", "Acme"), 2),
+        (("p1", "other", "nurse at Acme", "Acme"), 2),
     ],
 )
 @pytest.mark.thorough
 async def test_two_notes_are_one_by_the_models_word_alone_and_where_it_can_quote(
-    talk: Talk, verdict: tuple[str, str, str], left: int
+    talk: Talk, verdict: tuple[str, str, str, str], left: int
 ) -> None:
-    await talk.says("I worked at Acme until 2019.")
-    await talk.falls_silent()
-    await talk.says("I worked at Acme until 2021.", conversation_id="c2")
-    new = note("Worked at Acme until 2021.", "I worked at Acme until 2021", type="experience")
-    talk.model.script(finds(new), relates(verdict))
+    await put(talk, "Was a nurse at Acme.")
+    await talk.says("I nursed in Acme.")
+    talk.model.script(finds(note("Nursed in Acme.", "I nursed in Acme")), relates(verdict))
     await talk.falls_silent()
     assert len(await talk.remembered()) == left
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Manages 8 people", "Manages 80 people"),
+        ("Wants at least 95k", "Wants at least 105k"),
+        ("Hat drei Kinder", "Hat vier Kinder"),
+        ("Gagne 45 000 € par an", "Gagne 54 000 € par an"),
+        ("Terminó la carrera en 2015", "Terminó la carrera en 2016"),
+        ("Trabalha 30 horas por semana", "Trabalha 40 horas por semana"),
+    ],
+)
+async def test_a_model_that_errs_joins_no_notes_with_other_figures(talk: Talk, known: str, said: str) -> None:
+    await put(talk, known)
+    await talk.says(said)
+    talk.model.script(finds(note(said, said)), relates(("p1", "same", known, said)))
+    await talk.falls_silent()
+    assert await talk.remembered() == sorted([known, said])
+
+
+async def test_a_note_that_contradicts_something_later_or_more_trusted_is_told(talk: Talk) -> None:
+    """It is asked about where it also supersedes something; else the activity says that it was left out."""
+    said = "I live in Porto and work in Acme"
+    gone = relates(("p1", "contradicts", "in"), ("p2", "contradicts", "in"))
+    await talk.says(said)
+    await put(talk, "Lives in Lisbon", last_seen=talk.clock() + 9_000)
+    talk.model.script(finds(note(said, said)), gone)
+    await talk.falls_silent()
+    [told] = await talk.services.memories.database["agent_activity"].find({"user_id": talk.user_id}).to_list()
+    assert (await talk.remembered(), told["title"][:8]) == (["Lives in Lisbon"], "Left out")
+    await talk.says(said, conversation_id="c2")
+    await put(talk, "Works in Globex", last_seen=talk.clock() - 9)
+    talk.model.script(finds(note(said, said)), gone)
+    await talk.falls_silent()
+    assert (await talk.remembered(), await talk.remembered("proposed")) == (
+        ["Lives in Lisbon", "Works in Globex"],
+        [said],
+    )
+    await talk.services.memories.keep_proposed(talk.user_id, [each.id for each in await talk.memories("proposed")], 1.0)
+    assert await talk.remembered() == [said]
 
 
 @pytest.mark.thorough

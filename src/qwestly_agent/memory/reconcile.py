@@ -141,12 +141,16 @@ async def _relations(
 
 def _decided(decision: NoteDecision, relations: Sequence[tuple[Memory, Relation]]) -> NoteDecision:
     note, ended = decision.note, [known for known, relation in relations if relation == "contradicts"]
-    if any(rank(note.trust) > rank(known.trust) for known in ended):
-        return NoteDecision(verb="skip", note=note, reason=DropReason.LESS_TRUSTED)
-    if any(note.said_at < known.last_seen for known in ended):
-        return NoteDecision(verb="skip", note=note, reason=DropReason.OLDER)
-    supersedes = tuple(known.id for known in ended)
+    less_trusted = [known for known in ended if rank(note.trust) > rank(known.trust)]
+    older = [known for known in ended if note.said_at < known.last_seen]
+    supersedes = tuple(known.id for known in ended if known not in less_trusted and known not in older)
     same = next((known.id for known, relation in relations if relation == "same"), None)
     if decision.verb == "add" and same:
         return NoteDecision(verb="reinforce", note=note, target=same, supersedes=supersedes, ask=decision.ask)
+    if (less_trusted or older) and not supersedes:
+        reason = DropReason.LESS_TRUSTED if less_trusted else DropReason.OLDER
+        return NoteDecision(verb="skip", note=note, reason=reason)
+    if less_trusted or older:  # it holds for some, and not against the others: its user knows which
+        everything = tuple(known.id for known in ended if not known.id.startswith("#"))
+        return decision.model_copy(update={"supersedes": everything, "ask": True})
     return decision.model_copy(update={"supersedes": supersedes})

@@ -11,7 +11,7 @@ from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
 from qwestly_agent.memory.find import nearest_cosine
-from qwestly_agent.memory.notes import Note, NoteDecision
+from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import (
     HasClock,
     HasConversations,
@@ -71,18 +71,21 @@ async def store(services: StoreServices, given: ExtractionState) -> ExtractionSt
         tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
         superseded = sum(len(each.supersedes) for each in decisions)
         kept = [each.id for each in stored if each and each.status == "active"]
-        events = _events(batch, kept, superseded, services.clock())
+        outdone = sum(each.reason in (DropReason.LESS_TRUSTED, DropReason.OLDER) for each in decisions)
+        events = _events(batch, kept, superseded, outdone, services.clock())
         await services.extractions.stored(given.user_id, batch.id, proposed, tries, events)
         measure_extraction(verbs, superseded, len(proposed), batch.dropped)
     return given.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
 
 
-def _events(batch: Batch, kept: Sequence[str], superseded: int, now: float) -> list[ActivityEvent]:
+def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, now: float) -> list[ActivityEvent]:
     """One event, or none if nothing that is remembered has changed and all was read: what waits for a yes is told by
     its approval."""
     count = "something" if len(kept) == 1 else f"{len(kept)} things"
     told = [f"Remembered {count} you said in a conversation"] if kept else []
     told += ["Brought what is remembered up to date"] if superseded and not kept else []
+    if outdone:
+        told.append("Left out what you have said otherwise since, or more plainly")
     if batch.unread:
         lines = "; ".join(lines for _, lines in batch.unread)
         told.append(f"Did not read lines of your messages that look quoted or pasted: {lines}")
