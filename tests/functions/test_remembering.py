@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from pymongo import MongoClient
@@ -321,6 +322,31 @@ def test_without_an_embedding_it_is_remembered_corrected_and_found_by_words(
         body = {"content": "Lives in Porto"}
         client.request("PATCH", f"/api/memories/{memory['id']}", json=body).raise_for_status()
         assert contents(client) == ["Lives in Porto"]
+    finally:
+        model.embeddings_fault = None
+
+
+@pytest.mark.parametrize(
+    ("said", "query"),
+    [
+        ("I prefer working in small teams.", "team preference, where I worked"),
+        ("Ich bevorzuge kleine Teams.", "kleines Team"),
+        ("Je préfère les petites équipes.", "une petite équipe"),
+        ("Prefiero equipos pequeños.", "¿qué equipo prefiere?"),
+        ("Prefiro equipes pequenas.", "Que equipe prefere?"),
+    ],
+)
+def test_a_search_by_words_knows_stems_also_of_what_was_stored_before_there_were_any(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]], said: str, query: str
+) -> None:
+    remembers(client, model, said, text=said, quote=said)
+    model.embeddings_fault = 503
+    try:
+        for _ in range(2):
+            found = client.get(f"/api/memories?{urlencode({'query': query})}")
+            assert ([each["content"] for each in found["items"]], found["found_by"]) == ([said], "words")
+            assert client.get("/api/memories?query=what+would+it+be")["found_by"] == "salience"
+            database.user_memories.update_many({"user_id": client.user_id}, {"$unset": {"words": ""}})
     finally:
         model.embeddings_fault = None
 

@@ -83,7 +83,7 @@ class Memory(BaseModel):
 
 
 class Score(BaseModel):
-    """Why a search found it: `total` adds 5.5 / (10 + place) of both orders, so that the first in both has 1; among
+    """Why a search found it: `total` adds 3 / (5 + place) of both orders, so that the first in both has 1; among
     equals the more salient comes first."""
 
     model_config = ConfigDict(frozen=True)

@@ -32,6 +32,7 @@ from qwestly_agent.stores.ranks import CachedText, cosines_of, fuse_ranks, rank_
 from qwestly_agent.stores.search import Document, Searchable
 from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.tombstones import Tombstones
+from qwestly_agent.text.stems import indexed_words, query_words
 
 RECENT = 50
 """Number of latest writes compared in this process, because an index sees a write a moment later."""
@@ -54,6 +55,7 @@ class Memories(Store):
             "user_memories_vector_index",
             "content_embedding",
             "content",
+            stems_field="words",
             words_index="user_memories_search_index",
             preferred_by="salience",
         )
@@ -207,6 +209,7 @@ class Memories(Store):
             "salience": salience(memory.importance, now),
             "created": now,
             "created_at": to_datetime(now),
+            "words": indexed_words(memory.content),
             "content_embedding": to_binary(vector) if vector else None,
             "consolidated": False,
             **({"replaces": list(replaces)} if replaces else {}),
@@ -296,6 +299,16 @@ class Memories(Store):
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         await self.database[COLLECTION].delete_many(query)
 
+    async def store_words(self) -> int:
+        """Store the stems of what was written before there were any, of all users; return of how many."""
+        stored = 0
+        query = {"content": {"$exists": True}, "words": {"$exists": False}}
+        async for each in self.database[COLLECTION].find(query, {"content": 1, "user_id": 1}):
+            key = {"_id": each["_id"], "user_id": each["user_id"], "content": each["content"]}
+            change = {"$set": {"words": indexed_words(each["content"])}}
+            stored += (await self.database[COLLECTION].update_one(key, change)).modified_count
+        return stored
+
     async def _set(self, user_id: str, query: Document, changes: Document, events: Sequence[ActivityEvent] = ()) -> int:
         update = with_events({"$set": changes}, *events)
         changed = await self.database[COLLECTION].update_one({**query, "user_id": user_id}, update)
@@ -306,8 +319,9 @@ class Memories(Store):
 
 def nearest(documents: Sequence[Document], words: str, vector: Sequence[float] | None, limit: int) -> list[Near]:
     """The best of these documents by words and by meaning, with their exact cosines."""
-    known = [CachedText.of(each.get("content") or "", each.get("content_embedding")) for each in documents]
+    stems = [each.get("words") or indexed_words(each.get("content") or "") for each in documents]
+    known = [CachedText.of(text, each.get("content_embedding")) for text, each in zip(stems, documents, strict=True)]
     cosines = cosines_of([each.get("content_embedding") for each in documents], vector or ())
-    places = fuse_ranks(rank_ids(range(len(documents)), known, words, vector))
+    places = fuse_ranks(rank_ids(range(len(documents)), known, query_words(words), vector))
     best = sorted(places, key=lambda at: -places[at].total)[:limit]
     return [Near(memory, cosines[at] or 0.0) for at in best for memory in memories_of([documents[at]])]

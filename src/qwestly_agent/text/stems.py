@@ -44,6 +44,16 @@ def stems_of(text: str) -> list[str]:
     return [stem(token) for token in tokens_of(text)]
 
 
+def indexed_words(text: str) -> str:
+    """What a search by stems has of a text."""
+    return " ".join(stems_of(text))
+
+
+def query_words(text: str) -> str:
+    """What a search by stems looks for: without function words, if it has others."""
+    return " ".join(content_stems(text) or stems_of(text))
+
+
 def content_stems(text: str) -> list[str]:
     """The stems of the tokens that are no function words, in five languages; a negation is content."""
     return [stem(token) for token in tokens_of(text) if token not in _function_words()]
