@@ -16,6 +16,7 @@ from qwestly_agent.memory.sensitive import is_credential, is_sensitive
 from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, WriteMemoryServices, write
 from qwestly_agent.services import (
     HasEmbeddings,
+    HasLogger,
     HasSignals,
     HasTombstones,
 )
@@ -24,7 +25,7 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
 
 
-class EditServices(WriteMemoryServices, HasEmbeddings, HasSignals, HasTombstones, Protocol): ...
+class EditServices(WriteMemoryServices, HasEmbeddings, HasLogger, HasSignals, HasTombstones, Protocol): ...
 
 
 _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."
