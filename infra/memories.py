@@ -21,8 +21,9 @@ from qwestly_agent.stores.journal import Run
 async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:
     services = await bootstrap(settings)
     try:
-        if what == "store-words":
-            return {"stored": await services.memories.store_words()}
+        if what == "stems":
+            users = await services.sweeps.users_without_words()
+            return {"stored": sum([await services.memories.store_words(each) for each in users])}
         if what == "undo":
             undone = await undo(services.merges, services.journal, user_id, run_id, services.clock())
             return undone.model_dump(mode="json")
@@ -44,7 +45,7 @@ def shown(run: Run) -> dict[str, Any]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
-        choices=["list", "undo", "store-words"],
+        choices=["list", "undo", "stems"],
         help="the runs of a user, oldest first; take one back; store the stems of older memories, for `$search`",
     )
     parser.add_argument("--user", default="", help="the user's id")
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    if arguments.what != "store-words" and not arguments.user:
+    if arguments.what != "stems" and not arguments.user:
         raise WrongUsage(f"{arguments.what} needs --user")
     if arguments.what == "undo" and not arguments.run:
         raise WrongUsage("undo needs --run")

@@ -299,12 +299,12 @@ class Memories(Store):
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         await self.database[COLLECTION].delete_many(query)
 
-    async def store_words(self) -> int:
-        """Store the stems of what was written before there were any, of all users; return of how many."""
+    async def store_words(self, user_id: str) -> int:
+        """Store the stems of what was written before there were any; return of how many memories."""
         stored = 0
-        query = {"content": {"$exists": True}, "words": {"$exists": False}}
-        async for each in self.database[COLLECTION].find(query, {"content": 1, "user_id": 1}):
-            key = {"_id": each["_id"], "user_id": each["user_id"], "content": each["content"]}
+        query = {"user_id": user_id, "content": {"$exists": True}, "words": {"$exists": False}}
+        async for each in self.database[COLLECTION].find(query, {"content": 1}):
+            key = {"_id": each["_id"], "user_id": user_id, "content": each["content"]}
             change = {"$set": {"words": indexed_words(each["content"])}}
             stored += (await self.database[COLLECTION].update_one(key, change)).modified_count
         return stored
