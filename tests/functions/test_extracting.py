@@ -455,6 +455,21 @@ async def test_a_model_that_errs_joins_no_notes_with_other_figures(talk: Talk, k
     assert await talk.remembered() == sorted([known, said])
 
 
+@pytest.mark.parametrize(("known", "status"), [(None, "proposed"), ("Plays music with an orchestra abroad", "active")])
+async def test_what_is_nearer_to_something_forgotten_than_to_what_is_known_is_asked_about(
+    talk: Talk, known: str | None, status: str
+) -> None:
+    gone = await put(talk, "Plays the cello in an orchestra in Porto")
+    if known:
+        await put(talk, known)
+    await talk.services.tombstones.forget(talk.user_id, [gone], talk.clock())
+    said = "Plays music with an orchestra"
+    await talk.says(said)
+    talk.model.script(finds(note(said, said)))
+    await talk.falls_silent()
+    assert said in await talk.remembered(status)
+
+
 async def test_a_note_that_contradicts_something_later_or_more_trusted_is_told(talk: Talk) -> None:
     """It is asked about where it also supersedes something; else the activity says that it was left out."""
     said = "I live in Porto and work in Acme"
