@@ -27,6 +27,7 @@ from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores.ranks import CachedText, K, fuse_ranks, rank_ids
 from qwestly_agent.stores.search import DEPTH
+from qwestly_agent.text.stems import indexed_words, query_words
 
 AT = 10
 AT_ONCE = 200
@@ -57,14 +58,13 @@ class Sample:
 
 
 def samples_of(found: Any) -> dict[str, list[Sample]]:
-    """By what is searched. A question whose evidence is nowhere among it is left out."""
+    """By what is searched. A question whose evidence is nowhere among it counts, as not found."""
     kinds = {"observations": _observations, "turns": _turns}
     return {name: [_sample([*texts_of(each)], each["qa"]) for each in found] for name, texts_of in kinds.items()}
 
 
 def _sample(texts: Sequence[Text], asked: Sequence[Any]) -> Sample:
-    there = frozenset().union(*(each.turns for each in texts))
-    questions = (Question(each["question"], _turns_in(each["evidence"]) & there) for each in asked)
+    questions = (Question(each["question"], _turns_in(each["evidence"])) for each in asked)
     return Sample(texts, [each for each in questions if each.evidence])
 
 
@@ -89,9 +89,11 @@ def recalls(samples: Sequence[Sample], vectors: Vectors, ks: Sequence[int]) -> d
     """The mean recall of each search."""
     found = dict[str, list[float]]()
     for sample in samples:
-        known = [CachedText.of(each.text, vectors[each.text]) for each in sample.texts]
+        known = [CachedText.of(indexed_words(each.text), vectors[each.text]) for each in sample.texts]
         for question in sample.questions:
-            by_words, by_meaning = rank_ids(range(len(known)), known, question.text, vectors[question.text])
+            by_words, by_meaning = rank_ids(
+                range(len(known)), known, query_words(question.text), vectors[question.text]
+            )
             orders = {"BM25": by_words, "cosine": by_meaning}
             orders |= {_ours(k): _best(by_words, by_meaning, k) for k in ks}
             for name, order in orders.items():

@@ -15,6 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import yaml
 
 from evals import minilm
@@ -27,9 +28,9 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
 from qwestly_agent.grounding.judge import Judged, Question
+from qwestly_agent.memory.find import NEIGHBOURS
 from qwestly_agent.memory.meaning import OWN_WORDS, RefusedNote, ground_notes
 from qwestly_agent.memory.notes import DropReason
-from qwestly_agent.memory.reconcile import NEIGHBOURS
 from qwestly_agent.memory.user_messages import UserMessage, find_note
 from qwestly_agent.stores.memories import nearest
 
@@ -165,14 +166,20 @@ def searches(folder: Path, embed: Embed) -> Iterator[Labelled]:
 
 
 def retellings(folder: Path, embed: Embed, near_from: float) -> Iterator[Labelled]:
+    """Yield if each is asked about, beside forty notes in its language and the first of the other matters, which tells
+    of the same part of the person's life; so that one is not asked itself."""
+    people = _read(folder / "queries.yaml")
+    notes = {person["language"]: [each["text"] for each in person["memories"]] for person in people}
     for index, given in enumerate(_read(folder / "retellings.yaml")):
         gone = given["forgotten"]
         vector = embed(gone["content"])
         hashes = hashes_of("u", gone["content"], gone["quote"])
         tombstone = Tombstone("t", "u", hashes, signature_of(vector), len(vector))
-        for relation, key in (("retelling", "retellings"), ("other matter", "others")):
-            for text in given[key]:
-                near = retold((tombstone,), text, text, embed(text), near_from)
+        known = np.array([embed(each) for each in (*notes.get(given["language"], notes["mixed"]), given["others"][0])])
+        for relation, texts in (("retelling", given["retellings"]), ("other matter", given["others"][1:])):
+            for text in texts:
+                beside = float((known @ np.array(embed(text))).max())
+                near = retold((tombstone,), text, text, embed(text), near_from, beside=beside)
                 yield Labelled(_half(index), given["language"], relation, near is not None)
 
 

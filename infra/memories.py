@@ -1,4 +1,4 @@
-"""What was consolidated of a user's memories.
+"""What was consolidated of a user's memories, and the stems of all.
 
 `undo` restores what was before that run, except what was forgotten or superseded since, and prints the memories that
 hold again; its pairs are never joined again.
@@ -21,6 +21,9 @@ from qwestly_agent.stores.journal import Run
 async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:
     services = await bootstrap(settings)
     try:
+        if what == "stems":
+            users = await services.sweeps.users_without_words()
+            return {"stored": sum([await services.memories.store_words(each) for each in users])}
         if what == "undo":
             undone = await undo(services.merges, services.journal, user_id, run_id, services.clock())
             return undone.model_dump(mode="json")
@@ -40,12 +43,18 @@ def shown(run: Run) -> dict[str, Any]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["list", "undo"], help="the runs of a user, oldest first, or take one back")
-    parser.add_argument("--user", required=True, help="the user's id")
+    parser.add_argument(
+        "what",
+        choices=["list", "undo", "stems"],
+        help="the runs of a user, oldest first; take one back; store the stems of older memories, for `$search`",
+    )
+    parser.add_argument("--user", default="", help="the user's id")
     parser.add_argument("--run", default="", help="the run's id, to undo it")
 
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    if arguments.what != "stems" and not arguments.user:
+        raise WrongUsage(f"{arguments.what} needs --user")
     if arguments.what == "undo" and not arguments.run:
         raise WrongUsage("undo needs --run")
     shown = asyncio.run(run(arguments.what, arguments.user, arguments.run, Settings.from_env(environment)))

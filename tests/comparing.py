@@ -26,7 +26,7 @@ class Judge:
         told = [(pair_id, html.unescape(known).strip(), html.unescape(new).strip()) for pair_id, known, new in pairs]
         self.asked += [(known, new) for _, known, new in told]
         verdicts = [
-            {"id": pair_id, "relation": self.relation(known, new), "quote": self.quote(known)}
+            {"id": pair_id, "relation": self.relation(known, new), "quote": self.quote(known), "new_quote": new}
             for pair_id, known, new in told
             if not self.is_silent
         ]

@@ -73,7 +73,10 @@ async def _apply_search_index(database: AsyncDatabase[Document], index: VectorIn
     if existing is None:
         return f"{index.collection}: this server has no search indexes; {EXACTLY}"
     if index.name in existing:
-        return f"{index.collection}: {index.name} is there"
+        if {index.path, *index.filters} <= index.paths_in(existing[index.name]):
+            return f"{index.collection}: {index.name} is there"
+        await database[index.collection].update_search_index(index.name, index.definition())
+        return f"{index.collection}: {index.name} is being built anew"
     model = SearchIndexModel(index.definition(), name=index.name, type=index.type)
     await database[index.collection].create_search_index(model)
     return f"{index.collection}: {index.name} is being built"

@@ -190,11 +190,12 @@ class WordsIndex:
     filters: tuple[str, ...] = ()
     """Fields that a search filters by *inside* `$search`."""
     ours: bool = True
+    analyzer: str = "standard"
     type: ClassVar[str] = "search"
 
     def definition(self) -> dict[str, Any]:
         # Standard: by word boundaries, in lower case, no language's stems or stop words, as `stores/bm25.py`.
-        text = {self.path: {"type": "string", "analyzer": "lucene.standard"}}
+        text = {self.path: {"type": "string", "analyzer": f"lucene.{self.analyzer}"}}
         return {
             "mappings": {"dynamic": False, "fields": {**text, **{path: {"type": "token"} for path in self.filters}}}
         }
@@ -206,7 +207,10 @@ class WordsIndex:
 
 SEARCH_INDEXES = (
     VectorIndex(memories.COLLECTION, "user_memories_vector_index", "content_embedding", ("user_id", "status")),
-    WordsIndex(memories.COLLECTION, "user_memories_search_index", "content", ("user_id", "status")),
+    # The stems are made by `text/stems.py`: between blanks.
+    WordsIndex(
+        memories.COLLECTION, "user_memories_search_index", "words", ("user_id", "status"), analyzer="whitespace"
+    ),
     WordsIndex(docs.COLLECTION, "qwestly_docs_search_index", "text"),
     VectorIndex(docs.COLLECTION, "qwestly_docs_vector_index", "embedding"),
     # The candidate app's, whose words are compared in our process. Until it has the filter field, a user's own chunks

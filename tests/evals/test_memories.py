@@ -31,7 +31,7 @@ LABELS = {
             "language": language,
             "forgotten": GONE,
             "retellings": ["After a quarrel with Dana they left the bank"],
-            "others": ["Wants a garden"],
+            "others": ["Wants a garden", "Sings"],
         }
         for language in ("en", "de")
     ],

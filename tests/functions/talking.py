@@ -124,8 +124,8 @@ def finds(*notes: dict[str, Any]) -> Reply:
 
 
 def relates(*given: Sequence[str]) -> Reply:
-    """How pairs relate: the pair, the relation, and the words of the known note that it rests on."""
-    each = [{"id": pair, "relation": relation, "quote": quote} for pair, relation, quote in given]
+    """How pairs relate: the pair, the relation, and the words of the known and of the new note that it rests on."""
+    each = [dict(zip(("id", "relation", "quote", "new_quote"), words, strict=False)) for words in given]
     return Reply(
         tool_calls=[{"name": "final_result", "arguments": {"verdicts": each}}], to="You compare notes about one person"
     )

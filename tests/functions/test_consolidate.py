@@ -63,8 +63,8 @@ OTHERS = (
 )
 UNLIKE = tuple(letter * 9 for letter in "abcdefghijklmnopqrst")
 """Twenty that are near nothing: with so many a night may replace two."""
-COUNTERS = ("count", "seen", "last_seen", "importance", "salience", "took_in", "consolidated")
-"""What undo leaves."""
+NIGHTLY = ("took_in", "took", "own", "consolidated")
+"""What undo leaves: what nights note for themselves."""
 
 
 @dataclass
@@ -272,7 +272,8 @@ async def test_what_stays_keeps_its_words_and_takes_in_the_numbers(somebody: Cal
     await ada.is_consolidated()
     after = await ada.memory("a")
     changed = {name for name in after if after[name] != before.get(name)}
-    assert changed == {"count", "last_seen", "seen", "importance", "salience", "took_in", "consolidated"}
+    noted = {"took_in", "took", "own", "consolidated"}
+    assert changed == {"count", "last_seen", "seen", "importance", "salience", *noted}
     assert (after["count"], after["last_seen"], after["importance"]) == (5, ada.clock(), 0.9)
     assert set(after["seen"]) == {"said a", "said b"}
     assert after["salience"] == pytest.approx(salience(0.9, before["created"]))
@@ -764,7 +765,7 @@ async def test_what_is_taken_back_is_as_it_was_but_for_counters(somebody: Callab
     await ada.is_consolidated()
     told = await ada.takes_back()
     assert len(told.restored) == 2
-    assert without(await ada.all(), *COUNTERS) == without(before, *COUNTERS)
+    assert without(await ada.all(), *NIGHTLY) == without(before, *NIGHTLY)
 
 
 @pytest.mark.thorough
@@ -784,7 +785,7 @@ async def test_runs_are_taken_back_in_whatever_order(somebody: Callable[[], Some
         assert (await ada.memory("a"))["count"] == 7
         for run_id in order:
             assert len((await ada.takes_back(run_id)).restored) == 1
-        assert without(await ada.all(), *COUNTERS) == without(before, *COUNTERS)
+        assert without(await ada.all(), *NIGHTLY) == without(before, *NIGHTLY)
 
 
 @pytest.mark.thorough
@@ -889,7 +890,7 @@ async def test_what_went_on_into_another_one_comes_back_as_well(somebody: Callab
     assert len((await ada.takes_back("night1")).restored) == 1
     assert await ada.holding() == {"b", "c"}
     await ada.takes_back("night2")
-    assert without(await ada.all(), *COUNTERS) == without({**before, "c": newer}, *COUNTERS)
+    assert without(await ada.all(), *NIGHTLY) == without({**before, "c": newer}, *NIGHTLY)
     await ada.corrects("a")
 
 
@@ -907,7 +908,7 @@ async def test_a_run_that_died_halfway_can_be_taken_back_and_is_not_gone_on_with
 ) -> None:
     unhurt = somebody()
     await unhurt.remembers_twice()
-    before = without(await unhurt.all(), *COUNTERS)
+    before = without(await unhurt.all(), *NIGHTLY)
     writes = await writes_of(lambda services: unhurt.is_consolidated(services=services), unhurt.services)
     for death in deaths(writes):
         ada = somebody()
@@ -916,7 +917,7 @@ async def test_a_run_that_died_halfway_can_be_taken_back_and_is_not_gone_on_with
         if not await ada.journal():
             continue  # it died before anything was written down
         await ada.takes_back()
-        assert without(await ada.all(), *COUNTERS) == before, death
+        assert without(await ada.all(), *NIGHTLY) == before, death
         assert (await ada.is_consolidated()).merged == 0
 
 
@@ -925,6 +926,10 @@ async def test_an_operator_lists_the_runs_of_a_user_and_takes_one_back(ada: Some
     [listed] = await command("list", ada.user_id, "", ada.services.settings)
     assert (listed["run"], listed["status"], listed["left_by_the_cap"]) == ("night1", "applied", 1)
     assert [each["status"] for each in listed["replaced"]] == ["merged", "merged"]
+    documents = ada.services.memories.database[memories.COLLECTION]
+    await documents.update_many({"user_id": ada.user_id}, {"$unset": {"words": ""}})
+    assert (await command("stems", "", "", ada.services.settings))["stored"] >= len(await ada.all())
+    assert all(each["words"] for each in (await ada.all()).values())
     told = await command("undo", ada.user_id, "night1", ada.services.settings)
     assert len(told["restored"]) == 2
     assert await ada.merged() == {}

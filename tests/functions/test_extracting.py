@@ -11,6 +11,7 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
 from qwestly_agent.chat import deletion
 from qwestly_agent.memory import extract, move_watermark, reconcile, retry_later, sweep
+from qwestly_agent.memory.edit import correct
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.sweep import Picked
@@ -18,6 +19,7 @@ from qwestly_agent.memory.user_messages import UserMessage
 from qwestly_agent.stores.turns import NewTurn
 from qwestly_agent.workflow_state import CaughtError
 from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
+from tests.functions.test_forgetting import put
 
 pytestmark = pytest.mark.anyio
 
@@ -268,7 +270,54 @@ async def test_a_document_does_not_become_its_users_word(talk: Talk) -> None:
     ]
     talk.model.script(finds(*notes))
     await talk.falls_silent()
+    assert await talk.remembered() == []
+    for each in await talk.memories("proposed"):
+        assert each.source.message_ids == ("msg3",), "what is long is asked about"
+
+
+LONG = "I moved to Leeds for the data team. " + "We talked about it for a long time and I am still thinking. " * 30
+OWN_SHAPES = {
+    "dictation": (LONG, "I moved to Leeds for the data team", "proposed"),
+    "times": ("From: March 2019\nTo: June 2023\nI led the data team.", "I led the data team", "active"),
+    "Zeiten": ("Von: Januar 2016\nBis: August 2021\nIch war Teamleiterin.", "Ich war Teamleiterin", "active"),
+    "fechas": ("De: marzo de 2019\nA: junio de 2023\nFui jefa de cocina.", "Fui jefa de cocina", "active"),
+    "puces": ("» Je préfère le télétravail\n» Je ne veux pas voyager", "Je ne veux pas voyager", "active"),
+    "list": ("My wishes:\n> no more calls\n> I want to write code", "I want to write code", "proposed"),
+    "unclosed": ('Mi jefe dijo "ya puedes. Quiero ser jefa de equipo.', "Quiero ser jefa de equipo", "proposed"),
+    "rule": ("Resumo\n----------\nTrabalhei oito anos em logística.", "Trabalhei oito anos", "proposed"),
+    "blanks": ("    Ich will keine Schicht mehr.", "Ich will keine Schicht mehr", "proposed"),
+    "no address": ("From: Bob\nSubject: Offer\n\nI want to lead.", "I want to lead", "proposed"),
+}
+
+
+@pytest.mark.parametrize("shape", OWN_SHAPES)
+async def test_what_looks_pasted_but_may_be_typed_is_read(talk: Talk, shape: str) -> None:
+    text, quote, status = OWN_SHAPES[shape]
+    await talk.says(text)
+    talk.model.script(finds(note(quote, quote)))
+    await talk.falls_silent()
+    assert [each.quote.partition(".")[0] for each in await talk.memories(status)] == [quote]
+
+
+OTHERS_SHAPES = {
+    "mail": ("From: Jane <jane@acme.com>\nTo: Sam\n\nI want a senior dev.", "I want a senior dev", "1–2 and 4"),
+    "Mail": ("Von: Jobportal\nGesendet: Montag, 08:15\nAn: mich\n\nIch suche Köche.", "Ich suche Köche", "1–3 and 5"),
+    "courriel": ("Et ça ?\nDe : Paul\nEnvoyé : lundi 14:05\n\nJe cherche Léa.", "Je cherche Léa", "2–3 and 5"),
+    "cita": ("Ana <ana@x.es> escribió:\n> Busco trabajo.\n> Un saludo", "Busco trabajo", "1–3"),
+    "bloco": ("```\nQuero trabalhar no Porto.\n```\nQue tal?", "Quero trabalhar no Porto", "2"),
+}
+
+
+@pytest.mark.parametrize("shape", OTHERS_SHAPES)
+async def test_what_others_wrote_is_not_read_and_the_activity_says_which_lines(talk: Talk, shape: str) -> None:
+    text, quote, lines = OTHERS_SHAPES[shape]
+    await talk.says(text)
+    talk.model.script(finds(note(quote, quote)))
+    await talk.falls_silent()
     assert await talk.raw() == []
+    events = talk.services.memories.database["agent_activity"]
+    [told] = await events.find({"user_id": talk.user_id, "type": "memory.extracted"}).to_list()
+    assert told["title"].endswith(f"quoted or pasted: {lines}")
 
 
 async def test_neither_does_what_the_agent_claims_nor_what_a_tool_found(talk: Talk) -> None:
@@ -367,24 +416,80 @@ async def test_what_changed_within_one_conversation_did_too(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("verdict", "left"),
     [
-        (("p1", "same", "Acme until 2019"), 1),
-        (("p1", "same", "until 2021"), 2),  # its quote stands in the other note
-        (("p1", "same", ""), 2),
-        (("p7", "same", "Acme until 2019"), 2),
-        (("p1", "other", "Acme until 2019"), 2),
+        (("p1", "same", "nurse at Acme", "Acme"), 1),
+        (("p1", "same", "in Acme", "Acme"), 2),  # its quote stands in the other note
+        (("p1", "same", "", "Acme"), 2),
+        (("p1", "same", "nurse at Acme", ""), 2),
+        (("p1", "same", "nurse at Acme", "at Acme"), 2),
+        (("p7", "same", "nurse at Acme", "Acme"), 2),
+        (("p1", "other", "nurse at Acme", "Acme"), 2),
     ],
 )
 @pytest.mark.thorough
 async def test_two_notes_are_one_by_the_models_word_alone_and_where_it_can_quote(
-    talk: Talk, verdict: tuple[str, str, str], left: int
+    talk: Talk, verdict: tuple[str, str, str, str], left: int
 ) -> None:
-    await talk.says("I worked at Acme until 2019.")
-    await talk.falls_silent()
-    await talk.says("I worked at Acme until 2021.", conversation_id="c2")
-    new = note("Worked at Acme until 2021.", "I worked at Acme until 2021", type="experience")
-    talk.model.script(finds(new), relates(verdict))
+    await put(talk, "Was a nurse at Acme.")
+    await talk.says("I nursed in Acme.")
+    talk.model.script(finds(note("Nursed in Acme.", "I nursed in Acme")), relates(verdict))
     await talk.falls_silent()
     assert len(await talk.remembered()) == left
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Manages 8 people", "Manages 80 people"),
+        ("Wants at least 95k", "Wants at least 105k"),
+        ("Hat drei Kinder", "Hat vier Kinder"),
+        ("Gagne 45 000 € par an", "Gagne 54 000 € par an"),
+        ("Terminó la carrera en 2015", "Terminó la carrera en 2016"),
+        ("Trabalha 30 horas por semana", "Trabalha 40 horas por semana"),
+    ],
+)
+async def test_a_model_that_errs_joins_no_notes_with_other_figures(talk: Talk, known: str, said: str) -> None:
+    await put(talk, known)
+    await talk.says(said)
+    talk.model.script(finds(note(said, said)), relates(("p1", "same", known, said)))
+    await talk.falls_silent()
+    assert await talk.remembered() == sorted([known, said])
+
+
+@pytest.mark.parametrize(("known", "status"), [(None, "proposed"), ("Plays music with an orchestra abroad", "active")])
+async def test_what_is_nearer_to_something_forgotten_than_to_what_is_known_is_asked_about(
+    talk: Talk, known: str | None, status: str
+) -> None:
+    gone = await put(talk, "Plays the cello in an orchestra in Porto")
+    if known:
+        await put(talk, known)
+    await talk.services.tombstones.forget(talk.user_id, [gone], talk.clock())
+    said = "Plays music with an orchestra"
+    await talk.says(said)
+    talk.model.script(finds(note(said, said)))
+    await talk.falls_silent()
+    assert said in await talk.remembered(status)
+
+
+async def test_a_note_that_contradicts_something_later_or_more_trusted_is_told(talk: Talk) -> None:
+    """It is asked about where it also supersedes something; else the activity says that it was left out."""
+    said = "I live in Porto and work in Acme"
+    gone = relates(("p1", "contradicts", "in"), ("p2", "contradicts", "in"))
+    await talk.says(said)
+    await put(talk, "Lives in Lisbon", last_seen=talk.clock() + 9_000)
+    talk.model.script(finds(note(said, said)), gone)
+    await talk.falls_silent()
+    [told] = await talk.services.memories.database["agent_activity"].find({"user_id": talk.user_id}).to_list()
+    assert (await talk.remembered(), told["title"][:8]) == (["Lives in Lisbon"], "Left out")
+    await talk.says(said, conversation_id="c2")
+    await put(talk, "Works in Globex", last_seen=talk.clock() - 9)
+    talk.model.script(finds(note(said, said)), gone)
+    await talk.falls_silent()
+    assert (await talk.remembered(), await talk.remembered("proposed")) == (
+        ["Lives in Lisbon", "Works in Globex"],
+        [said],
+    )
+    await talk.services.memories.keep_proposed(talk.user_id, [each.id for each in await talk.memories("proposed")], 1.0)
+    assert await talk.remembered() == [said]
 
 
 @pytest.mark.thorough
@@ -511,6 +616,17 @@ async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     await talk.is_read(step)
     assert await talk.remembered() == ["Lives in Lisbon."]
     assert len(talk.asked("/chat/completions")) == 2
+
+
+async def test_what_was_written_without_a_vector_gets_one_with_the_next_reading(talk: Talk) -> None:
+    before = await put(talk, "Lives in Porto.")
+    talk.model.embeddings_fault = 503
+    known = await correct(talk.services, talk.user_id, before, "Lives in Faro.")
+    assert not (await talk.raw(_id=known.id))[0]["content_embedding"]
+    talk.model.embeddings_fault = None
+    await talk.says("I speak German.")
+    await talk.falls_silent()
+    assert (await talk.raw(_id=known.id))[0]["content_embedding"]
 
 
 async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:

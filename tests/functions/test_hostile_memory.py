@@ -12,13 +12,15 @@ import pytest
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.text.stems import content_stems
 from tests.counts import count
 from tests.functions.talking import Talk, talking
 from tests.functions.test_forgetting import chatting, put
+from tests.functions.test_remembering import always_yes  # noqa: F401
 from tests.servers import Client
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient")]
-LEVELS = [*(pytest.param(each, marks=pytest.mark.thorough) for each in ("L0", "L1", "L2")), "L3"]
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient", "always_yes")]
+LEVELS = [*(pytest.param(each, marks=pytest.mark.nightly) for each in ("L0", "L1", "L2")), "L3"]
 TOOLS = ["remember", "correct_memory"]
 CALLS = count(50, 1_000, small=5)
 CALLS_A_TURN = 5
@@ -78,7 +80,6 @@ async def held(talk: Talk) -> dict[str, dict[str, Any]]:
     return {each["_id"]: each for each in raw if each["status"] in ("active", "unchecked", "proposed")}
 
 
-@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("tool", TOOLS)
@@ -107,6 +108,8 @@ async def test_of_all_calls_none_keeps_what_was_not_typed_in_the_message_answere
             assert len(known.keys() - now.keys()) <= (len(new) if tool == "correct_memory" else 0)
             for memory in (now[each] for each in new):
                 assert memory["status"] == "proposed" or not is_pasted, "beside somebody else's words it only asks"
+                if memory["status"] == "active":
+                    assert set(content_stems(memory["content"])) <= set(content_stems(message)), "words of theirs"
                 assert memory["quote"] in message, (memory, message)
             kept, known = kept + len(new), now
             earlier.append(message)

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
 
+from infra.local import model_functions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.memory.service import UNDO_SECONDS
 from tests.functions.test_tools import call, calls, results_of
@@ -203,6 +205,39 @@ def test_what_a_judge_does_not_find_in_the_quote_is_kept_in_the_users_own_words(
     assert contents(client) == ["I want out of on-call."]
 
 
+@pytest.fixture
+def always_yes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge that supports everything."""
+    yes = lambda asked: {"id": asked["id"], "span": asked["quotes"][0]["quote"][:1_000]}  # noqa: E731
+    monkeypatch.setattr(model_functions, "_verdict", yes)
+
+
+@pytest.mark.usefixtures("always_yes")
+@pytest.mark.parametrize(
+    ("text", "said", "kept"),
+    [
+        ("alicemiller", "How do I prepare for an interview at a bank?", None),
+        ("wants to leave the company", "What should I ask about the salary at a bank?", None),
+        ("alicemiller", "Wie bereite ich mich auf ein Gespräch bei einer Bank vor?", None),
+        ("Parle couramment japonais", "J'ai passé un entretien chez Danone hier.", "own"),
+        ("Vive en Madrid", "Busco trabajo en Barcelona.", "own"),
+        ("Tem dez anos de experiência em Java", "Programo em Java há dois anos.", "own"),
+        ("Does not live in Lisbon", "I live in Lisbon.", "own"),
+        ("Prefers small teams", "I prefer small teams.", "text"),
+        ("Bevorzugt kleine Teams", "Ich habe kleine Teams bevorzugt.", "text"),
+        ("Préfère les petites équipes", "Je préfère une petite équipe.", "text"),
+        ("Prefiere equipos pequeños", "Prefiero un equipo pequeño.", "text"),
+        ("Prefere equipes pequenas", "Prefiro uma equipe pequena.", "text"),
+    ],
+)
+def test_a_judge_that_errs_keeps_no_word_at_once_that_the_user_did_not_type(
+    client: Client, model: ModelServer, text: str, said: str, kept: str | None
+) -> None:
+    says(client, model, said, call("remember", **(LISBON | {"text": text, "quote": said})))
+    assert contents(client) == ({"own": [said], "text": [text]}[kept] if kept else [])
+    assert contents(client, "proposed") == ([] if kept else [text])
+
+
 def test_one_thing_a_turn_is_remembered(client: Client, model: ModelServer) -> None:
     second = call("remember", type="skill", text="Speaks German", quote="I speak German")
     says(client, model, "I live in Lisbon. I speak German.", call("remember", **LISBON), second)
@@ -228,6 +263,92 @@ def test_beside_others_text_what_is_known_is_only_said_again(client: Client, mod
     remembers(client, model, "I live in Lisbon.\n> You live in Porto.")
     [memory] = client.get("/api/memories")["items"]
     assert (memory["count"], waiting(client)) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("I prefer small teams.", "Yes, keep that in mind please"),
+        ("I only want to work four days a week.", "Please store what I said about the four days."),
+        ("Ich arbeite am liebsten remote.", "Ja, bitte merk dir das."),
+        ("Je cherche une équipe plus petite que la mienne.", "Oui, retiens-le s'il te plaît"),
+        ("Prefiero trabajar por las mañanas.", "Sí, guárdalo"),
+        ("Não quero mudar de cidade.", "Sim, anota isso"),
+    ],
+)
+def test_what_the_user_typed_earlier_in_the_conversation_is_remembered_when_they_ask(
+    client: Client, model: ModelServer, said: str, asked: str
+) -> None:
+    conversation_id = says(client, model, said).conversation_id
+    says(client, model, "What are typical salaries?", conversation_id=conversation_id)
+    says(
+        client,
+        model,
+        asked,
+        call("remember", **(LISBON | {"text": said, "quote": said})),
+        conversation_id=conversation_id,
+    )
+    [memory] = client.get("/api/memories")["items"]
+    [first, *_] = client.get(f"/api/conversations/{conversation_id}")["messages"]
+    assert (memory["quote"], memory["source"]["message_ids"]) == (said, [first["id"]])
+
+
+def test_what_the_agent_said_or_what_was_forgotten_or_said_elsewhere_is_no_evidence(
+    client: Client, model: ModelServer
+) -> None:
+    kept = call("remember", **LISBON)
+    model.script_chat(Reply(text="So I live in Lisbon, you say?"))
+    conversation_id = client.say("Hello").conversation_id
+    says(client, model, "Yes, keep that", kept, conversation_id=conversation_id)
+    assert "do not stand" in told(model)["error"]
+    conversation_id = says(client, model, "I live in Lisbon.", kept).conversation_id
+    [memory] = client.get("/api/memories")["items"]
+    client.request("DELETE", f"/api/memories/{memory['id']}").raise_for_status()
+    for conversation in (conversation_id, None):
+        says(client, model, "Keep in mind what I said.", kept, conversation_id=conversation)
+        assert "do not stand" in told(model)["error"]
+    assert contents(client) == contents(client, "proposed") == []
+
+
+@pytest.mark.parametrize("fault", [400, 503])
+def test_without_an_embedding_it_is_remembered_corrected_and_found_by_words(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]], fault: Any
+) -> None:
+    model.embeddings_fault = fault
+    try:
+        remembers(client, model)
+        assert [each["content"] for each in client.get("/api/memories?query=Lisbon")["items"]] == ["Lives in Lisbon"]
+        [memory] = client.get("/api/memories")["items"]
+        body = {"content": "Lives in Porto"}
+        client.request("PATCH", f"/api/memories/{memory['id']}", json=body).raise_for_status()
+        assert contents(client) == ["Lives in Porto"]
+    finally:
+        model.embeddings_fault = None
+
+
+@pytest.mark.parametrize(
+    ("said", "query"),
+    [
+        ("I prefer working in small teams.", "team preference, where I worked"),
+        ("Ich bevorzuge kleine Teams.", "kleines Team"),
+        ("Je préfère les petites équipes.", "une petite équipe"),
+        ("Prefiero equipos pequeños.", "¿qué equipo prefiere?"),
+        ("Prefiro equipes pequenas.", "Que equipe prefere?"),
+    ],
+)
+def test_a_search_by_words_knows_stems_also_of_what_was_stored_before_there_were_any(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]], said: str, query: str
+) -> None:
+    remembers(client, model, said, text=said, quote=said)
+    model.embeddings_fault = 503
+    try:
+        for _ in range(2):
+            found = client.get(f"/api/memories?{urlencode({'query': query})}")
+            assert ([each["content"] for each in found["items"]], found["found_by"]) == ([said], "words")
+            assert client.get("/api/memories?query=what+would+it+be")["found_by"] == "salience"
+            database.user_memories.update_many({"user_id": client.user_id}, {"$unset": {"words": ""}})
+    finally:
+        model.embeddings_fault = None
 
 
 @pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])

@@ -193,6 +193,9 @@ class AtlasCollection:
         there = self.server.search_indexes.get(self.name, {})
         return Found([{"name": name, "latestDefinition": each} for name, each in there.items()])
 
+    async def update_search_index(self, name: str, definition: Mapping[str, Any]) -> None:
+        self.server.search_indexes[self.name][name] = dict(definition)
+
     async def create_search_index(self, model: SearchIndexModel) -> None:
         self.server.made.append((self.name, model.document))
 
@@ -233,7 +236,7 @@ async def test_a_new_cluster_gets_our_search_indexes_with_their_filter_fields_an
     assert of_words["definition"]["mappings"] == {
         "dynamic": False,
         "fields": {
-            "content": {"type": "string", "analyzer": "lucene.standard"},
+            "words": {"type": "string", "analyzer": "lucene.whitespace"},
             "user_id": {"type": "token"},
             "status": {"type": "token"},
         },
@@ -267,7 +270,7 @@ async def test_check_names_a_search_index_that_is_missing_and_a_filter_field_tha
         knowledge.COLLECTION: {"knowledge_chunk_vector_index": {"fields": [{"path": "embedding"}]}},
         memories.COLLECTION: {
             **COMPLETE[memories.COLLECTION],
-            "user_memories_search_index": {"mappings": {"fields": {"content": {}, "user_id": {}}}},
+            "user_memories_search_index": {"mappings": {"fields": {"words": {}, "user_id": {}}}},
         },
     }
     said = await check(as_database(Atlas(there)))
@@ -275,6 +278,14 @@ async def test_check_names_a_search_index_that_is_missing_and_a_filter_field_tha
     assert any("knowledge_chunk_vector_index lacks the field user_id" in line for line in said)
     [of_memories] = [line for line in said if line.startswith("user_memories:")]
     assert "user_memories_search_index lacks the field status" in of_memories
+
+
+@pytest.mark.anyio
+async def test_an_index_that_lacks_a_field_is_built_anew() -> None:
+    before = {"mappings": {"fields": {"content": {}, "user_id": {}, "status": {}}}}
+    atlas = Atlas({memories.COLLECTION: {"user_memories_search_index": before}})
+    await apply(as_database(atlas))
+    assert atlas.search_indexes[memories.COLLECTION]["user_memories_search_index"]["mappings"]["fields"]["words"]
 
 
 @pytest.mark.anyio

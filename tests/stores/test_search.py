@@ -86,7 +86,7 @@ async def test_what_is_found_by_words_and_by_meaning_comes_first_then_what_is_fo
         ("meaning", None, 1),
         ("neither", None, 4),
     ]
-    assert results[0].place.total == pytest.approx(11 / 11 / 2 + 11 / 12 / 2)
+    assert results[0].place.total == pytest.approx(6 / 6 / 2 + 6 / 7 / 2)
 
 
 async def test_the_words_of_all_count_however_far_they_are_by_meaning(database: AsyncDatabase[Document]) -> None:
@@ -259,7 +259,7 @@ async def test_a_search_by_words_asks_the_index_for_what_holds_of_the_user(
     assert by_words == {
         "index": "user_memories_search_index",
         "compound": {
-            "must": [{"text": {"query": "trains", "path": "content"}}],
+            "must": [{"text": {"query": "train", "path": "words"}}],
             "filter": [
                 {"equals": {"path": "user_id", "value": USER}},
                 {"in": {"path": "status", "value": ["active", "proposed"]}},

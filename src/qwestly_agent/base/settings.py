@@ -124,7 +124,7 @@ class Settings:
     """Maximum number of briefings mailed a day (UTC), below the sending quota of SES; others are told in the app."""
     memory_grey_from: float = 0.4
     """The cosine from which a model compares two memories at night. Those that share words it compares in any case."""
-    memory_forgotten_from: float = 0.6
+    memory_forgotten_from: float = 0.4
     """The estimated cosine from which new words may be what was forgotten, so that their user is asked. With a real
     embedding 75 % of retellings lie there, and 10 % of other matters of the same person; the estimate adds a standard
     deviation of 0.07."""

@@ -15,8 +15,8 @@ from pydantic_ai.messages import CapabilityEvent
 
 from qwestly_agent.agents.tools.sources import Returned
 from qwestly_agent.domain.source import Source
-from qwestly_agent.stores.bm25 import tokens_of
 from qwestly_agent.stores.message import Step, sources_of
+from qwestly_agent.text.stems import tokens_of
 
 RUN = 5
 """Words in a row."""

@@ -60,6 +60,8 @@ class Memory(BaseModel):
     """While unchecked: what a judge reads beside the quote."""
     tries: int = 0
     """While unchecked: how often no judge was available."""
+    is_doubtful: bool = False
+    """While unchecked: True if its user must approve it, as code cannot tell that they typed it."""
     sensitive: bool = False
     about_writing: bool = False
     """True if it says how its user wants to be written about: a wish for texts, and evidence of nothing."""
@@ -81,7 +83,7 @@ class Memory(BaseModel):
 
 
 class Score(BaseModel):
-    """Why a search found it: `total` adds 5.5 / (10 + place) of both orders, so that the first in both has 1; among
+    """Why a search found it: `total` adds 3 / (5 + place) of both orders, so that the first in both has 1; among
     equals the more salient comes first."""
 
     model_config = ConfigDict(frozen=True)

@@ -11,10 +11,12 @@ from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory.find import vectors_or_none
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
 from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, WriteMemoryServices, write
 from qwestly_agent.services import (
     HasEmbeddings,
+    HasLogger,
     HasSignals,
     HasTombstones,
 )
@@ -23,7 +25,7 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
 
 
-class EditServices(WriteMemoryServices, HasEmbeddings, HasSignals, HasTombstones, Protocol): ...
+class EditServices(WriteMemoryServices, HasEmbeddings, HasLogger, HasSignals, HasTombstones, Protocol): ...
 
 
 _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."
@@ -63,7 +65,7 @@ async def correct(services: EditServices, user_id: str, memory_id: str, content:
         about_writing=known.about_writing,
         last_seen=services.clock(),
     )
-    [vector] = await services.embeddings.embed([content])
+    [vector] = await vectors_or_none(services.embeddings, services.logger, [content])
     return await write(services, user_id, memory, vector, known)
 
 

@@ -17,7 +17,7 @@ from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_id_of, must_be_there
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
-from qwestly_agent.memory.user_messages import UserMessage, find_note
+from qwestly_agent.memory.user_messages import UserMessage, find_note, is_evidence, said_in
 from qwestly_agent.model_calls.structured import CallServices, structured_output
 from qwestly_agent.services import (
     HasConversations,
@@ -33,10 +33,8 @@ from qwestly_agent.services import (
     HasWatermarks,
 )
 from qwestly_agent.stores.extractions import Batch
-from qwestly_agent.stores.message import Message
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
-from qwestly_agent.text.user_text import trouble_in
 from qwestly_agent.workflow_state import state
 
 
@@ -161,6 +159,7 @@ async def _found(
         read_to=read_to,
         found=[each.model_dump(mode="json") for each in (*map(_note_of, waiting), *notes)],
         dropped=dropped,
+        unread=tuple((each.id, each.unread) for each in said if each.unread),
         created_at=services.clock(),
     )
     batch = await services.extractions.add(batch)
@@ -171,7 +170,10 @@ async def _found(
 def _note_of(memory: Memory) -> Note:
     fields = memory.model_dump(include=Note.model_fields.keys() & Memory.model_fields.keys())
     since, until = (moment and moment.date().isoformat() for moment in (memory.valid_from, memory.valid_until))
-    return Note(**fields, since=since, until=until, said_at=memory.last_seen, memory_id=memory.id)
+    asked_for = memory.undo_until > 0
+    return Note(
+        **fields, since=since, until=until, said_at=memory.last_seen, memory_id=memory.id, is_asked_for=asked_for
+    )
 
 
 async def _judge(services: ExtractServices, given: ExtractionState, batch: Batch) -> None:
@@ -195,7 +197,7 @@ def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
     """The `seq` up to which all is read: before the first of the user's messages that was not."""
     read = read_from
     for message in messages:
-        if message.seq > read_from and _is_evidence(message) and message.id not in said:
+        if message.seq > read_from and is_evidence(message) and message.id not in said:
             break
         read = max(read, message.seq)
     return read
@@ -252,24 +254,6 @@ def _note(candidate: MemoryCandidate, said: UserMessage | None, conversation_id:
         since=candidate.since,
         until=candidate.until,
     )
-
-
-def said_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
-    """The user's messages with a `seq` above `after`, each with what the agent had said before it."""
-    before, found = "", []
-    for message in messages:
-        if message.role == "assistant":
-            before = "" if message.withheld else message.content
-        elif message.seq > after and _is_evidence(message):
-            found.append(UserMessage(message.id, message.content, message.created_at, before))
-            before = ""
-    return found
-
-
-def _is_evidence(message: Message) -> bool:
-    """True for a message of the user's that memories may be drawn from."""
-    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn left no mark
-    return message.role == "user" and not message.withheld and not in_trouble
 
 
 def prompt_of(told: Mapping[str, UserMessage]) -> str:

@@ -13,7 +13,7 @@ from qwestly_agent.base.observability import Event
 from qwestly_agent.domain.memory import FoundMemory, Memory, Score
 from qwestly_agent.domain.ranking import present, salience
 from qwestly_agent.services import HasClock, HasEmbeddings, HasLogger, HasMemories
-from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.memories import Memories, Near
 
 if TYPE_CHECKING:
     from qwestly_agent.llm.embeddings import Embeddings
@@ -26,6 +26,11 @@ MOST_SALIENT = 15
 BEST_FOR_MESSAGE = 5
 EMBEDDING_SECONDS = 0.15
 """How long a session's start waits for the embedding of its first message."""
+
+NEIGHBOURS = 8
+"""Of a note, by words and by meaning."""
+MOST_EMBEDDED = 100
+"""Memories that are embedded later, at a time."""
 
 _MOST_RESULTS = MOST_SALIENT + BEST_FOR_MESSAGE
 """Enough that the best remain even if all of the most salient are among the results."""
@@ -90,6 +95,38 @@ async def first_memories(
 async def best_by_words(memories: Memories, clock: Clock, user_id: str, message: str) -> list[FoundMemory]:
     """The best memories by words, enough for `first_memories`, in one round trip."""
     return await memories.search(user_id, message, None, _MOST_RESULTS, clock())
+
+
+async def vectors_or_none(embeddings: "Embeddings", logger: Logger, texts: Sequence[str]) -> list[list[float]]:
+    """A vector for each text, all empty where no embedding is available: what is written is found by words until
+    `embed_later`."""
+    try:
+        return await embeddings.embed(texts)
+    except Unavailable:
+        logger.warning(Event.SEARCH_WITHOUT_VECTORS)
+        return [[] for _ in texts]
+
+
+async def embed_later(services: FindMemoriesServices, user_id: str) -> None:
+    """Embed what was written while no embedding was available, as far as it is now."""
+    left = await services.memories.without_vectors(user_id, MOST_EMBEDDED)
+    vectors = await vectors_or_none(services.embeddings, services.logger, [each.content for each in left])
+    for memory, vector in zip(left, vectors, strict=True):
+        if vector:
+            await services.memories.set_vector(user_id, memory, vector)
+
+
+async def nearest_cosine(
+    memories: Memories, user_id: str, text: str, vector: Sequence[float], without: str = ""
+) -> float:
+    """The cosine of the nearest active memory but one; -1 if there is none."""
+    [near] = await memories.near(user_id, [(text, vector or None)], NEIGHBOURS)
+    return max_cosine(near, without)
+
+
+def max_cosine(near: Sequence[Near], without: str | None) -> float:
+    active = (each.cosine for each in near if each.memory.status == "active" and each.memory.id != without)
+    return max(active, default=-1.0)
 
 
 async def vector_or_none(embeddings: "Embeddings", logger: Logger, query: str) -> list[float] | None:

@@ -1,6 +1,7 @@
 """Choose a note's sentence by a judge: the model's if the quote supports it, else the user's own.
 
-The user's own sentence must be supported too: it is about themselves, meant, and still true.
+The user's own sentence must be supported too: it is about themselves, meant, and still true. A judge errs: of a note
+that a chat's tool made, the model's sentence is kept without the user's yes only if all its content words are theirs.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,6 +15,7 @@ from qwestly_agent.memory.equality import folded
 from qwestly_agent.memory.notes import Note
 from qwestly_agent.memory.sensitive import is_sensitive
 from qwestly_agent.text.language import language_of
+from qwestly_agent.text.user_text import questions_in
 
 ABOUT_NOTES = """
 
@@ -83,7 +85,12 @@ def _readings(at: str, note: Note) -> list[_Reading]:
         found.append(_Reading(answer, statement.model_copy(update={"quotes": (quote, asked)})))
     if not note.question or len(note.sentence.split()) >= FEWEST_WORDS:
         found.append(_own_words(at, alone))
-    return found
+    return sorted(found, key=lambda reading: _needs_yes(reading.note))
+
+
+def _needs_yes(note: Note) -> bool:
+    """A word that the user did not type, or a question of theirs, is no floor to stand on."""
+    return note.is_asked_for and (bool(note.question) or not note.is_in_own_words or bool(questions_in(note.quote)))
 
 
 def _own_words(at: str, note: Note) -> _Reading:
@@ -103,7 +110,8 @@ def _own_words(at: str, note: Note) -> _Reading:
 def _grounded(note: Note, read: Sequence[tuple[Note, GroundingVerdict]]) -> Note | RefusedNote:
     for reading, verdict in read:
         if verdict.outcome == "supported":
-            return reading.model_copy(update={"is_checked": True})
+            is_doubtful = reading.is_doubtful or _needs_yes(reading)
+            return reading.model_copy(update={"is_checked": True, "is_doubtful": is_doubtful})
     if any(verdict.outcome == "unchecked" for _, verdict in read):
         return note
     return RefusedNote(note, read[0][1].reasons)

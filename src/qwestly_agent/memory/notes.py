@@ -10,6 +10,7 @@ from qwestly_agent.domain.memory import MemoryType, Trust
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.text.stems import content_stems
 
 LONGEST_CONTENT_CHARACTERS = 300
 LONGEST_QUOTE_CHARACTERS = 600
@@ -55,6 +56,10 @@ class Note(BaseModel):
     said_at: float
     """Seconds since the epoch."""
     source: memory.MemorySource
+    is_asked_for: bool = False
+    """True if a tool of a chat made it: nothing is kept at once then but words that its user typed."""
+    is_doubtful: bool = False
+    """True if the user must approve it: code cannot tell that they typed it, or that it says what they typed."""
     is_checked: bool = False
     """True if a judge found it supported."""
     memory_id: str | None = None
@@ -72,6 +77,11 @@ class Note(BaseModel):
         found = find_quote(Quote(source="", text=self.quote), {"": QuotedSource(id="", text=self.context)})
         sentence = found.sentence if found else ""
         return sentence if 0 < len(sentence) <= LONGEST_CONTENT_CHARACTERS else self.quote
+
+    @property
+    def is_in_own_words(self) -> bool:
+        """True if each content word of it stands in the user's sentence, by its stem."""
+        return set(content_stems(self.content)) <= set(content_stems(f"{self.sentence} {self.quote}"))
 
 
 Verb: TypeAlias = Literal["add", "reinforce", "wait", "skip"]

@@ -8,14 +8,15 @@ from qwestly_agent.domain.embedding import DIMENSIONS
 from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
+from qwestly_agent.memory.find import FindMemoriesServices, embed_later
 from qwestly_agent.model_calls.structured import ContentRefused
-from qwestly_agent.services import HasJournal, HasMemories, HasMerges, HasRuns, HasSignals
+from qwestly_agent.services import HasJournal, HasMerges, HasRuns, HasSignals
 from qwestly_agent.stores.journal import Run, unfinished
 from qwestly_agent.stores.merges import Held, Merges
 from qwestly_agent.workflow_state import state
 
 
-class PlanServices(CompareServices, HasJournal, HasMemories, HasMerges, HasRuns, HasSignals, Protocol): ...
+class PlanServices(CompareServices, FindMemoriesServices, HasJournal, HasMerges, HasRuns, HasSignals, Protocol): ...
 
 
 COMPARE_SECONDS = 45.0
@@ -47,6 +48,7 @@ async def plan(services: PlanServices, given: ConsolidationState) -> Consolidati
 
 async def _planned(services: PlanServices, given: ConsolidationState, runs: Sequence[Run]) -> Run:
     apart = frozenset[frozenset[str]]().union(*(run.apart for run in runs if run.status == "undone"))
+    await embed_later(services, given.user_id)
     held, floats = await _held(services.merges, given.user_id)
     # In a thread: meanwhile the brake is looked at.
     found = await asyncio.to_thread(

@@ -11,6 +11,7 @@ from qwestly_agent.approvals.forget import Retold, retold
 from qwestly_agent.domain.memory import Memory, rank
 from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
+from qwestly_agent.memory.find import NEIGHBOURS, embed_later, max_cosine
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import (
     HasConversations,
@@ -35,8 +36,6 @@ class ReconcileServices(
 
 
 COMPARE_SECONDS = 45.0
-NEIGHBOURS = 8
-"""Of each note, by words and by meaning: so many are compared by a model, however far they are."""
 
 
 @state(ExtractionState)
@@ -44,6 +43,7 @@ async def reconcile(services: ReconcileServices, given: ExtractionState) -> Extr
     batch = await batch_of(services.extractions, given)
     if batch is None or batch.status != "judged":
         return given
+    await embed_later(services, given.user_id)
     notes = [Note.model_validate(each) for each in batch.found]
     may_ask_again = await services.watermarks.may_ask_again(given.user_id, given.conversation_id, batch.id)
     decisions, vectors = await decide_on_notes(services, given.user_id, notes, may_ask_again=may_ask_again)
@@ -77,7 +77,13 @@ async def decide_on_notes(
     alike: dict[int, list[Memory]] = {}
     for at, note in enumerate(notes):
         before = retold(
-            tombstones, note.content, note.quote, vectors[at], alike_from, message_ids=note.source.message_ids
+            tombstones,
+            note.content,
+            note.quote,
+            vectors[at],
+            alike_from,
+            message_ids=note.source.message_ids,
+            beside=max_cosine(near[at], note.memory_id),
         )
         if first[note.hash] != at:
             decisions.append(NoteDecision(verb="skip", note=note))
@@ -85,7 +91,7 @@ async def decide_on_notes(
             decisions.append(NoteDecision(verb="skip", note=note, reason=DropReason.FORGOTTEN))
         elif not note.is_checked:
             decisions.append(NoteDecision(verb="wait", note=note))
-        elif before and not may_ask_again:
+        elif before and before.tombstones and not may_ask_again:
             decisions.append(NoteDecision(verb="skip", note=note, reason=DropReason.ASKED_BEFORE))
         else:
             decisions.append(_first_decision(note, equal.get(note.hash), before))
@@ -99,10 +105,11 @@ def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> 
     """Before anything near was compared."""
     if equal is None or equal.id == note.memory_id:
         retells = before.tombstones if before else ()
-        return NoteDecision(verb="add", note=note, ask=note.sensitive or bool(retells), retells=retells)
+        ask = note.sensitive or note.is_doubtful or before is not None
+        return NoteDecision(verb="add", note=note, ask=ask, retells=retells)
     if equal.status == "unchecked":  # which this one now says for sure
         return _first_decision(note.model_copy(update={"memory_id": equal.id}), None, before)
-    return NoteDecision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive)
+    return NoteDecision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive or note.is_doubtful)
 
 
 def _said_before(decisions: Sequence[NoteDecision]) -> list[Memory]:
@@ -134,12 +141,16 @@ async def _relations(
 
 def _decided(decision: NoteDecision, relations: Sequence[tuple[Memory, Relation]]) -> NoteDecision:
     note, ended = decision.note, [known for known, relation in relations if relation == "contradicts"]
-    if any(rank(note.trust) > rank(known.trust) for known in ended):
-        return NoteDecision(verb="skip", note=note, reason=DropReason.LESS_TRUSTED)
-    if any(note.said_at < known.last_seen for known in ended):
-        return NoteDecision(verb="skip", note=note, reason=DropReason.OLDER)
-    supersedes = tuple(known.id for known in ended)
+    less_trusted = [known for known in ended if rank(note.trust) > rank(known.trust)]
+    older = [known for known in ended if note.said_at < known.last_seen]
+    supersedes = tuple(known.id for known in ended if known not in less_trusted and known not in older)
     same = next((known.id for known, relation in relations if relation == "same"), None)
     if decision.verb == "add" and same:
         return NoteDecision(verb="reinforce", note=note, target=same, supersedes=supersedes, ask=decision.ask)
+    if (less_trusted or older) and not supersedes:
+        reason = DropReason.LESS_TRUSTED if less_trusted else DropReason.OLDER
+        return NoteDecision(verb="skip", note=note, reason=reason)
+    if less_trusted or older:  # it holds for some, and not against the others: its user knows which
+        everything = tuple(known.id for known in ended if not known.id.startswith("#"))
+        return decision.model_copy(update={"supersedes": everything, "ask": True})
     return decision.model_copy(update={"supersedes": supersedes})

@@ -1,10 +1,12 @@
 """Remember, correct and explain for the tools of one turn.
 
-A model passes on what the user typed in that message: code finds the quote, a judge checks it, and it is done at once,
-with an undo. It needs approval first if it is sensitive, near a tombstone, or if the window has untrusted content.
+A model passes on what the user typed in this conversation: code finds the quote, a judge checks it, and it is done at
+once, with an undo. It needs approval first if it is sensitive, near a tombstone, not surely what
+the user typed, or if the window has untrusted content.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, cast
@@ -22,15 +24,16 @@ from qwestly_agent.domain.tombstone import hashes_of
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.compare import CompareServices, Pair, compare
 from qwestly_agent.memory.edit import Explanation, explain
-from qwestly_agent.memory.find import FindMemoriesServices, find
+from qwestly_agent.memory.find import FindMemoriesServices, find, nearest_cosine, vectors_or_none
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
-from qwestly_agent.memory.user_messages import UserMessage, find_note
+from qwestly_agent.memory.user_messages import UserMessage, find_note, said_in
 from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, write
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import (
     HasConversations,
     HasJudges,
+    HasMessages,
     HasNewId,
     HasSignals,
     HasTombstones,
@@ -45,6 +48,7 @@ class MemoryServices(
     FindMemoriesServices,
     HasConversations,
     HasJudges,
+    HasMessages,
     HasNewId,
     HasSignals,
     HasTombstones,
@@ -58,6 +62,8 @@ WRITER: Tier = "fast"
 JUDGE_SECONDS = 3.0
 UNDO_SECONDS = 86_400.0
 MOST_EXPLAINED = 5
+MOST_MESSAGES = 200
+"""The newest messages of the conversation in which a quote is looked for."""
 
 _WHY: dict[DropReason, str] = {
     DropReason.DOCUMENT: "What is pasted or quoted is not the user's own word. Ask them to say it themselves.",
@@ -65,7 +71,7 @@ _WHY: dict[DropReason, str] = {
     DropReason.TOO_LONG: "That is too long to be remembered. Say it in one short sentence.",
     DropReason.NOTHING: "There is nothing in that to remember.",
 }
-_NOT_SAID = "These words do not stand in the user's message. Quote what they typed in it, letter for letter."
+_NOT_SAID = "These words do not stand in the user's messages. Quote what they typed there, letter for letter."
 _ONCE = (
     "One thing is remembered or corrected a turn, and it was. The rest of what the user wrote is read after the "
     "conversation: say so."
@@ -104,7 +110,7 @@ class MemoryService:
     ) -> Memory | Proposal:
         """Remember it (unchecked if the judge does not answer in time), or return a proposal. `ask`: a tool of this
         turn returned untrusted content. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
-        return await self._once(self._note(kind, content, quote, sensitive, about_writing), None, ask=ask)
+        return await self._once(partial(self._note, kind, content, quote, sensitive, about_writing), None, ask=ask)
 
     async def correct(
         self, memory_id: str, content: str, quote: str, *, ask: bool, sensitive: bool = False
@@ -113,7 +119,7 @@ class MemoryService:
         known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
-        note = self._note(cast(MemoryType, known.type), content, quote, sensitive, known.about_writing)
+        note = partial(self._note, cast(MemoryType, known.type), content, quote, sensitive, known.about_writing)
         return await self._once(note, known, ask=ask)
 
     async def explain(self, about: str) -> list[Explanation]:
@@ -128,12 +134,10 @@ class MemoryService:
             await explain(self.services.conversations, self.services.memories, self.user_id, each.id) for each in found
         ]
 
-    def _note(self, kind: MemoryType, content: str, quote: str, sensitive: bool, about_writing: bool) -> Note:
-        if self.is_done:
-            raise Invalid(_ONCE)
-        said = UserMessage(self.message_id, self.text, to_datetime(self.services.clock()))
-        note = find_note(
-            said,
+    async def _note(self, kind: MemoryType, content: str, quote: str, sensitive: bool, about_writing: bool) -> Note:
+        """Find the quote in this turn's message, else in the latest of the user's earlier ones that has it."""
+        find_in = partial(
+            find_note,
             kind=kind,
             content=content,
             quote=quote,
@@ -141,15 +145,23 @@ class MemoryService:
             importance=IMPORTANCE,
             sensitive=sensitive,
             about_writing=about_writing,
+            is_asked_for=True,
         )
+        note = find_in(UserMessage(self.message_id, self.text, to_datetime(self.services.clock())))
+        if note in (DropReason.NOT_SAID, DropReason.DOCUMENT):
+            messages = await self.services.messages.recent(self.user_id, self.conversation_id, MOST_MESSAGES)
+            earlier = map(find_in, reversed(said_in(messages, 0)))
+            note = next((each for each in earlier if each is not DropReason.NOT_SAID), note)
         if isinstance(note, DropReason):
             raise Invalid(_WHY.get(note, _NOT_SAID))
         return note
 
-    async def _once(self, note: Note, known: Memory | None, *, ask: bool) -> Memory | Proposal:
+    async def _once(self, find: Callable[[], Awaitable[Note]], known: Memory | None, *, ask: bool) -> Memory | Proposal:
+        if self.is_done:
+            raise Invalid(_ONCE)
         self.is_done = True  # before the first await: the calls of one step run concurrently
         try:
-            return await self._write(note, known, ask=ask)
+            return await self._write(await find(), known, ask=ask)
         except BaseException:
             self.is_done = False
             raise
@@ -163,20 +175,30 @@ class MemoryService:
             return remember_proposal([equal], [equal.id], self.conversation_id)
         if equal and equal.status == "active":
             return await self._reinforce(note, equal, known)
-        [vector] = await services.embeddings.embed([note.content])
+        [vector] = await vectors_or_none(services.embeddings, services.logger, [note.content])
         tombstones = await services.tombstones.all(user_id)
-        before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
-        if before and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
+        # In this turn's message the user may ask again for what they had taken back; an earlier one stays taken back.
+        before = retold(
+            tombstones,
+            note.content,
+            note.quote,
+            vector,
+            services.settings.memory_forgotten_from,
+            set(note.source.message_ids) - {self.message_id},
+            await nearest_cosine(services.memories, user_id, note.content, vector) if tombstones else -1.0,
+        )
+        retells = before.tombstones if before else ()
+        if retells and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
-        ask = ask or self.others_spoke or note.sensitive or before is not None or not is_about_it
+        ask = ask or self.others_spoke or note.sensitive or note.is_doubtful or before is not None or not is_about_it
         if ask and not note.is_checked:
             raise Invalid(_LATER)
         memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")
         if not ask:
             return await self._checked_after_write(await write(services, user_id, memory, vector, known))
-        if before:
+        if retells:
             await services.watermarks.note_asked_again(user_id, self.conversation_id, self.message_id)
-        memory = memory.model_copy(update={"retells": before.tombstones if before else (), "undo_until": 0.0})
+        memory = memory.model_copy(update={"retells": retells, "undo_until": 0.0})
         replaces = [known.id] if known else []
         if equal:  # it was unchecked, and is judged now
             memory = memory.model_copy(update={"id": equal.id})

@@ -10,7 +10,8 @@ from qwestly_agent.base.observability import measure_extraction
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
-from qwestly_agent.memory.notes import Note, NoteDecision
+from qwestly_agent.memory.find import nearest_cosine
+from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import (
     HasClock,
     HasConversations,
@@ -70,18 +71,26 @@ async def store(services: StoreServices, given: ExtractionState) -> ExtractionSt
         tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
         superseded = sum(len(each.supersedes) for each in decisions)
         kept = [each.id for each in stored if each and each.status == "active"]
-        events = _events(batch, kept, superseded, services.clock())
+        outdone = sum(each.reason in (DropReason.LESS_TRUSTED, DropReason.OLDER) for each in decisions)
+        events = _events(batch, kept, superseded, outdone, services.clock())
         await services.extractions.stored(given.user_id, batch.id, proposed, tries, events)
         measure_extraction(verbs, superseded, len(proposed), batch.dropped)
     return given.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
 
 
-def _events(batch: Batch, kept: Sequence[str], superseded: int, now: float) -> list[ActivityEvent]:
-    """One event, or none if nothing that is remembered has changed: what waits for a yes is told by its approval."""
-    if not kept and not superseded:
-        return []
+def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, now: float) -> list[ActivityEvent]:
+    """One event, or none if nothing that is remembered has changed and all was read: what waits for a yes is told by
+    its approval."""
     count = "something" if len(kept) == 1 else f"{len(kept)} things"
-    title = f"Remembered {count} you said in a conversation" if kept else "Brought what is remembered up to date"
+    told = [f"Remembered {count} you said in a conversation"] if kept else []
+    told += ["Brought what is remembered up to date"] if superseded and not kept else []
+    if outdone:
+        told.append("Left out what you have said otherwise since, or more plainly")
+    if batch.unread:
+        lines = "; ".join(lines for _, lines in batch.unread)
+        told.append(f"Did not read lines of your messages that look quoted or pasted: {lines}")
+    if not told:
+        return []
     return [
         ActivityEvent(
             id=f"{batch.id}:stored",
@@ -89,12 +98,13 @@ def _events(batch: Batch, kept: Sequence[str], superseded: int, now: float) -> l
             at=now,
             type="memory.extracted",
             role="memory",
-            title=title,
+            title=". ".join(told),
             run_id=batch.run_id,
             data={
                 "conversation_id": batch.conversation_id,
                 "memory_ids": tuple(kept[:MOST_NAMED]),
                 "remembered": len(kept),
+                "unread_in": tuple(message_id for message_id, _ in batch.unread)[:MOST_NAMED],
                 "superseded": superseded,
             },
         )
@@ -170,7 +180,7 @@ async def _add(
         if equal and memory.status != "unchecked":
             await _reinforce(services, user_id, equal.id, decision)
         return None
-    if await _is_forgotten(services, user_id, note, vector, decision):
+    if await _is_forgotten(services, user_id, memory.id, vector, decision):
         # Meanwhile: asked after writing, as above.
         await services.tombstones.forget(user_id, [memory.id], now)
         return None
@@ -186,7 +196,7 @@ def _memory(new_id: str, decision: NoteDecision) -> Memory:
         *("type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "about_writing"),
         "source",
     }
-    waits = {"context", "tries"} if decision.verb == "wait" else set[str]()
+    waits = {"context", "tries", "is_doubtful"} if decision.verb == "wait" else set[str]()
     return Memory(
         id=new_id,
         status="unchecked" if decision.verb == "wait" else "proposed" if decision.ask else "active",
@@ -214,13 +224,18 @@ async def _reinforce(services: StoreServices, user_id: str, target: str, decisio
 
 
 async def _is_forgotten(
-    services: StoreServices, user_id: str, note: Note, vector: Sequence[float], decision: NoteDecision
+    services: StoreServices, user_id: str, memory_id: str, vector: Sequence[float], decision: NoteDecision
 ) -> bool:
+    note = decision.note
     tombstones = await services.tombstones.all(user_id)
-    before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
+    if not tombstones:
+        return False
+    beside = await nearest_cosine(services.memories, user_id, note.content, vector, memory_id)
+    near_from = services.settings.memory_forgotten_from
+    before = retold(tombstones, note.content, note.quote, vector, near_from, beside=beside)
     # What waits for a judge is compared again, and of what it asks again its user decides.
     is_new = decision.verb == "add" and not decision.retells
-    return before is not None and (before.is_exact or is_new)
+    return before is not None and (before.is_exact or (is_new and bool(before.tombstones)))
 
 
 def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:

@@ -16,7 +16,8 @@ class Undone(BaseModel):
 
 async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now: float) -> Undone:
     """Make active again what the run replaced, except what was forgotten or is said by another one since, and what was
-    merged into one that stopped being true. Counts stay. Its pairs are never joined again. Raises `NotFound`."""
+    merged into one that stopped being true. Counts and importance are as before. Its pairs are never joined again.
+    Raises `NotFound`."""
     run = await journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)

@@ -13,9 +13,12 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS, DropReason, Note
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
+from qwestly_agent.stores.message import Message
 from qwestly_agent.text.clean import visible, well_formed
-from qwestly_agent.text.user_text import questions_in, typed_parts
+from qwestly_agent.text.user_text import Part, parts_of, questions_in, trouble_in, unread_lines
 
+LONGEST_READ_CHARACTERS = 24_000
+"""Of one message."""
 CONTEXT_CHARACTERS = 300
 """Length of the message text before and after a quote that the judge reads as context."""
 
@@ -30,15 +33,42 @@ class UserMessage:
     before: str = ""
 
     @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts that the user may have typed; fenced, quoted and mailed text between them counts as a document."""
+        return tuple(parts_of(self.text[:LONGEST_READ_CHARACTERS]))
+
+    @property
     def typed(self) -> tuple[str, ...]:
-        """The typed parts of the message; fenced, quoted or pasted text between them counts as a document."""
-        return tuple(typed_parts(self.text))
+        return tuple(part.text for part in self.parts)
+
+    @property
+    def unread(self) -> str:
+        """The numbers of the lines that are not read, as "3–9"; "" if all are."""
+        return unread_lines(self.text, self.typed)
 
     @cached_property
     def question(self) -> str:
         """The assistant's last question before it, which it may answer."""
         asked = questions_in(self.before)
         return asked[-1] if asked else ""
+
+
+def said_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
+    """The user's messages with a `seq` above `after`, each with what the agent had said before it."""
+    before, found = "", []
+    for message in messages:
+        if message.role == "assistant":
+            before = "" if message.withheld else message.content
+        elif message.seq > after and is_evidence(message):
+            found.append(UserMessage(message.id, message.content, message.created_at, before))
+            before = ""
+    return found
+
+
+def is_evidence(message: Message) -> bool:
+    """True for a message of the user's that memories may be drawn from."""
+    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn left no mark
+    return message.role == "user" and not message.withheld and not in_trouble
 
 
 def find_note(
@@ -52,6 +82,7 @@ def find_note(
     confidence: float = 1.0,
     sensitive: bool = False,
     about_writing: bool = False,
+    is_asked_for: bool = False,
     since: str | None = None,
     until: str | None = None,
 ) -> Note | DropReason:
@@ -64,7 +95,8 @@ def find_note(
         return DropReason.NOTHING
     if len(content) > LONGEST_CONTENT_CHARACTERS or len(quote) > LONGEST_QUOTE_CHARACTERS:
         return DropReason.TOO_LONG
-    found = _find(quote, said.typed)
+    sure = _find(quote, [part.text for part in said.parts if part.is_sure])
+    found = sure or _find(quote, said.typed)
     if found is None:
         return DropReason.DOCUMENT if _find(quote, [visible(said.text)]) else DropReason.NOT_SAID
     context, question = _around(found), said.question
@@ -81,6 +113,8 @@ def find_note(
         confidence=confidence,
         sensitive=sensitive or is_sensitive(content, found.text),
         about_writing=about_writing,
+        is_doubtful=sure is None,
+        is_asked_for=is_asked_for,
         since=_date_in(since, found.text, question),
         until=_date_in(until, found.text, question, last=True),
         said_at=said.at.timestamp(),

@@ -186,6 +186,12 @@ class Sweeps(Store):
                 break
         return users[:limit]
 
+    async def users_without_words(self) -> list[str]:
+        """Ids of users with memories whose stems are not stored."""
+        query = {"content": {"$exists": True}, "words": {"$exists": False}}
+        found = self.database[memories.COLLECTION].find(query, {"_id": 0, "user_id": 1})
+        return list({each["user_id"]: None async for each in found})
+
     async def due_briefings(self, now: float, limit: int) -> list[str]:
         """Ids of users whose briefing is due, the longest due first."""
         found = self.database[user_settings.COLLECTION].find(_due("briefing_at", 0, now), {"user_id": 1})

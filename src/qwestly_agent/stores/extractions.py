@@ -44,6 +44,8 @@ class Batch(BaseModel):
     vectors: tuple[tuple[float, ...], ...] = ()
     dropped: Mapping[str, int] = {}
     """Counts of discarded notes, by reason."""
+    unread: tuple[tuple[str, str], ...] = ()
+    """Messages, and the numbers of their lines that were not read, as "3–9"."""
     proposed: tuple[str, ...] = ()
     """Ids of the memories that wait for approval."""
     tries: int = 0

@@ -32,6 +32,7 @@ from qwestly_agent.stores.ranks import CachedText, cosines_of, fuse_ranks, rank_
 from qwestly_agent.stores.search import Document, Searchable
 from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.tombstones import Tombstones
+from qwestly_agent.text.stems import indexed_words, query_words
 
 RECENT = 50
 """Number of latest writes compared in this process, because an index sees a write a moment later."""
@@ -54,6 +55,7 @@ class Memories(Store):
             "user_memories_vector_index",
             "content_embedding",
             "content",
+            stems_field="words",
             words_index="user_memories_search_index",
             preferred_by="salience",
         )
@@ -127,9 +129,11 @@ class Memories(Store):
             for memory in memories_of([match.document])
         ]
 
-    async def near(self, user_id: str, asked: Sequence[tuple[str, Sequence[float]]], limit: int) -> list[list[Near]]:
-        """For each text and its vector, the nearest active or proposed memories, ranked by words and by meaning. The
-        latest writes are compared too, even if an index does not have them yet."""
+    async def near(
+        self, user_id: str, asked: Sequence[tuple[str, Sequence[float] | None]], limit: int
+    ) -> list[list[Near]]:
+        """For each text, and its vector if there is one, the nearest active or proposed memories, by words and by
+        meaning. The latest writes are compared too, even if an index does not have them yet."""
         query = {"user_id": user_id, "status": {"$in": [ACTIVE, PROPOSED]}}
         newest = self.database[COLLECTION].find(query).sort("created", -1).limit(RECENT)
         found, recent = await asyncio.gather(self.searchable.nearest_to_each(query, asked, limit), newest.to_list())
@@ -137,6 +141,17 @@ class Memories(Store):
         rest = self.database[COLLECTION].find({**query, "_id": {"$in": list(wanted)}})
         documents = [*recent, *(await rest.to_list() if wanted else ())]
         return [nearest(documents, words, vector, limit) for words, vector in asked]
+
+    async def without_vectors(self, user_id: str, limit: int) -> list[Memory]:
+        """Memories that were written while no embedding was available."""
+        query = {"user_id": user_id, "status": {"$in": list(UNIQUE_STATUSES)}, "content_embedding": None}
+        return memories_of(await self.database[COLLECTION].find(query).limit(limit).to_list())
+
+    async def set_vector(self, user_id: str, memory: Memory, vector: Sequence[float]) -> None:
+        """Unless its content has changed, or it was forgotten meanwhile."""
+        query = {"_id": memory.id, "user_id": user_id, "content": memory.content, "content_embedding": None}
+        change = {"content_embedding": to_binary(vector)}
+        await self.database[COLLECTION].update_one({**query, "status": {"$in": list(READABLE)}}, {"$set": change})
 
     async def of_hashes(self, user_id: str, hashes: Collection[str]) -> dict[str, Memory]:
         """Active or waiting memories by the hash of their content."""
@@ -194,7 +209,8 @@ class Memories(Store):
             "salience": salience(memory.importance, now),
             "created": now,
             "created_at": to_datetime(now),
-            "content_embedding": to_binary(vector),
+            "words": indexed_words(memory.content),
+            "content_embedding": to_binary(vector) if vector else None,
             "consolidated": False,
             **({"replaces": list(replaces)} if replaces else {}),
             **outbox(*events),
@@ -283,6 +299,16 @@ class Memories(Store):
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         await self.database[COLLECTION].delete_many(query)
 
+    async def store_words(self, user_id: str) -> int:
+        """Store the stems of what was written before there were any; return of how many memories."""
+        stored = 0
+        query = {"user_id": user_id, "content": {"$exists": True}, "words": {"$exists": False}}
+        async for each in self.database[COLLECTION].find(query, {"content": 1}):
+            key = {"_id": each["_id"], "user_id": user_id, "content": each["content"]}
+            change = {"$set": {"words": indexed_words(each["content"])}}
+            stored += (await self.database[COLLECTION].update_one(key, change)).modified_count
+        return stored
+
     async def _set(self, user_id: str, query: Document, changes: Document, events: Sequence[ActivityEvent] = ()) -> int:
         update = with_events({"$set": changes}, *events)
         changed = await self.database[COLLECTION].update_one({**query, "user_id": user_id}, update)
@@ -291,10 +317,11 @@ class Memories(Store):
         return changed.matched_count
 
 
-def nearest(documents: Sequence[Document], words: str, vector: Sequence[float], limit: int) -> list[Near]:
+def nearest(documents: Sequence[Document], words: str, vector: Sequence[float] | None, limit: int) -> list[Near]:
     """The best of these documents by words and by meaning, with their exact cosines."""
-    known = [CachedText.of(each.get("content") or "", each.get("content_embedding")) for each in documents]
-    cosines = cosines_of([each.get("content_embedding") for each in documents], vector)
-    places = fuse_ranks(rank_ids(range(len(documents)), known, words, vector))
+    stems = [each.get("words") or indexed_words(each.get("content") or "") for each in documents]
+    known = [CachedText.of(text, each.get("content_embedding")) for text, each in zip(stems, documents, strict=True)]
+    cosines = cosines_of([each.get("content_embedding") for each in documents], vector or ())
+    places = fuse_ranks(rank_ids(range(len(documents)), known, query_words(words), vector))
     best = sorted(places, key=lambda at: -places[at].total)[:limit]
     return [Near(memory, cosines[at] or 0.0) for at in best for memory in memories_of([documents[at]])]

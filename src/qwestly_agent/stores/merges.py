@@ -102,7 +102,7 @@ class Merges(Store):
 
     async def take_in(self, user_id: str, by_id: str, gone_id: str) -> None:
         """Add the count of a merged memory to this one, once. Importance and the time last said become the greater of
-        the two."""
+        the two; what it had itself is kept as `own`."""
         ids = {"$in": [by_id, gone_id]}
         found = self.database[COLLECTION].find({"user_id": user_id, "_id": ids}, WITHOUT_VECTORS)
         both = {document["_id"]: document async for document in found}
@@ -110,6 +110,8 @@ class Merges(Store):
         if by is None or gone is None or (gone["status"], gone.get("superseded_by")) != (MERGED, by_id):
             return
         importance = gone.get("importance", 0.5)
+        own = {} if by.get("took_in") else {"own": {name: by[name] for name in _RAISED if name in by}}
+        flags = {"about_writing": True} if gone.get("about_writing") else {}
         await self.database[COLLECTION].update_one(
             {"_id": by_id, "user_id": user_id, "status": ACTIVE, "took_in": {"$nin": [gone_id]}},
             {
@@ -120,7 +122,7 @@ class Merges(Store):
                     "importance": importance,
                     "salience": salience(importance, created_of(by)),
                 },
-                **({"$set": {"about_writing": True}} if gone.get("about_writing") else {}),
+                "$set": {**own, **flags, f"took.{gone_id}": gone.get("count", 1)},
                 "$push": {
                     "took_in": {"$each": [gone_id], "$slice": -MOST_TAKEN_IN},
                     # Before its own ids, so that those are cut last.
@@ -134,9 +136,10 @@ class Merges(Store):
         since: then it is merged into that one."""
         query = {"_id": gone_id, "user_id": user_id, "status": {"$in": [MERGED, SUPERSEDED]}}
         query |= {"superseded_by": by_id, "replaced_in": run_id}
-        found = await self.database[COLLECTION].find_one(query, {"hash": 1})
+        found = await self.database[COLLECTION].find_one(query, WITHOUT_VECTORS)
         if found is None:
             return False
+        await self._give_back(user_id, by_id, found)  # first: a process that dies in between does it again
         key = {"key": found["hash"]} if "hash" in found else {}
         gone = ["superseded_by", "superseded_at", "withdrawn_at", "replaced_in", *({"key"} - key.keys())]
         change = {"$set": {"status": ACTIVE, **key}, "$unset": dict.fromkeys(gone, "")}
@@ -147,6 +150,38 @@ class Merges(Store):
             if same:
                 await self._set(user_id, query, {"status": MERGED, "superseded_by": same["_id"]})
             return False
+
+    async def _give_back(self, user_id: str, by_id: str, gone: Document) -> None:
+        """Take off, once, what this memory took in with a merged one; what it was raised by itself since stays."""
+        took_in = {"_id": by_id, "user_id": user_id, "took_in": gone["_id"]}
+        by = await self.database[COLLECTION].find_one(took_in, WITHOUT_VECTORS)
+        if by is None:
+            return
+        left, seen = [each for each in by["took_in"] if each != gone["_id"]], list(by.get("seen", ()))
+        for each in gone.get("seen", ()):
+            if each in seen:
+                seen.remove(each)
+        rest = self.database[COLLECTION].find({"_id": {"$in": left}, "user_id": user_id}, dict.fromkeys(_RAISED, 1))
+        held = [by.get("own", {name: by[name] for name in _RAISED if name in by}), *await rest.to_list()]
+        back = {name: max(each.get(name, 0.0) for each in held) for name in ("importance", "last_seen")}
+        if by.get("last_seen", 0.0) > max(back["last_seen"], gone.get("last_seen", 0.0)):
+            back["last_seen"] = by["last_seen"]
+        changes = {
+            **back,
+            "salience": salience(back["importance"], created_of(by)),
+            "about_writing": any(each.get("about_writing", False) for each in held),
+            "seen": seen,
+            "took_in": left,
+        }
+        count = by.get("took", {}).get(gone["_id"], gone.get("count", 1))
+        change = {"$set": changes, "$inc": {"count": -count}, "$unset": {f"took.{gone['_id']}": ""}}
+        await self.database[COLLECTION].update_one(took_in, change)
+        while by and by["status"] == MERGED:  # what it went into since has seen these messages by it alone
+            above = {"_id": by["superseded_by"], "user_id": user_id}
+            by = await self.database[COLLECTION].find_one(above, {"status": 1, "superseded_by": 1, "seen": 1})
+            if by:
+                seen = [each for each in by.get("seen", ()) if each not in gone.get("seen", ())]
+                await self.database[COLLECTION].update_one(above, {"$set": {"seen": seen}})
 
     async def compared(self, user_id: str, memory_ids: Sequence[str]) -> None:
         """Mark these memories as compared."""
@@ -166,6 +201,8 @@ class Merges(Store):
             await self.database[COLLECTION].update_many(query, {"$set": changes})
 
 
+_RAISED = ("importance", "last_seen", "about_writing")
+"""What a memory has the greater of, once it took another in; `salience` follows from it."""
 _COMPARED = dict.fromkeys(
     (
         *("content", "type", "trust", "count", "status", "created", "created_at", "last_seen", "importance"),

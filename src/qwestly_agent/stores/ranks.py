@@ -11,7 +11,7 @@ from qwestly_agent.stores.bm25 import Tokens, bm25
 if TYPE_CHECKING:
     import numpy as np
 
-K = 10
+K = 5
 """The k of reciprocal rank fusion. The usual 60 finds less than words alone: `python -m evals.finding`."""
 
 TOKEN_BYTES = 120

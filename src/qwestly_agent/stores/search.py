@@ -12,6 +12,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure
 
 from qwestly_agent.stores.ranks import CachedText, Place, fuse_ranks, normalized, rank_ids, to_floats
+from qwestly_agent.text.stems import indexed_words, query_words
 
 if TYPE_CHECKING:
     pass
@@ -90,6 +91,8 @@ class Searchable:
     vector_index: str
     vector_field: str
     text_field: str
+    stems_field: str | None = None
+    """Where the stems of the text are stored, if it is searched by those."""
     words_index: str | None = None
     """None if words are always compared in this process."""
     preferred_by: str | None = None
@@ -109,6 +112,8 @@ class Searchable:
         """`nearest` for several queries. Documents to compare in this process are read once for all of them."""
         depth = min(max(DEPTH, limit), MOST_CANDIDATES)
         queries = [(words[:LONGEST_QUERY_CHARACTERS], vector) for words, vector in queries]
+        if self.stems_field:
+            queries = [(query_words(words), vector) for words, vector in queries]
         indexed = await asyncio.gather(
             *(self._by_indexes(filter, words, vector, depth) for words, vector in queries),
         )
@@ -150,7 +155,7 @@ class Searchable:
 
     def _words_stage(self, filter: Filter, words: str) -> Document:
         # `$search` refuses an empty text.
-        text = {"text": {"query": words.strip() or "?", "path": self.text_field}}
+        text = {"text": {"query": words.strip() or "?", "path": self.stems_field or self.text_field}}
         clauses = {"filter": [*_clauses(filter)]} if filter else {}
         return {"index": self.words_index, "compound": {"must": [text], **clauses}}
 
@@ -186,19 +191,24 @@ class Searchable:
         # An index lags behind: what it returns may have been forgotten since.
         return [each for each in found if _matches(each, filter)]
 
+    def words_of(self, document: Document) -> str:
+        text = document.get(self.text_field) or ""
+        # A document of before there were stems has none.
+        return (document.get(self.stems_field) or indexed_words(text)) if self.stems_field else text
+
     # --- in this process ----------------------------------------------------------------------------------------------
 
     async def _read(self, filter: Filter, *, whole: bool) -> list[Document]:
         """Documents without vectors, the preferred ones first; only the compared fields unless `whole`."""
         # Not `find`, which takes the laptop's database three times as long.
         sort = [{"$sort": {self.preferred_by: -1}}] if self.preferred_by else []
-        shown = {name: 1 for name in (self.text_field, self.preferred_by) if name}
+        shown = {name: 1 for name in (self.text_field, self.stems_field, self.preferred_by) if name}
         stage = {"$unset": self.vector_field} if whole else {"$project": shown}
         cursor = await self.collection.aggregate([{"$match": dict(filter)}, *sort, {"$limit": EXACT_LIMIT}, stage])
         return await cursor.to_list()
 
     async def _known(self, filter: Filter, read: Sequence[Document], *, with_vectors: bool) -> dict[Any, CachedText]:
-        known = {each["_id"]: self.cache.known(each["_id"], each.get(self.text_field) or "") for each in read}
+        known = {each["_id"]: self.cache.known(each["_id"], self.words_of(each)) for each in read}
         without = [key for key, each in known.items() if each.vector is None] if with_vectors else []
         if without:
             # An `$in` of thousands of ids is slower than reading a few documents twice.

@@ -10,6 +10,7 @@ from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.memory_documents import COLLECTION, UNCHECKED, WITHOUT_VECTORS, memories_of
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.store import Store
+from qwestly_agent.text.stems import indexed_words
 
 
 class Unchecked(Store):
@@ -35,11 +36,12 @@ class Unchecked(Store):
             **fields,
             "hash": hash,
             "key": hash,
-            "content_embedding": to_binary(vector),
+            "words": indexed_words(memory.content),
+            "content_embedding": to_binary(vector) if vector else None,
             "consolidated": False,
             **({"replaces": list(replaces)} if replaces else {}),
         }
-        gone = {"context": "", "tries": ""}
+        gone = {"context": "", "tries": "", "is_doubtful": ""}
         query = {"_id": memory.id, "user_id": user_id, "status": UNCHECKED}
         try:
             update = with_events({"$set": changes, "$unset": gone}, *events)

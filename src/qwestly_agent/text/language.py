@@ -48,6 +48,10 @@ _TABLES: Mapping[str, frozenset[str]] = {language: frozenset(words.split()) for 
 _WORD = re.compile(r"[^\W\d_]+")
 
 
+def function_words(*languages: str) -> frozenset[str]:
+    return frozenset().union(*(_TABLES[language] for language in languages))
+
+
 def language_of(text: str) -> str:
     """Return the ISO 639-1 code of the language with the most function words, at least two; "" if it is unclear."""
     counted = Counter(

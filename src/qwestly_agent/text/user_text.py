@@ -1,7 +1,8 @@
 """Extract the text that a user typed from a message, without fenced, quoted and pasted text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from qwestly_agent.text.clean import LONGEST_TYPED_CHARACTERS, visible
 from qwestly_agent.text.language import language_of
@@ -20,11 +21,14 @@ _BLOCK_QUOTE = re.compile(r"[>＞﹥❯|│┃]")
 _RULE = re.compile(r"[ \t]*(?:([-_*=~#])[ \t]?)(?:\1[ \t]?){2,}")
 _SPEAKER = re.compile(r"(?:\*\*|__)?(?:user|assistant|human|system|ai|bot)(?:\*\*|__)?\s?[:：]", re.IGNORECASE)
 _MAIL_FIELD = re.compile(
-    r"(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|de|à|objet|envoyé|para|fecha|enviado|asunto|assunto"
-    r"|da|a|oggetto)\s?[:：]\s*\S",
+    r"(?:from|to|cc|date|sent|(?P<subject>subject|betreff|objet|asunto|assunto|oggetto)|von|an|datum|gesendet|de|à|envoyé"
+    r"|para|bis|hasta|até|fecha|enviad[oa]|da|a)\s?[:：]\s*\S",
     re.IGNORECASE,
 )
-"""E-mail header fields, as mail programs write them."""
+"""E-mail header fields, as mail programs write them, and as people write a time: "From: 2019, To: 2021"."""
+_SENT = re.compile(r"\S@\w|\b\d{1,2}\s?[:.h]\s?\d{2}\b(?!\.\d)", re.IGNORECASE)
+"""An address, or the time of a date: what the head of a mail has."""
+_LIST_MARK = re.compile(r"^([ \t]*)» ", re.MULTILINE)
 _TAG = re.compile(
     r"<(?P<close>/?)(?P<tag>[a-zA-Z?][\w-]*)|(?P<comment><!--)|(?P<end>-->)|(?P<data><!)"
     r"|\[(?P<bbclose>/?)(?P<bb>quote|code|pre|spoiler|cite)\b|\\(?P<tex>begin|end)\{",
@@ -54,19 +58,49 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…？！。؟])[\"”’)*_]*\s+|\n+")
 _ASKED = re.compile(r"[?？؟]")
 
 
-def typed_parts(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[str]:
-    """The typed parts: without text that is fenced, quoted, in tags, after a mail header or a rule; nothing if they are
-    together longer than people type."""
+@dataclass(frozen=True)
+class Part:
+    """A part of a message that its user may have typed."""
+
+    text: str
+    is_sure: bool
+    """False if code cannot tell it from a paste: it is long, or stands after a rule, an unclosed quotation mark or a
+    mail's subject, indented by four blanks, or in a list of `>`."""
+
+
+def parts_of(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[Part]:
+    """The parts that are not fenced, quoted, in tags or in a mail. None is sure if they are together longer than
+    `longest`."""
     text = _ENTITIES.sub(lambda found: _ENTITY[found[1].lower()], visible(text))
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("''", '"')
-    pieces = [part for piece in _unfenced(text) for part in _untagged(piece)]
+    if "«" not in text:
+        text = _LIST_MARK.sub(r"\1- ", text)
+    pieces = [(part, is_sure) for piece, is_sure in _unfenced(text) for part in _untagged(piece)]
     # Count all paragraphs together: blank lines do not make a paste shorter.
-    if sum(map(len, pieces)) > longest:
-        return
-    for piece in pieces:
-        for part in _unquoted(piece):
+    is_short = sum(len(piece) for piece, _ in pieces) <= longest
+    for piece, is_sure in pieces:
+        for part, is_closed in _unquoted(piece):
             if words_of(part):
-                yield part.strip()
+                yield Part(part.strip(), is_sure and is_closed and is_short)
+
+
+def typed_parts(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[str]:
+    """The parts that were surely typed."""
+    return (part.text for part in parts_of(text, longest) if part.is_sure)
+
+
+def unread_lines(text: str, read: Sequence[str]) -> str:
+    """The numbers of the lines whose words are not all among what was read: "3", "3–9", "3–9 and 12"; "" if all are."""
+    known = f" {' '.join(words_of(' '.join(read)))} "
+    runs: list[list[int]] = []
+    for number, line in enumerate(visible(text).splitlines(), 1):
+        if (words := words_of(line)) and f" {' '.join(words)} " not in known:
+            if runs and runs[-1][1] == number - 1:
+                runs[-1][1] = number
+            else:
+                runs.append([number, number])
+    named = [str(first) if first == last else f"{first}–{last}" for first, last in runs]
+    return " and ".join(each for each in (", ".join(named[:-1]), *named[-1:]) if each)
 
 
 def trouble_in(text: str) -> Trouble | None:
@@ -83,14 +117,16 @@ def holds_others_words(text: str) -> bool:
     return typed < sum(map(str.isalnum, visible(text)))
 
 
-def _unfenced(text: str) -> Iterator[str]:
-    """Lines outside of Markdown fences, block quotes (with lazy continuation lines) and indented code; up to a rule, a
-    speaker's name or a mail header, after which the text may be someone else's."""
+def _unfenced(text: str) -> Iterator[tuple[str, bool]]:
+    """Lines outside of Markdown fences and block quotes (with lazy continuation lines), up to a speaker's name or a
+    mail's head, and if they were surely typed: not if indented as code, in a list of `>`, or after a rule or a subject,
+    after which the text may be someone else's."""
+    lines = text.split("\n")
     typed: list[str] = []
-    fence, lazy, blank, code, headed = "", False, True, False, False
-    for line in text.split("\n"):
+    fence, lazy, blank, code, is_sure = "", False, True, False, True
+    for at, line in enumerate(lines):
         rest = _CONTAINER.sub("", line, count=1)
-        was_headed, headed = headed, bool(_MAIL_FIELD.match(rest))
+        doubted = ""
         if fence:
             if re.match(rf"[>\s]*{re.escape(fence[0])}{{{len(fence)},}}\s*$", rest):
                 fence = ""
@@ -100,24 +136,56 @@ def _unfenced(text: str) -> Iterator[str]:
             lazy, blank = False, True
             typed.append("")
             continue
-        elif _RULE.match(line) or _SPEAKER.match(rest):
+        elif _SPEAKER.match(rest) or (head := _head_at(lines, at)) == "mail":
             break
-        elif headed and was_headed and typed:
-            typed.pop()
-            break
+        elif _RULE.match(line) or head == "subject":
+            if typed:
+                yield "\n".join(typed), is_sure
+                typed = []
+            is_sure = False
+            continue
+        elif not lazy and _BLOCK_QUOTE.match(rest) and _is_list(lines, at):
+            doubted = rest.lstrip()[1:]
         elif _BLOCK_QUOTE.match(rest) or lazy:
             lazy = True
         elif re.match(r" {4}|\t", line) and (blank or code):
-            code, blank = True, False
+            code, blank, doubted = True, False, line
         else:
             typed.append(line)
             blank = code = False
             continue
         blank = False
         if typed:
-            yield "\n".join(typed)
+            yield "\n".join(typed), is_sure
             typed = []
-    yield "\n".join(typed)
+        if doubted:
+            yield doubted, False
+    yield "\n".join(typed), is_sure
+
+
+def _head_at(lines: Sequence[str], at: int) -> str:
+    """ "mail" if a mail's head begins here, "subject" if it may: two fields, one of them a subject."""
+    fields = list[re.Match[str]]()
+    for line in lines[at:]:
+        if not (found := _MAIL_FIELD.match(_CONTAINER.sub("", line, count=1))):
+            break
+        fields.append(found)
+    if len(fields) < 2:
+        return ""
+    if any(_SENT.search(each.string) for each in fields):
+        return "mail"
+    return "subject" if any(each["subject"] for each in fields) else ""
+
+
+def _is_list(lines: Sequence[str], at: int) -> bool:
+    """True if a line that ends with a colon, and names no sender, introduces two or more lines of `>`."""
+    first = last = at
+    while first and _BLOCK_QUOTE.match(lines[first - 1]):
+        first -= 1
+    while last + 1 < len(lines) and _BLOCK_QUOTE.match(lines[last + 1]):
+        last += 1
+    before = next((line for line in reversed(lines[:first]) if line.strip()), "")
+    return last > first and before.rstrip().endswith((":", "：")) and not _SENT.search(before)
 
 
 def _untagged(text: str) -> Iterator[str]:
@@ -140,9 +208,9 @@ def _untagged(text: str) -> Iterator[str]:
         yield text[start:]
 
 
-def _unquoted(text: str) -> Iterator[str]:
-    """The text without what is in quotation marks of any kind, across lines; an unclosed quotation extends to the
-    end."""
+def _unquoted(text: str) -> Iterator[tuple[str, bool]]:
+    """The text without what is in quotation marks of any kind, across lines, and if it is surely outside: what follows
+    a mark that nothing closes may be inside."""
     start, opened = 0, -1
     for found in _MARKS.finditer(text):
         mark, at = found.group(), found.start()
@@ -156,17 +224,18 @@ def _unquoted(text: str) -> Iterator[str]:
             opened = -1
     if opened >= 0 and len(words_of(text[opened:])) >= QUOTED_WORDS:
         yield from _unsingle(text[start:opened])
+        yield text[opened + 1 :], False
     else:
         yield from _unsingle(text[start:])
 
 
-def _unsingle(text: str) -> Iterator[str]:
+def _unsingle(text: str) -> Iterator[tuple[str, bool]]:
     start = 0
     for found in _SINGLE.finditer(text):
         if len(words_of(found.group())) >= QUOTED_WORDS:
-            yield text[start : found.start()]
+            yield text[start : found.start()], True
             start = found.end()
-    yield text[start:]
+    yield text[start:], True
 
 
 def words_of(text: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Tier 2: search what the user told in earlier conversations; keep, correct and forget memories.
 
-A new memory must be quoted from the user's message, whatever a model passes here: `memory.service` checks it.
+A new memory must be quoted from the user's messages, whatever a model passes here: `memory.service` checks it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ async def remember(
     sensitive: bool = False,
     about_writing: bool = False,
 ) -> Any:
-    """Remember what the user tells, or asks you to remember, in the message that you are answering: one thing a turn.
+    """Remember what the user tells, or asks you to remember, in this conversation: one thing a turn.
 
     Args:
         type: What it is.
@@ -85,8 +85,7 @@ async def remember(
 async def correct_memory(
     ctx: RunContext[AgentDeps], memory_id: MemoryId, text: Sentence, quote: Quoted, sensitive: bool = False
 ) -> Any:
-    """Put what the user tells in the message that you are answering in the place of a memory that is wrong or no longer
-    so.
+    """Put what the user tells in this conversation in the place of a memory that is wrong or no longer so.
 
     Args:
         memory_id: Of the memory, as search_user_memories lists it.
