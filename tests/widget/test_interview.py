@@ -158,7 +158,7 @@ def test_in_the_onboarding_a_question_is_skipped(page: Page, backend: ScriptedBa
     expect(room.get_by_role("button", name="Add a topic")).to_have_count(0)
     expect(room.get_by_text("How long did it take?")).to_be_visible()
     backend.stream("c1").begin().done("Next: which skills?")
-    room.get_by_role("button", name="Skip").click()
+    room.get_by_role("button", name="Skip", exact=True).click()
     [posted] = backend.wait_for(1, "POST", "/api/chat")
     assert posted.body["message"] == "Skip this one."
 
