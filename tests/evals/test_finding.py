@@ -47,7 +47,7 @@ def test_it_prints_the_recall_of_each_search_over_turns_and_observations(
         "recall@10",
         "BM25",
         "cosine",
-        "ours, k = 10",
+        "ours, k = 5",
         "ours, k = 60",
         "questions",
     ]
