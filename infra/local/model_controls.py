@@ -56,6 +56,12 @@ class Controls:
         """Answers every chat request until it is cleared; the script waits meanwhile."""
         self.embeddings_fault: FaultStatus | None = None
         """The status that every embeddings request gets until it is cleared."""
+        self.in_danger: tuple[str, ...] = ()
+        """Words for which the moderation endpoint finds the intent of self-harm."""
+        self.moderation_fault: FaultStatus | None = None
+        """The status that every moderation request gets until it is cleared."""
+        self.moderation_seconds = 0.0
+        """How long a moderation takes."""
         self.keys: frozenset[str] = frozenset()
         """Keys without which chat and embeddings requests get a 401; none is asked for where there is none."""
 

@@ -1,8 +1,9 @@
 """The scripted model server: stands in for DeepSeek and OpenAI at their wire, on the laptop and in every test.
 
-It answers chat completions and embeddings, with or without `/v1` before the path, refuses what the providers refuse
-(`model_wire.py`), records what it was sent, and misbehaves when told to (`model_controls.py`, `model_faults.py`). What
-is said comes from the steps that a test gave it, else from the scripts in `scripts/` (`model_answers.py`).
+It answers chat completions, embeddings and moderations, with or without `/v1` before the path, refuses what the
+providers refuse (`model_wire.py`), records what it was sent, and misbehaves when told to (`model_controls.py`,
+`model_faults.py`). What is said comes from the steps that a test gave it, else from the scripts in `scripts/`
+(`model_answers.py`).
 
 In a test `with ModelServer() as server:` starts one on a free port. As a program, `python -m infra.local.model_server
 --port 8001`; the same controls are then routes: GET and DELETE `/_control/requests`, and POST `/_control/script`
@@ -11,6 +12,7 @@ In a test `with ModelServer() as server:` starts one on a free port. As a progra
 """
 
 import argparse
+import asyncio
 import base64
 import re
 import signal
@@ -52,6 +54,12 @@ from infra.local.script import SCRIPTS, ScriptError, load
 
 CHAT_MODELS = ("deepseek-flash", "deepseek-v4-flash", "deepseek-v4-pro")
 EMBEDDING_MODELS = ("text-embedding-3-small",)
+MODERATION_MODELS = ("omni-moderation-latest",)
+MODERATED = (
+    *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm"),
+    *("self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic"),
+)
+"""platform.openai.com/docs/guides/moderation"""
 SERVED_AS: Mapping[str, str] = {"deepseek-v4-flash": "deepseek-flash"}
 """The name under which a model answers, where it is not the one that was asked: a retired name is served by another."""
 DIMENSIONS = 1536
@@ -135,6 +143,7 @@ class ModelServer(Controls):
             routes += [
                 Route(f"{prefix}/chat/completions", self._chat, methods=["POST"]),
                 Route(f"{prefix}/embeddings", self._embeddings, methods=["POST"]),
+                Route(f"{prefix}/moderations", self._moderations, methods=["POST"]),
                 Route(f"{prefix}/models", self._models),
             ]
         return Starlette(routes=routes, exception_handlers={HTTPException: refused, ValidationError: refused})
@@ -216,6 +225,25 @@ class ModelServer(Controls):
         tokens = max(1, sum(map(len, texts)) // PromptCache.TOKEN_CHARACTERS)
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return JSONResponse({"object": "list", "model": body.get("model"), "data": data, "usage": usage})
+
+    async def _moderations(self, request: Request) -> Response:
+        body = await self.recorded(request)
+        if not self.takes_key_of(request):
+            return error_response(401, "This key is not valid.")
+        await asyncio.sleep(self.moderation_seconds)
+        if self.moderation_fault is not None:
+            return error_response(self.moderation_fault, f"The scripted fault {self.moderation_fault}.")
+        if not isinstance(body, dict) or body.get("model") not in MODERATION_MODELS:
+            return unknown_model(body.get("model") if isinstance(body, dict) else None)
+        means_harm = any(each in str(body.get("input")) for each in self.in_danger)
+        categories = dict.fromkeys(MODERATED, False) | {"self-harm": means_harm, "self-harm/intent": means_harm}
+        result = {
+            "flagged": means_harm,
+            "categories": categories,
+            "category_scores": {name: 0.97 if found else 0.01 for name, found in categories.items()},
+            "category_applied_input_types": {name: ["text"] for name in categories},
+        }
+        return JSONResponse({"id": f"modr-{self._next_id()}", "model": body["model"], "results": [result]})
 
 
 class _Uvicorn(uvicorn.Server):

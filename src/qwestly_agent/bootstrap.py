@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import httpx2
+from aws_lambda_powertools import Logger
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from qwestly_agent.chat.services import ChatServices
     from qwestly_agent.llm.client import Renew
     from qwestly_agent.llm.embeddings import Embeddings
+    from qwestly_agent.llm.moderation import Moderation
     from qwestly_agent.resumes.services import ResumeServices
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
@@ -109,6 +111,7 @@ async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, n
         **vars(services),
         docs=Docs.of(services.mongo[settings.mongodb_database]),
         embeddings=make_embeddings(settings, http, measure_refusal, secrets.renew),
+        moderation=make_moderation(settings, http, services.logger, secrets.renew),
         models=traced(models, services.traces),
         judges=traced(judges, services.traces),
     )
@@ -275,6 +278,26 @@ def make_embeddings(
         renewed_key=renew and key_after(renew, "openai"),
     )
     return Embeddings(client, note_refusal)
+
+
+def make_moderation(
+    settings: Settings, http: httpx2.AsyncClient, logger: Logger, renew: "Renew | None" = None
+) -> "Moderation":
+    from qwestly_agent.llm.client import PROVIDER_ADDRESSES, key_after, make_openai_client
+    from qwestly_agent.llm.moderation import Moderation
+
+    is_theirs = bool(settings.openai_api_key) and not settings.embeddings_base_url
+    address = settings.moderation_base_url or (PROVIDER_ADDRESSES["openai"] if is_theirs else "off")
+    if address == "off":
+        return Moderation(None, logger)
+    client = make_openai_client(
+        api_key=settings.openai_api_key,
+        base_url=address,
+        key_needed_for=None,
+        http=http,
+        renewed_key=renew and key_after(renew, "openai"),
+    )
+    return Moderation(client, logger)
 
 
 def look_up(references: Collection[str], aws: AWS | None = None) -> dict[str, str]:

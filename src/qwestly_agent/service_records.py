@@ -61,6 +61,7 @@ from qwestly_agent.stores.watermarks import Watermarks
 if TYPE_CHECKING:  # slow imports, which handlers without models do not need
     from qwestly_agent.llm.embeddings import Embeddings
     from qwestly_agent.llm.models import Tier, TierModel
+    from qwestly_agent.llm.moderation import Moderation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,6 +135,7 @@ class ModelServices(Services):
 
     docs: Docs
     embeddings: "Embeddings"
+    moderation: "Moderation"
     models: "dict[Tier, TierModel]"
     judges: "dict[Tier, TierModel]"
     """By the tier of the model whose statements they judge."""

@@ -54,6 +54,7 @@ from qwestly_agent.stores.watermarks import Watermarks
 if TYPE_CHECKING:  # slow imports, which handlers without models do not need
     from qwestly_agent.llm.embeddings import Embeddings
     from qwestly_agent.llm.models import Tier, TierModel
+    from qwestly_agent.llm.moderation import Moderation
 
 
 class HasSettings(Protocol):
@@ -299,6 +300,11 @@ class HasDocs(Protocol):
 class HasEmbeddings(Protocol):
     @property
     def embeddings(self) -> "Embeddings": ...
+
+
+class HasModeration(Protocol):
+    @property
+    def moderation(self) -> "Moderation": ...
 
 
 class HasModels(Protocol):

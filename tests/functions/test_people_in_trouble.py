@@ -1,8 +1,12 @@
 """People in acute trouble are answered in fixed words at once: nothing is called, nothing proposed, no model needed."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
 
 from infra.local.model_answers import ToolCall
+from infra.local.model_faults import FaultStatus
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.help_words import words_for
 from qwestly_agent.text.trouble import Kind, Trouble
@@ -41,6 +45,76 @@ def test_help_comes_at_once_and_a_model_that_disobeys_is_not_asked(
     assert chats(model) == 0
     assert audit_of(chat, client) == []
     assert client.get("/api/approvals")["items"] == []
+
+
+MEANT = "The kettle is on and the letters are on the table. That was me, then."
+
+
+@pytest.fixture(scope="module")
+def moderated_server(chat: ChatServer) -> Iterator[ChatServer]:
+    address = chat.settings.model_base_url
+    with ChatServer(replace(chat.settings, moderation_base_url=address)) as server:
+        yield server
+
+
+@pytest.fixture
+def moderated(moderated_server: ChatServer, client: Client) -> Iterator[Client]:
+    """A user of a server that asks the moderation endpoint."""
+    with Client(moderated_server.url, client.user_id) as user:
+        yield user
+
+
+def moderations(model: ModelServer) -> list[str]:
+    return [each.json["input"] for each in model.requests if each.path.endswith("/moderations")]
+
+
+@pytest.mark.parametrize("first", [calls(*WANTED), Reply(text="How cosy! What is in the letters?")])
+def test_what_the_moderation_endpoint_finds_is_answered_in_fixed_words_and_nothing_else(
+    moderated: Client, moderated_server: ChatServer, model: ModelServer, first: Reply
+) -> None:
+    model.in_danger = ("letters are on the table",)
+    words = words_for(Trouble("self_harm", "en"))
+    model.script(first)
+    answer = moderated.say(MEANT)
+    assert (answer.names, answer.text) == (["conversation", "text_delta", "done"], words)
+    assert moderations(model) == [MEANT]
+    [_, kept] = moderated.get(f"/api/conversations/{answer.conversation_id}")["messages"]
+    assert (kept["content"], kept["steps"], kept["receipt"]["help"]) == (words, [], "self_harm")
+    model.script(first)
+    shown = moderated.say_ai_sdk("chat-1", user_says(MEANT))
+    assert "".join(each.data["delta"] for each in shown if each.name == "text-delta") == words
+    assert not [each for each in shown if each.name.startswith(("tool", "data"))]
+    assert audit_of(moderated_server, moderated) == []
+    assert moderated.get("/api/approvals")["items"] == []
+    model.script(Reply(text="These."))
+    assert moderated.say("And my goals?", answer.conversation_id).text == "These."
+
+
+@pytest.mark.parametrize("fault", [400, 401, 429, 500])
+def test_a_moderation_that_fails_takes_nothing_from_the_answer(
+    moderated: Client, model: ModelServer, fault: FaultStatus
+) -> None:
+    model.moderation_fault = fault
+    model.script(Reply(text="Tea, then."))
+    assert moderated.say(MEANT).text == "Tea, then."
+    assert len(moderations(model)) == 1
+
+
+@pytest.mark.thorough
+def test_a_slow_moderation_is_waited_for_until_its_time_is_over(moderated: Client, model: ModelServer) -> None:
+    model.in_danger, model.moderation_seconds = ("letters",), 2.0
+    model.script(Reply(text="Tea, then."))
+    assert moderated.say(MEANT).text == "Tea, then."
+
+
+def test_what_was_pasted_is_not_moderated_and_without_the_setting_nobody_is_asked(
+    moderated: Client, client: Client, model: ModelServer
+) -> None:
+    model.script(Reply(text="A novel."), Reply(text="A novel."))
+    moderated.say("What is this from?\n\n```\nI want it all to end tonight, he wrote.\n```")
+    assert moderations(model) == ["What is this from?"]
+    client.say(MEANT)
+    assert len(moderations(model)) == 1
 
 
 def test_help_needs_no_model_and_the_conversation_goes_on_with_the_next_message(

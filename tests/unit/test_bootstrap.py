@@ -48,3 +48,21 @@ async def test_garbage_is_collected_again_once_the_imports_are_over() -> None:
     services = await bootstrap(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1"))
     await services.close()
     assert gc.get_threshold()[0] == 50_000
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("changes", "address"),
+    [
+        ({"openai_api_key": "sk-1", "embeddings_base_url": ""}, "https://api.openai.com/v1/"),
+        ({"openai_api_key": "sk-1", "embeddings_base_url": "", "moderation_base_url": "off"}, None),
+        ({"openai_api_key": "sk-1", "embeddings_base_url": "https://elsewhere.example/v1"}, None),
+        ({"openai_api_key": ""}, None),
+        ({"moderation_base_url": "https://elsewhere.example/v1"}, "https://elsewhere.example/v1/"),
+    ],
+)
+async def test_moderation_is_asked_where_the_key_is_theirs(changes: dict[str, str], address: str | None) -> None:
+    services = await bootstrap_chat(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", **changes))
+    client = services.moderation.client
+    assert (str(client.base_url) if client else None) == address
+    await services.close()

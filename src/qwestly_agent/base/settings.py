@@ -76,6 +76,9 @@ class Settings:
     model_base_url: str = ""
     """Any OpenAI-compatible server; wins over the providers' own addresses."""
     embeddings_base_url: str = ""
+    moderation_base_url: str = ""
+    """Who is asked whether a message is of somebody in danger: empty for OpenAI, if the key for embeddings is theirs;
+    `off` for nobody; or the address of another server."""
     model_fast: str = ""
     """`provider:name`, in place of the model that routes, extracts and answers."""
     model_pro: str = ""

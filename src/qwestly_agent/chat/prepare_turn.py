@@ -43,6 +43,7 @@ from qwestly_agent.services import (
     HasConversations,
     HasEmbeddings,
     HasLogger,
+    HasModeration,
     HasNewId,
     HasSettings,
     HasUsage,
@@ -50,6 +51,7 @@ from qwestly_agent.services import (
 )
 from qwestly_agent.stores.turns import ClaimedConversation, NewTurn
 from qwestly_agent.stores.usage import Load, Usage
+from qwestly_agent.text.user_text import typed_in
 
 
 class ClaimServices(HasConversations, HasDesigns, Protocol): ...
@@ -60,6 +62,7 @@ class PrepareServices(
     HasDesigns,
     HasEmbeddings,
     HasLogger,
+    HasModeration,
     HasNewId,
     HasRollouts,
     HasRunning,
@@ -83,6 +86,7 @@ async def prepare_turn(
         started_at=services.clock(),
     )
     conversation_id = request.conversation_id or services.new_id()
+    moderated = services.moderation.begin(typed_in(request.text or ""))
     entering = asyncio.ensure_future(services.usage.enter(user_id, turn.run_id, turn.started_at))
     reading = asyncio.gather(
         read_said(services.messages, user_id, conversation_id, request),
@@ -113,7 +117,8 @@ async def prepare_turn(
                 read_said(services.messages, user_id, conversation_id, request),
                 read_known(services, user_id, conversation_id, request),
             )
-        return await _prepare(services, claim, request, said, known, load, approvals, read_at, deadline)
+        prepared = await _prepare(services, claim, request, said, known, load, approvals, read_at, deadline)
+        return replace(prepared, moderated=moderated)
     except (Invalid, ChangedMeanwhile, NotFound, TooManyTurns, OverBudget, Braked):
         await asyncio.gather(services.conversations.withdraw(claim), _leave(services.usage, user_id, turn, entering))
         raise

@@ -3,11 +3,14 @@
 A turn that fails keeps what was said; `finish_turn` records it, also where the database fails meanwhile.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Protocol
 
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
+from pydantic_ai.messages import PartStartEvent
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.design import AgentTurn, Cancellation, NativeEvent
@@ -42,6 +45,7 @@ from qwestly_agent.domain.learning import LearningTalk
 from qwestly_agent.interviews.service import InterviewService
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.learning.service import LearningService
+from qwestly_agent.llm.moderation import PATIENCE_SECONDS
 from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
@@ -54,6 +58,7 @@ from qwestly_agent.services import (
     HasBriefingPlans,
     HasBriefings,
     HasCandidateApp,
+    HasClock,
     HasDocs,
     HasEmbeddings,
     HasExtractions,
@@ -79,7 +84,9 @@ from qwestly_agent.services import (
     HasWatermarks,
 )
 from qwestly_agent.stores.message import has_others_words
-from qwestly_agent.text.user_text import holds_others_words
+from qwestly_agent.text.language import language_of
+from qwestly_agent.text.trouble import Trouble
+from qwestly_agent.text.user_text import holds_others_words, typed_in
 
 TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask for less at once."
 
@@ -202,14 +209,30 @@ async def _answer(services: RunServices, turn: Turn, cancellation: Cancellation)
         cancellation=cancellation,
         seconds=max(0.0, turn.deadline - services.clock()),
     )
+    moderated, calls = turn.moderated, turn.record.calls
     async with turn.agent.run(asked) as run:
         try:
-            async for event in sanitized(aiter(run), hosts, turn.record.calls.made):
+            async for event in sanitized(aiter(run), hosts, calls.made):
+                if moderated and isinstance(event, PartStartEvent):  # nothing was said or called before it
+                    if not calls.trouble and await _is_in_danger(services, turn, moderated):
+                        calls.trouble = Trouble("self_harm", language_of(typed_in(turn.text)))
+                        break
+                    moderated = None
                 yield event
         finally:
             with suppress(UserError):  # cancelled before it began
                 messages = [sanitized_message(message, hosts) for message in run.new_messages()]
                 turn.record.keep(messages, budget.prompt_characters)
+    if moderated and calls.trouble:  # once more: now no model is asked
+        async for event in _answer(services, replace(turn, moderated=None), cancellation):
+            yield event
+
+
+async def _is_in_danger(services: HasClock, turn: Turn, moderated: "asyncio.Task[bool]") -> bool:
+    """What the moderation endpoint says in time."""
+    left = turn.claim.turn.started_at + PATIENCE_SECONDS - services.clock()
+    done, _ = await asyncio.wait([moderated], timeout=max(0.0, left))
+    return bool(done) and moderated.result()
 
 
 def _budget(settings: Settings, turn: Turn) -> Budget:

@@ -1,5 +1,6 @@
 """A turn: a claimed conversation, and all that was read for its answer."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,8 @@ class Turn:
     """Messages of the turn that this one replaces."""
     answered: Message | None = None
     """The earlier answer, if this message was answered already."""
+    moderated: "asyncio.Task[bool] | None" = None
+    """Whether the moderation endpoint holds its person to be in danger; None where it is not asked."""
 
     @property
     def run_id(self) -> str:

@@ -106,9 +106,14 @@ def unread_lines(text: str, read: Sequence[str]) -> str:
 def trouble_in(text: str) -> Trouble | None:
     """Find acute trouble in what a person typed about themselves. In a message that is longer than people type, only
     its beginning and its end count as typed."""
-    typed = "\n".join(typed_parts(text, longest=len(text)))
+    typed = typed_in(text)
     ends = [typed] if len(typed) <= LONGEST_TYPED_CHARACTERS else [typed[:END_CHARACTERS], typed[-END_CHARACTERS:]]
     return find_trouble(ends, language_of(typed))
+
+
+def typed_in(text: str) -> str:
+    """What the person may have typed of a message, however long it is."""
+    return "\n".join(typed_parts(text, longest=len(text)))
 
 
 def holds_others_words(text: str) -> bool:
