@@ -99,6 +99,7 @@ NO_STORES = {
     "workflows",
     "mail",
     "embeddings",
+    "moderation",
     "models",
     "judges",
     "resume_parser",
@@ -170,7 +171,7 @@ def test_a_reader_is_given_no_way_to_have_an_effect(folder: str) -> None:
 
 @pytest.mark.parametrize("workflow", WORKFLOWS)
 def test_a_writer_is_given_no_model(workflow: str) -> None:
-    assert not asked_for(workflow, "writer") & {"models", "judges", "embeddings"}
+    assert not asked_for(workflow, "writer") & {"models", "judges", "embeddings", "moderation"}
 
 
 @pytest.mark.parametrize(("option", "role"), [("", ROLE), ("--reader", READER_ROLE), ("--opener", OPENER_ROLE)])
