@@ -1,10 +1,12 @@
-"""Print what `@qwestly/agent-client` is generated from: `python -m infra.openapi`.
+"""Print what `@qwestly/agent-client` is generated from: `python -m infra.openapi`. With `--surface` a line for whatever
+a client can rely on: a release writes it to `docs/api-surface.txt`, and the next one keeps it.
 
 It is the API's own OpenAPI document, and beside its schemas `AgentTools`: what each tool of the default design takes.
 """
 
 import json
 import sys
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from functions.chat.app import create_app
@@ -30,8 +32,79 @@ def document() -> dict[str, Any]:
     return described
 
 
+def surface(described: Mapping[str, Any]) -> list[str]:
+    """Operations, their parameters and answers, and fields with their types of what they take and give, in order."""
+    schemas, operations = described["components"]["schemas"], list(_each_operation(described["paths"]))
+    taken = _reached(schemas, [each.get("requestBody") for _, each in operations])
+    given = _reached(schemas, [each["responses"] for _, each in operations])
+    lines = [f"takes {line}" for name in taken for line in _fields(name, schemas[name])]
+    lines += [f"gives {line}" for name in given for line in _fields(name, schemas[name])]
+    return sorted({*_operations(described["paths"]), *lines})
+
+
+def breaking(before: Collection[str], after: Collection[str]) -> list[str]:
+    """What a client of the surface before cannot rely on any more, or has to send besides."""
+    optional = [line for line in before if line.startswith("takes ") and line.endswith(" is required")]
+    known = {line.split(".")[0] for line in before}
+    gone = [line for line in before if line not in {*after, *optional}]
+    demanded = [line for line in after if line.endswith(" is required") and line.startswith("takes ")]
+    return gone + [line for line in demanded if line not in before and line.split(".")[0] in known]
+
+
+def _each_operation(paths: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for path, methods in paths.items():
+        yield from ((f"{method.upper()} {path}", operation) for method, operation in methods.items())
+
+
+def _reached(schemas: Mapping[str, Any], begins: Any) -> list[str]:
+    """Names of the schemas that this names, and those that they name."""
+    reached, left = dict[str, None](), [begins]
+    while left:
+        match left.pop():
+            case {"$ref": str(reference)}:
+                name = reference.rpartition("/")[2]
+                if name not in reached:
+                    reached[name] = None
+                    left.append(schemas[name])
+            case dict() as node:
+                left += node.values()
+            case list() as nodes:
+                left += nodes
+            case _:
+                pass
+    return list(reached)
+
+
+def _operations(paths: Mapping[str, Any]) -> Iterator[str]:
+    for name, operation in _each_operation(paths):
+        yield name
+        yield from (f"{name} ?{each['name']}" for each in operation.get("parameters", []) if each["in"] == "query")
+        yield from (f"{name} {status}" for status in operation["responses"])
+
+
+def _fields(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    for field, each in schema.get("properties", {}).items():
+        yield f"{name}.{field}: {_type(each)}"
+    yield from (f"{name}.{field} is required" for field in schema.get("required", ()))
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if several := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
+        return " | ".join(sorted({_type(each) for each in several}))
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    if "enum" in schema or "const" in schema:
+        return " | ".join(sorted(json.dumps(each) for each in schema.get("enum", [schema.get("const")])))
+    if schema.get("type") == "array":
+        return f"[{_type(schema.get('items', {}))}]"
+    return schema.get("format") or schema.get("type") or "any"
+
+
 def main() -> None:
-    json.dump(document(), sys.stdout, indent=2)
+    if sys.argv[1:] == ["--surface"]:
+        print("\n".join(surface(document())))
+    else:
+        json.dump(document(), sys.stdout, indent=2)
 
 
 if __name__ == "__main__":
