@@ -1,9 +1,10 @@
 """Measure what a night of job searches costs: `python -m benchmarks.scouting [USERS…]`.
 
-Each user has 200 adverts of their own, so that nobody is helped by what was asked for another one. The states run one
-after the other as the state machine calls them, without its watch of the brake, against the laptop's database and the
-scripted model. Counted are commands to the database, documents that it returned, and requests to models; the cost is
-what was added to each user's day, with the scripted model's tokens at list prices.
+Each user has 200 adverts of their own, so that nobody is helped by what was asked for another one, and no quota of a
+board ends the night. The states run one after the other as the state machine calls them, without its watch of the
+brake, against the laptop's database and the scripted model. Counted are commands to the database, documents that it
+returned, and requests to models; the cost is what was added to each user's day, with the scripted model's tokens at
+list prices.
 """
 
 import argparse
@@ -95,7 +96,7 @@ async def measure(users: int, model: ModelServer) -> Night:
     counting = Counting()
     monitoring.register(counting)
     with mongo_server() as (uri, _):
-        services = await bootstrap_models(settings_for(uri, model.base_url), clock=lambda: NOW)
+        services = await bootstrap_models(settings_for(uri, model.base_url, job_board_quotas=""), clock=lambda: NOW)
         services = replace(services, job_boards=JobBoards([OwnBoard()]))
         for name, indexes in INDEXES.items():
             if indexes:
