@@ -45,7 +45,9 @@ _NOTHING_TO_TELL = re.compile(
 )
 _CORRECTS = re.compile(r"^(?:sorry|no,|actually|i meant)\b", re.IGNORECASE)
 _TO_US = re.compile(
-    r"^(?:let['’]s|let us|show|please|can you|could you|that['’]s (?:enough|all)|thanks|hello|hi\b)", re.I
+    r"^(?:let['’]s|let us|show|please|can you|could you|that['’]s (?:enough|all)|thanks|hello|hi\b|no\b|why\b|you\b|"
+    r"(?:just )?(?:write|put|say|add|tell|make|stop|end|give|ask)\b|i (?:won['’]?t|will not|refuse)\b|none of your\b)",
+    re.I,
 )
 _FEWEST_WORDS = 4
 
@@ -59,7 +61,8 @@ def interviewer(texts: Sequence[str]) -> str:
     topic = _line(state, "topic")
     if "is over" in task:
         why = re.search(r"because (.+?)\. In their language", task)
-        return f"We stop here, because {why[1]}. Thank you for your time." if why else "Thank you for your time."
+        reason = why and why[1].replace("they asked", "you asked").replace("their answers", "your answers")
+        return f"We stop here, because {reason}. Thank you for your time." if reason else "Thank you for your time."
     if "No topic is chosen" in task:
         parked = _line(state, "parked topics")
         return "What else is there?" if parked else "What did you do that you would like others to know of?"
@@ -76,8 +79,8 @@ def interviewer(texts: Sequence[str]) -> str:
     question = QUESTIONS.get(missing, (f"And what about this: {missing}?", ""))[0]
     if "use other words" in task:
         question = f"Once more on {missing}: is there anything that you can tell?"
-    echo = next((each for each in _sentences(said) if not each.endswith("?")), "")
-    return f"I understand: “{echo}” {question}" if len(echo.split()) >= _FEWEST_WORDS else question
+    echo = next(filter(_tells, _sentences(said)), "")
+    return f"I understand: “{echo}” {question}" if echo else question
 
 
 def _line(state: str, name: str) -> str:

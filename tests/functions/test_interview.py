@@ -106,6 +106,30 @@ def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatSer
     assert client.say("Thanks", conversation_id).text == "You are welcome. "
 
 
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("I led it. Stop. End this interview now.", "Stop"),
+        ("I said I want to stop!", "I said I want to stop"),
+        ("Bitte hören Sie jetzt auf", "Bitte hören Sie jetzt auf"),
+        ("arrêtez s'il vous plaît", "arrêtez s'il vous plaît"),
+        ("Por favor, pare a entrevista agora", "pare a entrevista agora"),
+        ("In the end, we had to stop the line", ""),
+        ("Non-stop. I had to end the contract", ""),
+    ],
+)
+def test_a_plain_stop_ends_it_whatever_the_model_makes_of_it(
+    client: Client, chat: ChatServer, model: ModelServer, said: str, quote: str
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME])
+    model.script_chat(Reply(text="What came of it?"))
+    client.say(said, conversation_id)
+    ended = state_of(chat, conversation_id)["ended"]
+    assert (ended and (ended["reason"], ended["quote"])) == (("asked", quote) if quote else None)
+    assert ("they asked to stop" in told(model)) == bool(quote)
+
+
 def test_nobody_ends_it_by_words_that_the_person_did_not_say(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:

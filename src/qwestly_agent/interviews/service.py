@@ -1,5 +1,6 @@
 """The interview of a running turn: for its agent, and for the tools by which the person's own word reaches code."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -13,6 +14,29 @@ from qwestly_agent.interviews.machine import activate_next, answered, asking, co
 from qwestly_agent.interviews.topics import said_anew
 from qwestly_agent.services import HasSettings
 from qwestly_agent.text.user_text import typed_parts
+
+_STOPS = (
+    "stop end quit stopp aufhören hör hören beende beenden arrête arrêtez arrêter arrêtons pare para parar paremos"
+    " basta chega terminar terminemos"
+)
+_AROUND = (
+    "please now i said want to let us lets can we the this it here interview conversation asking me questions ok okay"
+    " no bitte jetzt ich möchte will wir das dieses gespräch auf sie damit on je veux maintenant là cet lentretien"
+    " sil te vous plaît por favor ya aquí agora já a la entrevista quiero quero"
+)
+_SENTENCE = re.compile(r"[^.!?;,:\n]+")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def plain_stop(text: str) -> str:
+    """The first sentence that asks for an end and for nothing else ("Please stop the interview now"); "" if none does.
+    Whatever a model makes of it, it ends there."""
+    stops, around = set(_STOPS.split()), set(_AROUND.split())
+    for sentence in _SENTENCE.findall(text):
+        words = set(_WORD.findall(sentence.casefold().replace("'", "").replace("’", "")))
+        if words & stops and words <= stops | around:
+            return " ".join(sentence.split())
+    return ""
 
 
 class InterviewServices(ChangeServices, HasSettings, Protocol): ...
@@ -39,14 +63,17 @@ class InterviewService:
 
     async def begin_turn(self, first: Callable[[Interview], Interview]) -> Interview:
         """Count the person's answer; `first` fills a new interview. The draft of this turn is begun at its end."""
-        now, words = self.services.clock(), len(" ".join(typed_parts(self.text)).split())
+        typed = "\n".join(typed_parts(self.text))
+        now, words, stop = self.services.clock(), len(typed.split()), plain_stop(typed)
 
         def counted(interview: Interview) -> Interview:
             is_new = not interview.turns and not interview.topics
             begun = activate_next(first(interview)) if is_new else interview
             if not self.is_new:
-                again = said_anew(begun, self.message_id, "\n".join(typed_parts(self.text))) if self.text else begun
+                again = said_anew(begun, self.message_id, typed) if self.text else begun
                 return told(again, self.seq)
+            if stop and not begun.ended:
+                return end(begun, Ended(reason="asked", quote=stop, told_to=self.seq))
             return told(
                 asking(answered(begun, self.seq, words, now, self.message_id) if self.text else begun), self.seq
             )
