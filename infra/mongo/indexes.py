@@ -15,6 +15,7 @@ from qwestly_agent.stores import (
     approvals,
     autonomy,
     briefings,
+    conversation_search,
     conversations,
     docs,
     drafts,
@@ -210,6 +211,9 @@ SEARCH_INDEXES = (
     # The stems are made by `text/stems.py`: between blanks.
     WordsIndex(
         memories.COLLECTION, "user_memories_search_index", "words", ("user_id", "status"), analyzer="whitespace"
+    ),
+    VectorIndex(
+        messages.COLLECTION, conversation_search.VECTOR_INDEX, messages.VECTOR, ("user_id", "withheld", "role")
     ),
     WordsIndex(docs.COLLECTION, "qwestly_docs_search_index", "text"),
     VectorIndex(docs.COLLECTION, "qwestly_docs_vector_index", "embedding"),

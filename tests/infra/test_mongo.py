@@ -228,9 +228,13 @@ COMPLETE = {
 async def test_a_new_cluster_gets_our_search_indexes_with_their_filter_fields_and_no_others() -> None:
     atlas = Atlas()
     await apply(as_database(atlas))
-    assert {collection for collection, _ in atlas.made} == {memories.COLLECTION, docs.COLLECTION}
+    assert {collection for collection, _ in atlas.made} == {
+        memories.COLLECTION,
+        messages.COLLECTION,
+        docs.COLLECTION,
+    }
     made = {(collection, index["type"]): index for collection, index in atlas.made}
-    assert len(made) == len(atlas.made) == 4
+    assert len(made) == len(atlas.made) == 5
     of_words = made[memories.COLLECTION, "search"]
     assert of_words["name"] == "user_memories_search_index"
     assert of_words["definition"]["mappings"] == {

@@ -172,6 +172,27 @@ def test_after_ten_minutes_of_silence_what_was_said_is_remembered(ada: Speaker, 
     ]
 
 
+def test_what_was_read_is_found_by_its_meaning_until_it_is_forgotten(ada: Speaker, world: World) -> None:
+    ada.says("I photographed a zebra in Lisbon", "Yes.")
+    ends(world, silence(world))
+
+    def found(query: str) -> list[tuple[str, bool]]:
+        async def searched(talk: Talk) -> list[tuple[str, bool]]:
+            [vector] = await talk.services.embeddings.embed([query])
+            said = await talk.services.conversation_search.said(ada.user_id, query, vector, 1)
+            return [(each.content, has_words) for each, has_words in said]
+
+        return ada.talk(searched)
+
+    assert found("zebras in the wild, photographers") == [("I photographed a zebra in Lisbon", True)]
+    assert found("zebras, photographers") == [("I photographed a zebra in Lisbon", False)]
+    [kept, _] = [each for each in ada.documents("agent_messages") if each["role"] == "user"]
+    assert "vector" in kept
+    ada.talk(lambda talk: talk.services.messages.exclude_run_from_prompts(ada.user_id, kept["run_id"]))
+    assert found("zebras, photographers") == []
+    assert not any("vector" in each for each in ada.documents("agent_messages"))
+
+
 def test_where_nobody_fell_silent_nothing_is_read(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.")
     assert ends(world, world.aws.start(MACHINE)) == [

@@ -15,14 +15,17 @@ from qwestly_agent.domain.memory import Memory, MemoryType
 from qwestly_agent.domain.ranking import LEAST_IMPORTANCE
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_id_of, must_be_there
+from qwestly_agent.memory.find import vectors_or_none
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note, is_evidence, said_in
 from qwestly_agent.model_calls.structured import CallServices, structured_output
 from qwestly_agent.services import (
     HasConversations,
+    HasEmbeddings,
     HasExtractions,
     HasJudges,
+    HasLogger,
     HasMemories,
     HasMessages,
     HasModels,
@@ -44,8 +47,10 @@ class FindNotesServices(CallServices, HasModels, Protocol): ...
 class ExtractServices(
     FindNotesServices,
     HasConversations,
+    HasEmbeddings,
     HasExtractions,
     HasJudges,
+    HasLogger,
     HasMemories,
     HasMessages,
     HasNewId,
@@ -64,6 +69,8 @@ MOST_MESSAGES = 200
 MOST_PROMPT_CHARACTERS = 24_000
 """About 6,000 tokens of the user's words; what follows them is read in a batch of its own."""
 SECONDS = 60.0
+MOST_EMBEDDED_CHARACTERS = 4_000
+FEWEST_EMBEDDED_WORDS = 3
 MOST_NOTES = 20
 """In one conversation: what is more is chatter."""
 OUTPUT_RETRIES = 1
@@ -149,6 +156,7 @@ async def _found(
     if read_to == read_from and not waiting:
         await services.watermarks.move(given.user_id, given.conversation_id, read_from, read_from, services.clock())
         return None
+    await _embed(services, given.user_id, said)
     notes, dropped = await find_notes(services, given.user_id, given.conversation_id, said)
     batch = Batch(
         id=batch_id,
@@ -165,6 +173,16 @@ async def _found(
     batch = await services.extractions.add(batch)
     await must_be_there(services.conversations, services.memories, services.unchecked, services.extractions, batch)
     return batch
+
+
+async def _embed(services: ExtractServices, user_id: str, said: Sequence[UserMessage]) -> None:
+    """Give what was typed its vectors, so that `search_conversation` finds it by meaning; by words alone where no
+    embedding is available."""
+    texts = {each.id: "\n".join(each.typed)[:MOST_EMBEDDED_CHARACTERS] for each in said}
+    told = {message_id: text for message_id, text in texts.items() if len(text.split()) >= FEWEST_EMBEDDED_WORDS}
+    vectors = await vectors_or_none(services.embeddings, services.logger, [*told.values()]) if told else []
+    known = {message_id: vector for message_id, vector in zip(told, vectors, strict=True) if vector}
+    await services.messages.set_vectors(user_id, known)
 
 
 def _note_of(memory: Memory) -> Note:

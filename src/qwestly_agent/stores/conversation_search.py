@@ -1,18 +1,22 @@
-"""Search of one user's conversations by words, and the title that the user gives one.
+"""Search of one user's conversations by words and by meaning, and the title that the user gives one.
 
 A word matches the beginnings of words, as people type them; a text index would match whole words only. So patterns are
 compared, in messages that the existing indexes (`user_last_used`, `order`) lead to, and in a limited number of them.
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.domain.said_before import SaidBefore
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.bm25 import Tokens, bm25
 from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_of, title_of
-from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.ranks import fuse_ranks
+from qwestly_agent.stores.search import Document, Match, Searchable
 from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.turns import unfinished_turns
 
@@ -38,6 +42,7 @@ class Hits:
 
 NEUTRAL_TITLE = "Conversation"
 """Of one whose title would say what was forgotten."""
+VECTOR_INDEX = "agent_messages_vector_index"
 MOST_SAID = 2_000
 """Messages that are compared by words: the newest of the user."""
 
@@ -61,13 +66,28 @@ class ConversationSearch(Store):
             before = batch[-1]["last_used"]
         return Hits(found, before)
 
-    async def said(self, user_id: str, words: str, limit: int) -> list[SaidBefore]:
-        """The messages of all conversations that have one of the words, best first (BM25); of equals the newer."""
+    def __init__(self, database: AsyncDatabase[Document]) -> None:
+        super().__init__(database)
+        self.searchable = Searchable(database[messages.COLLECTION], VECTOR_INDEX, messages.VECTOR, "content")
+
+    async def said(
+        self, user_id: str, words: str, vector: Sequence[float] | None, limit: int
+    ) -> list[tuple[SaidBefore, bool]]:
+        """The messages of all conversations that have one of the words (BM25; of equals the newer), and those of the
+        user's that are near to them in meaning; both orders fused. Each with True if it has one of the words."""
+        mine = {"user_id": user_id, "withheld": False}
         found = self.database[messages.COLLECTION].find({"user_id": user_id, **_IN_PROMPTS}, _OF_SAID)
-        compared = await found.sort("created_at", -1).limit(MOST_SAID).to_list()
+        compared, near = await asyncio.gather(
+            found.sort("created_at", -1).limit(MOST_SAID).to_list(),
+            _none() if vector is None else self.searchable.nearest({**mine, "role": "user"}, "", vector, limit),
+        )
         scores = bm25(words, [Tokens.of(each["content"]) for each in compared])
         best = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: -scores[at])
-        return [_said(compared[at]) for at in best[:limit]]
+        by_words = {compared[at]["id"]: compared[at] for at in best}
+        by_meaning = {each.document["id"]: each.document for each in near if not each.document.get("in_trouble")}
+        places = fuse_ranks([[*by_words], [*by_meaning]])
+        best_first = sorted(places, key=lambda each: -places[each].total)[:limit]
+        return [(_said({**by_meaning, **by_words}[each]), each in by_words) for each in best_first]
 
     async def first_said(self, user_id: str, conversation_id: str, limit: int) -> list[SaidBefore]:
         """What a conversation began with, oldest first."""
@@ -117,6 +137,10 @@ class ConversationSearch(Store):
         ]
         cursor = await self.database[messages.COLLECTION].aggregate(stages)
         return {each["_id"]: each async for each in cursor}
+
+
+async def _none() -> list[Match]:
+    return []
 
 
 _IN_PROMPTS: Document = {"withheld": False, "in_trouble": {"$ne": True}, "content": {"$ne": ""}}

@@ -1,17 +1,22 @@
 """`agent_messages`: one document per message; tool calls and results are part of the answer that made them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
+from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.stores.message import Feedback, Message, messages_of
+from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.turns import ClaimedConversation
 
 COLLECTION = "agent_messages"
+VECTOR = "vector"
+"""Of what the user typed, as `to_binary` makes it: six kilobytes that only a search reads."""
+_SHOWN: Document = {"_id": 0, VECTOR: 0}
 
 
 class Messages(Store):
@@ -20,7 +25,7 @@ class Messages(Store):
         query: Document = {"user_id": user_id, "conversation_id": conversation_id}
         if before is not None:
             query["seq"] = {"$lt": before}
-        found = await self.database[COLLECTION].find(query, {"_id": 0}).sort("seq", -1).limit(limit).to_list()
+        found = await self.database[COLLECTION].find(query, _SHOWN).sort("seq", -1).limit(limit).to_list()
         return messages_of(reversed(found))
 
     async def exchange(self, user_id: str, conversation_id: str, message_id: str) -> list[Message]:
@@ -32,12 +37,12 @@ class Messages(Store):
         asked = await posted.limit(1).to_list()
         if not asked:
             return []
-        found = self.database[COLLECTION].find({**query, "run_id": asked[0]["run_id"]}, {"_id": 0}).sort("seq", 1)
+        found = self.database[COLLECTION].find({**query, "run_id": asked[0]["run_id"]}, _SHOWN).sort("seq", 1)
         return messages_of(await found.to_list())
 
     async def of_run(self, user_id: str, run_id: str) -> Message | None:
         """The user's message that this run answered."""
-        found = await self.database[COLLECTION].find_one({"_id": f"{run_id}:user", "user_id": user_id}, {"_id": 0})
+        found = await self.database[COLLECTION].find_one({"_id": f"{run_id}:user", "user_id": user_id}, _SHOWN)
         return next(iter(messages_of([found])), None) if found else None
 
     async def is_replaced(self, user_id: str, conversation_id: str, run_id: str) -> bool:
@@ -48,7 +53,7 @@ class Messages(Store):
     async def since(self, user_id: str, conversation_id: str, seq: int, limit: int) -> list[Message]:
         """The messages from `seq` on, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "seq": {"$gte": seq}}
-        found = await self.database[COLLECTION].find(query, {"_id": 0}).sort("seq", 1).limit(limit).to_list()
+        found = await self.database[COLLECTION].find(query, _SHOWN).sort("seq", 1).limit(limit).to_list()
         return messages_of(found)
 
     async def give_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
@@ -89,7 +94,7 @@ class Messages(Store):
         messages = self.database[COLLECTION]
         await messages.update_many({**mine, "_id": {"$in": notes}}, {"$set": {"note": ""}})
         asked = {**mine, "run_id": {"$in": list(runs)}, "role": "user"}
-        await messages.update_many(asked, {"$set": {"withheld": True, "note": ""}})
+        await messages.update_many(asked, {"$set": {"withheld": True, "note": ""}, "$unset": {VECTOR: ""}})
         unseen = {"withheld": True, "model_messages": "[]"}
         await messages.update_many({**mine, "_id": {"$in": [each["_id"] for each in answers]}}, {"$set": unseen})
         for each in answers:
@@ -98,9 +103,20 @@ class Messages(Store):
 
     async def exclude_run_from_prompts(self, user_id: str, run_id: str) -> None:
         query: Document = {"user_id": user_id, "run_id": run_id}
-        await self.database[COLLECTION].update_many(query, {"$set": {"withheld": True, "note": ""}})
+        change = {"$set": {"withheld": True, "note": ""}, "$unset": {VECTOR: ""}}
+        await self.database[COLLECTION].update_many(query, change)
         answer = {**query, "role": "assistant"}
         await self.database[COLLECTION].update_many(answer, {"$set": {"model_messages": "[]"}})
+
+    async def set_vectors(self, user_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Of messages of the user, by their ids, unless they were forgotten meanwhile."""
+        mine = {"user_id": user_id, "role": "user", "withheld": False}
+        changes = [
+            UpdateOne({**mine, "id": message_id}, {"$set": {VECTOR: to_binary(vector)}})
+            for message_id, vector in vectors.items()
+        ]
+        if changes:
+            await self.database[COLLECTION].bulk_write(changes, ordered=False)
 
     # --- for the turn that holds the conversation ---------------------------------------------------------------------
 

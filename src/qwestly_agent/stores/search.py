@@ -104,7 +104,7 @@ class Searchable:
     """Aggregation stages whose index has found something since this process began."""
 
     async def nearest(self, filter: Filter, words: str, vector: Sequence[float] | None, limit: int) -> list[Match]:
-        """The `limit` best documents, best first."""
+        """The `limit` best documents, best first; without words those by meaning."""
         [found] = await self.nearest_to_each(filter, [(words, vector)], limit)
         return found
 
@@ -147,6 +147,8 @@ class Searchable:
         self, filter: Filter, words: str, vector: Sequence[float] | None, depth: int
     ) -> list[list[Document] | None]:
         """Documents ordered by words and by meaning; None for an order that must be computed in this process."""
+        if not words and vector is not None:
+            return [[], await self._by_index(filter, "$vectorSearch", self._vector_stage(filter, vector, depth), depth)]
         by_words = self._by_index(filter, "$search", self._words_stage(filter, words), depth)
         if vector is None:
             return [await by_words, []]

@@ -79,7 +79,7 @@ COLLECTIONS: Mapping[str, Expires | Stays] = {
 indexes are derived from it."""
 
 _SECRETS = ("task_token", "links", "unsubscribe")
-_NUMBERS = ("content_embedding", "vectors", "words")
+_NUMBERS = ("content_embedding", messages.VECTOR, "vectors", "words")
 _FORGOTTEN_HASHES = ("hash", "key", "hashes", "signature")
 """Hashes and signatures of forgotten content: a guess could be confirmed with them."""
 _LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_FORGOTTEN_HASHES), 0)

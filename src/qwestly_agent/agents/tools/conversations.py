@@ -6,6 +6,7 @@ from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import QueryText, listed, tool
+from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.said_before import SaidBefore
 
 LIMIT = 6
@@ -15,23 +16,27 @@ LONGEST_CHARACTERS = 600
 async def search_conversation(
     ctx: RunContext[AgentDeps], query: QueryText, which: Literal["best", "first"] = "best"
 ) -> dict[str, Any]:
-    """Search what you and the user said before, word for word, in this conversation and earlier ones.
+    """Search what you and the user said before, in this conversation and earlier ones.
 
     Args:
-        query: Words that were said.
-        which: "best" is what has most of the words; "first" is how this conversation began, whatever the words.
+        query: Words that were said, or what they were about.
+        which: "best" is what has most of the words or is nearest in meaning; "first" is how this conversation began.
     """
     search, user_id, here = ctx.deps.conversation_search, ctx.deps.user_id, ctx.conversation_id or ""
     if which == "first":
-        found = await search.first_said(user_id, here, LIMIT + 1)
+        found = [(each, True) for each in await search.first_said(user_id, here, LIMIT + 1)]
     else:
-        found = await search.said(user_id, query, LIMIT + 1)
+        try:
+            vector = await ctx.deps.query_vectors.of(query)
+        except Unavailable:  # by words alone
+            vector = None
+        found = await search.said(user_id, query, vector, LIMIT + 1)
     # The question itself is there already where its answer is made again.
-    found = [each for each in found if each.id != ctx.deps.memory_service.message_id][:LIMIT]
-    return listed("messages", [_shown(each, here) for each in found], "Nothing with these words was said.")
+    found = [each for each in found if each[0].id != ctx.deps.memory_service.message_id][:LIMIT]
+    return listed("messages", [_shown(*each, here) for each in found], "Nothing with these words was said.")
 
 
-def _shown(said: SaidBefore, here: str) -> dict[str, Any]:
+def _shown(said: SaidBefore, has_words: bool, here: str) -> dict[str, Any]:
     text = said.content[:LONGEST_CHARACTERS]
     return {
         "id": said.id,
@@ -39,6 +44,7 @@ def _shown(said: SaidBefore, here: str) -> dict[str, Any]:
         "on": f"{said.created_at:%Y-%m-%d}",
         "in": "this conversation" if said.conversation_id == here else "an earlier conversation",
         "text": text + ("…" if len(text) < len(said.content) else ""),
+        **({} if has_words else {"note": "None of these words: it is near in meaning, or of something else."}),
     }
 
 
