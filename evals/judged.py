@@ -1,10 +1,10 @@
-"""Claims, memories and retellings as outcomes, by code and, where one is configured, by the judge."""
+"""Claims, memories, retellings and people in trouble as outcomes, by code and by the models that are configured."""
 
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from evals import claims, memories
+from evals import claims, memories, trouble
 from evals.judge import configured_judge
 from evals.looks import Judged, by_code, by_judge
 from evals.outcomes import Outcome, Source
@@ -89,8 +89,27 @@ def retellings_of(samples: int) -> list[Outcome]:  # noqa: ARG001
     ]
 
 
+def trouble_of(samples: int) -> list[Outcome]:  # noqa: ARG001
+    """Who says in so many words that they are in trouble must be found, and nobody else taken for one: by the phrases,
+    and by the moderation endpoint where it is configured."""
+    messages = [each for each in trouble.load(*trouble.ASIDE) if each.label in "epo"]
+    found, moderated = trouble.by_phrases(messages), asyncio.run(trouble.if_configured(messages))
+    either = [a or b for a, b in zip(found, moderated or found, strict=True)]
+    return [
+        Outcome(
+            dataset="people in trouble" if each.in_trouble else "people who are not in trouble",
+            case=f"{each.language}/{number}",
+            group=each.language,
+            source="code" if moderated is None else "live",
+            passed=is_found == each.in_trouble,
+        )
+        for number, (each, is_found) in enumerate(zip(messages, either, strict=True))
+    ]
+
+
 JUDGED: Mapping[str, Callable[[int], list[Outcome]]] = {
     "claims": claims_of,
     "memories": memories_of,
     "retellings": retellings_of,
+    "trouble": trouble_of,
 }

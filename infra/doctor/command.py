@@ -15,7 +15,14 @@ from collections.abc import Mapping
 from functools import partial
 
 from infra.doctor.database import check_database
-from infra.doctor.models import QUESTIONS, check_prices, spend_on_embedding, spend_on_mail, spend_on_models
+from infra.doctor.models import (
+    QUESTIONS,
+    check_prices,
+    spend_on_embedding,
+    spend_on_mail,
+    spend_on_models,
+    spend_on_moderation,
+)
 from infra.doctor.quotas import check_histories, check_lambda, check_sending
 from infra.doctor.results import Check, Result, note, run_check, table
 from infra.doctor.services import check_alarms, check_candidate_app, check_mail, check_parameters
@@ -42,6 +49,7 @@ OF_A_STAGE: Mapping[str, Check] = {
 SPENDING: Mapping[str, Check] = {
     **{about: partial(spend_on_models, about) for about in QUESTIONS},
     "an embedding": spend_on_embedding,
+    "moderation": spend_on_moderation,
     "a mail": spend_on_mail,
 }
 

@@ -23,6 +23,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure
 
+from evals import trouble
 from infra.__main__ import main
 from infra.doctor.command import EVERYWHERE, OF_A_STAGE, SPENDING, examine
 from infra.doctor.database import rights, wanted_rights
@@ -653,6 +654,25 @@ def test_what_a_provider_says_of_an_embedding_that_it_refuses_is_told(deployed: 
     assert told(asked(deployed), "WRONG") == [
         "an embedding: text-embedding-3-small: answers 401: The scripted fault 401."
     ]
+
+
+def test_who_is_found_in_danger_by_moderation_is_counted(deployed: Deployed, model: ModelServer) -> None:
+    def said(mark: str) -> list[str]:
+        results = asked(deployed, MODERATION_BASE_URL=deployed.models["MODEL_BASE_URL"])
+        return [each for each in told(results, mark) if each.startswith("moderation: ")]
+
+    messages = trouble.load("unseen.txt")
+    danger = [each.text for each in messages if each.label == "s"]
+    model.in_danger = tuple(danger)
+    counted = f"of {len(danger[::2])} in danger, and takes 0 of 100 others for one (a release asks 80 % and 2 %)"
+    assert said("right") == [f"moderation: omni-moderation-latest finds {len(danger[::2])} {counted}"]
+    model.in_danger = ()
+    assert said("WRONG") == [f"moderation: omni-moderation-latest finds 0 {counted}"]
+    model.moderation_fault = 401
+    assert said("WRONG") == ["moderation: omni-moderation-latest: answers 401: The scripted fault 401."]
+    assert "moderation: nobody is asked: without OpenAI's key for embeddings, or by the setting" in told(
+        asked(deployed), "note"
+    )
 
 
 def test_a_key_that_a_provider_repeats_is_not_told(

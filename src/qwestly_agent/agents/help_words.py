@@ -1,11 +1,9 @@
 """The fixed words for people in acute trouble and for abuse, by kind and language.
 
-The lines and numbers are those that the organizations name. Those of Germany, France, Portugal, Brazil, the UK, the US
-and Spain's 024 were compared with their pages in November 2026; a person compares all of them before each release:
-988lifeline.org, samaritans.org, lifeline.org.au, thehotline.org, nationaldahelpline.org.uk, 1800respect.org.au ·
-telefonseelsorge.de and .at, 143.ch, hilfetelefon.de, frauenhelpline.at · 3114.fr, preventionsuicide.be,
-arretonslesviolences.gouv.fr, 988.ca · Ministerio de Sanidad (024), Ministerio de Igualdad (016), gob.mx (Línea de la
-Vida) · sns24.gov.pt (1411 and 808 24 24 24), cig.gov.pt (800 202 148), cvv.org.br, gov.br (Ligue 180).
+Only lines whose numbers were compared with a page of their organization or of its government in November 2026 are
+named: 988 (US, Canada), Samaritans, Lifeline · TelefonSeelsorge of Germany and Austria, Hilfetelefon · 3114, 3919 ·
+024, 016 · 1411, SNS 24, 800 202 148, CVV, Ligue 180 · the US and UK lines against violence. Everybody else finds theirs
+in the directory findahelpline.com. A person compares all of them before each release.
 """
 
 from collections.abc import Mapping
@@ -24,6 +22,7 @@ the US and Canada, 999 or 112 in the UK and Ireland, 000 in Australia, 112 in th
 - US and Canada: call or text 988, at any hour
 - UK and Ireland: Samaritans, 116 123
 - Australia: Lifeline, 13 11 14
+- Anywhere else: findahelpline.com
 
 If you can, tell someone near you, and stay with them. Everything else can wait. I'm here whenever you want to go on; \
 if I misunderstood you, just tell me.""",
@@ -35,7 +34,7 @@ Wenn du in Gefahr bist, dich schon verletzt oder etwas eingenommen hast, ruf jet
 
 - Deutschland: TelefonSeelsorge, 0800 111 0 111, 0800 111 0 222 oder 116 123, rund um die Uhr
 - Österreich: Telefonseelsorge, 142
-- Schweiz: Die Dargebotene Hand, 143
+- Anderswo: findahelpline.com
 
 Wenn du kannst, sag es jemandem in deiner Nähe und bleib nicht allein. Alles andere kann warten. Ich bin da, wenn du \
 weitermachen möchtest; wenn ich dich falsch verstanden habe, sag es mir einfach.""",
@@ -47,9 +46,8 @@ En cas de danger, si tu t'es déjà fait du mal ou si tu as pris quelque chose, 
 15 ou 112 (Suisse : 144, Canada : 911).
 
 - France : 3114, à toute heure
-- Belgique : Centre de Prévention du Suicide, 0800 32 123
-- Suisse : La Main Tendue, 143
 - Canada : 988
+- Ailleurs : findahelpline.com
 
 Si tu peux, préviens une personne proche et reste auprès d'elle. Tout le reste peut attendre. Je suis là quand tu \
 voudras continuer ; si j'ai mal compris, dis-le-moi simplement.""",
@@ -61,8 +59,8 @@ Si estás en peligro, si ya te has hecho daño o has tomado algo, llama ya a eme
 y Estados Unidos, o el número de emergencias de tu país.
 
 - España: 024, a cualquier hora
-- México: Línea de la Vida, 800 911 2000
 - Estados Unidos: 988 (oprime 2 para español)
+- En otro lugar: findahelpline.com
 
 Si puedes, díselo a alguien cercano y quédate a su lado. Todo lo demás puede esperar. Aquí estoy cuando quieras \
 seguir; si te entendí mal, dímelo sin más.""",
@@ -73,6 +71,7 @@ Se está em perigo, se já se magoou ou tomou alguma coisa, ligue já para a eme
 
 - Portugal: Linha Nacional de Prevenção do Suicídio, 1411, ou SNS 24, 808 24 24 24, a qualquer hora
 - Brasil: CVV, 188, a qualquer hora
+- Noutro lugar: findahelpline.com
 
 Se puder, diga a alguém próximo e fique junto dessa pessoa. Tudo o resto pode esperar. Estou aqui quando quiser \
 continuar; se entendi mal, é só dizer.""",
@@ -87,7 +86,7 @@ Canada, 999 or 112 in the UK and Ireland, 000 in Australia, 112 in the EU.
 
 - US: National Domestic Violence Hotline, 1-800-799-7233, or text START to 88788
 - UK: National Domestic Abuse Helpline, 0808 2000 247
-- Australia: 1800RESPECT, 1800 737 732
+- Anywhere else: findahelpline.com
 
 They listen at any hour, in confidence. Everything else can wait. I'm here whenever you want to go on; if I \
 misunderstood you, just tell me.""",
@@ -97,9 +96,8 @@ Gut, dass du das schreibst. Ich nehme es ernst. Niemand darf dir das antun, und 
 Wenn du jetzt in Gefahr bist, bring dich in Sicherheit, wenn du kannst, und ruf die Polizei: 110 in Deutschland, 133 \
 in Österreich, 117 in der Schweiz, oder 112.
 
-- Deutschland: Hilfetelefon Gewalt gegen Frauen, 116 016, rund um die Uhr; für Männer 0800 123 9900
-- Österreich: Frauenhelpline, 0800 222 555; Männernotruf, 0800 246 247
-- Schweiz: Die Dargebotene Hand, 143
+- Deutschland: Hilfetelefon Gewalt gegen Frauen, 116 016, rund um die Uhr
+- Anderswo: findahelpline.com
 
 Dort hört man dir vertraulich zu. Alles andere kann warten. Ich bin da, wenn du weitermachen möchtest; wenn ich dich \
 falsch verstanden habe, sag es mir einfach.""",
@@ -110,8 +108,7 @@ En cas de danger, mets-toi à l'abri si tu peux et appelle la police : 17 ou 112
 Belgique, 117 en Suisse, 911 au Canada.
 
 - France : 3919, anonyme et gratuit
-- Belgique : Écoute violences conjugales, 0800 30 030
-- Suisse : La Main Tendue, 143
+- Ailleurs : findahelpline.com
 
 On t'y écoute en toute confidentialité. Tout le reste peut attendre. Je suis là quand tu voudras continuer ; si j'ai \
 mal compris, dis-le-moi simplement.""",
@@ -122,8 +119,8 @@ Si estás en peligro ahora, ponte a salvo si puedes y llama a emergencias: 112 e
 Unidos, o el número de emergencias de tu país.
 
 - España: 016, a cualquier hora; no aparece en la factura, pero bórralo de tus llamadas
-- México: Línea de la Vida, 800 911 2000
 - Estados Unidos: 1-800-799-7233, también en español
+- En otro lugar: findahelpline.com
 
 Te escuchan de forma confidencial. Todo lo demás puede esperar. Aquí estoy cuando quieras seguir; si te entendí mal, \
 dímelo sin más.""",
@@ -132,8 +129,9 @@ Obrigado por me contar. Levo isto a sério. Ninguém tem o direito de lhe fazer 
 
 Se está em perigo agora, vá para um lugar seguro se puder e ligue já: 112 em Portugal, 190 no Brasil.
 
-- Portugal: linha de apoio a vítimas de violência doméstica, 800 202 148, a qualquer hora; APAV, 116 006
+- Portugal: linha de apoio a vítimas de violência doméstica, 800 202 148, a qualquer hora
 - Brasil: Ligue 180, a qualquer hora
+- Noutro lugar: findahelpline.com
 
 Ali escutam com sigilo. Tudo o resto pode esperar. Estou aqui quando quiser continuar; se entendi mal, é só dizer.""",
 }

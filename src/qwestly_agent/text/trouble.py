@@ -1,0 +1,222 @@
+"""Find sentences in which people say in plain words that they are in acute trouble: short lists in five languages.
+
+They are the part that needs no network. What nobody says in so many words is for the moderation endpoint and for the
+answering model (`report_trouble`): `evals/trouble` has the rates.
+
+A phrase is found where its words stand in one clause in their order, with at most four others between two or before the
+first, none of which speaks of somebody else or of work. Clauses are folded first: lower case, no accents or
+apostrophes, no short quotation, none of the language's `fillers`. `$` is the end of a clause, and follows at once. The
+first person (`I`) is each of its forms, or the beginning of a clause if the next word follows at once.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["self_harm", "violence", "abuse"]
+"""`abuse` is what a person does to the agent; no phrase finds it."""
+
+MOST_BETWEEN = 4
+_BEGIN, _END = "^", "$"
+_QUOTED = re.compile(r'"[^"\n]{0,200}"|“[^”\n]{0,200}”|«[^»\n]{0,200}»|„[^“”\n]{0,200}[“”]')
+_APOSTROPHE = re.compile(r"['’‘`´]")
+_CLAUSE = re.compile(r"[.!?…;¡¿\n,:()\[\]/\"«»“”„–—]+|\s-+\s")
+_OTHER = re.compile(r"[^\w]+|_")
+_LONG = re.compile(r"([a-z])\1{2,}")
+
+
+@dataclass(frozen=True)
+class Trouble:
+    kind: Kind
+    language: str
+    """ISO 639-1 code."""
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """Of one language: at most forty of both kinds. Phrases are separated by commas, single words by blanks."""
+
+    self_harm: str
+    violence: str
+    long_ago: str
+    """Phrases of what is over: with one of them nothing else counts."""
+    first_person: str
+    others: str
+    """Words that speak of somebody else, or of work."""
+    fillers: str
+    apostrophe: str = ""
+    """What stands for one."""
+
+
+PHRASES: Mapping[str, Phrases] = {
+    "en": Phrases(
+        self_harm="""
+            I want die, I wanna die, I want dead, I wanna dead, wish dead, rather dead, better off dead,
+            kill myself, killing myself, kms, end my life, ending my life, end it all, ending it all,
+            take my own life, taking my own life, im suicidal, am suicidal, feel suicidal, feeling
+            suicidal, commit suicide, thinking suicide, dont want live $, dont wanna live $, dont want
+            alive, being alive, dont want wake up, reason live $, hang myself, cutting myself, cutting
+            again, hurting myself, harming myself, cut my arms, I took overdose, whole bottle of,
+            swallowed all
+        """,
+        violence="hits me, dad beats me, choked me",
+        long_ago="years ago, when i was, used to, as a teenager, i survived",
+        first_person="i im id ill ive imma gonna wanna been always",
+        others=(
+            "they she he who you people patients patient clients client callers students someone somebody anyone "
+            "friend kids teens users them hes shes theyre we told said prevention ideation research researcher "
+            "training thesis novel book film awareness hotline helpline line bereavement watch"
+        ),
+        fillers=(
+            "just really even only also so honestly still simply actually fucking literally kinda truly seriously "
+            "very anymore any more no now"
+        ),
+    ),
+    "de": Phrases(
+        self_harm="""
+            I will sterben, I sterben will, I mochte sterben, sterben mochte, I will tot, I ware tot,
+            war tot $, nicht mehr leben $, nicht mehr leben will, nicht mehr leben mochte, nimma lebn,
+            leben sein, bock leben, lust zu leben, bring mich um, bringe mich um, bring ich mich um,
+            mich umzubringen, I mich umbringe, I will mich umbringen, werde mich umbringen, mir leben
+            nehmen, mir leben zu nehmen, nehme mir leben, schluss mit meinem leben, mein leben beenden,
+            leben zu beenden, denke selbstmord, an suizid, bin suizidal, suizidgedanken, mich aufhangen,
+            hang mich auf, ritze mich, I ritze, schneide mir, mir weh, tabletten genommen, I uberdosis
+            genommen
+        """,
+        violence="mann schlagt mich",
+        long_ago="damals, vor jahren, als ich war, habe versucht, mit 19, uberlebt",
+        first_person="ich i hab habe bin",
+        others=(
+            "er sie wer man die der jemand patient patientin klientin anrufer anruferin schuler menschen leute "
+            "jugendliche gesagt sagte sagt studie forschung pravention kollege kollegin beruflicher arzten"
+        ),
+        fillers=(
+            "einfach nur noch wirklich echt jetzt heute auch ja doch so gerade grad halt eh selbst schon ganz am "
+            "liebsten"
+        ),
+    ),
+    "fr": Phrases(
+        self_harm="""
+            veux mourir, jveux mourir, veux crever, envi crever, envie crever, envie mourir, aimerais
+            mourir, etre morte, etre mort, veux plus vivre $, veux pus vivre, plus envie vivre, finir
+            avec vie, envie en finir, veux en finir $, fin a mes jours, fin a ma vie, me suicider, me
+            suicide, vais me tuer, jvais me tuer, veux me tuer, donner mort, foutre en l air, me pendre,
+            pense au suicide, jpense suicide, suis suicidaire, I suicidaires, ouvert bras, ouvrir
+            veines, me scarifie, me fais mal, me taillade, I avale tous, avaler toute, I overdose
+        """,
+        violence="mari me frappe, il me frappe, tape dessus",
+        long_ago="il y a ans, quand j avais, a l epoque, j ai survecu",
+        first_person="je j jvais jveux ai suis",
+        others=(
+            "il elle qui on ils patient patiente quelqu gens eleve eleves dit disait appelant prevention these "
+            "roman livre formation"
+        ),
+        fillers="juste vraiment meme franchement ne n encore la d de",
+        apostrophe=" ",
+    ),
+    "es": Phrases(
+        self_harm="""
+            quiero morir, quiero morirme, ganas morir, ganas morirme, no quiero vivir $, quiero seguir
+            viviendo, quiero seguir viva, quiero seguir vivo, sin ganas vivir, no tengo ganas vivir, no
+            sentido vivir, matarme, me voy matar, me quiero matar, me mato $, me quito vida, quitarme
+            vida, me quitar vida, con mi vida, fin mi vida, acabar con todo, suicidarme, me suicidar,
+            ando suicida, pensamientos suicidas, el suicidio todos, pienso suicidio, estar muerta, estar
+            muerto, estuviera muerto, estuviera muerta, me corto los, haciendo dano, ahorcarme, tomarme
+            todas, tome todas, tome sobredosis
+        """,
+        violence="marido me pega, novio me pega, me golpea",
+        long_ago="hace anos, cuando tenia, a los anos, intente, sobrevivi",
+        first_person="me yo estoy soy",
+        others=(
+            "ella quien ellos paciente pacientes usuaria usuario alguien gente dijo dice prevencion tesis novela "
+            "libro formacion linea"
+        ),
+        fillers="ya solo mas de verdad realmente sinceramente tambien le a wey bien",
+    ),
+    "pt": Phrases(
+        self_harm="""
+            quero morrer, queria morrer, vontade morrer, vou me matar, quero me matar, em me matar,
+            vontade me matar, vou matar me, quero matar me, eu me mato, nao quero viver $, n quero viver
+            $, nao aguento viver, sem vontade viver, vontade nenhuma viver, tirar minha vida, tirar
+            propria vida, com minha vida, fim minha vida, me suicidar, suicidar me, penso suicidio,
+            pensamentos suicidas, to suicida, estou suicida, estar morto, estar morta, ta morta, ta
+            morto, dera morto, me corto, cortar me, me machucando, magoar mim, me enforcar, enforcar me,
+            tomei comprimidos, tomei overdose
+        """,
+        violence="marido me bate, me espanca",
+        long_ago="ha anos, quando eu tinha, faz anos, aos anos, tentei, sobrevivi",
+        first_person="eu me to estou",
+        others="ele ela quem eles paciente alguem gente disse diz falou prevencao tese romance livro formacao linha",
+        fillers="so ja mesmo realmente sinceramente tambem mais a de se mano",
+    ),
+}
+
+
+def find_trouble(typed: Iterable[str], language: str = "") -> Trouble | None:
+    """Find acute trouble in what a person typed about themselves. `language` is that of the text, if it is known."""
+    text = _QUOTED.sub(" ", "\n".join(typed))
+    found = [
+        (each == language, number, kind, each) for each in PHRASES for number, kind in [_found(text, each)] if number
+    ]
+    # Languages share phrases: the text is in the one of which it has most.
+    _, _, kind, spoken = max(found, key=lambda each: each[:2], default=(False, 0, None, ""))
+    return Trouble(kind, spoken) if kind else None
+
+
+def _found(text: str, language: str) -> tuple[int, Kind]:
+    """How many phrases the text has, and what they tell."""
+    clauses, lists = _clauses(text, language), _lists(language)
+
+    def count(phrases: Sequence[Sequence[str]]) -> int:
+        return sum(any(_stands_in(clause, phrase, language) for clause in clauses) for phrase in phrases)
+
+    if count(lists["long_ago"]):
+        return 0, "self_harm"
+    self_harm = count(lists["self_harm"])
+    return self_harm + count(lists["violence"]), "self_harm" if self_harm else "violence"
+
+
+def _clauses(text: str, language: str) -> Sequence[Sequence[str]]:
+    """The words of each clause, folded, between `_BEGIN` and `_END`."""
+    plain = unicodedata.normalize("NFKD", text.lower().replace("ß", "ss"))
+    folded = "".join(each for each in plain if not unicodedata.combining(each))
+    folded = _LONG.sub(r"\1", _APOSTROPHE.sub(PHRASES[language].apostrophe, folded))
+    fillers = PHRASES[language].fillers.split()
+    clauses = (
+        [word for word in _OTHER.sub(" ", each).split() if word not in fillers] for each in _CLAUSE.split(folded)
+    )
+    return [[_BEGIN, *each, _END] for each in clauses if each]
+
+
+@cache
+def _lists(language: str) -> Mapping[str, Sequence[Sequence[str]]]:
+    listed = PHRASES[language]
+    kinds = {"self_harm": listed.self_harm, "violence": listed.violence, "long_ago": listed.long_ago}
+    return {kind: [each.split() for each in phrases.split(",")] for kind, phrases in kinds.items()}
+
+
+def _stands_in(clause: Sequence[str], phrase: Sequence[str], language: str) -> bool:
+    if not all(word == "I" or word in clause for word in phrase):
+        return False
+    first, others = PHRASES[language].first_person.split(), PHRASES[language].others.split()
+
+    def goes_on(at: int, left: Sequence[str]) -> bool:
+        """True if the words that are left follow the place before `at`."""
+        if not left:
+            return True
+        between = 0 if left[0] == _END or clause[at - 1] == _BEGIN else MOST_BETWEEN
+        for place in range(at, min(at + between + 1, len(clause))):
+            if clause[place] == left[0] and goes_on(place + 1, left[1:]):
+                return True
+            if clause[place] in others:
+                return False
+        return False
+
+    begins = [
+        at for at, word in enumerate(clause) if word == phrase[0] or (phrase[0] == "I" and word in [_BEGIN, *first])
+    ]
+    alone = (at for at in begins if not set(others) & set(clause[max(0, at - MOST_BETWEEN) : at]))
+    return any(goes_on(at + 1, phrase[1:]) for at in alone)
