@@ -158,15 +158,13 @@ PHRASES: Mapping[str, Phrases] = {
 def find_trouble(typed: Iterable[str], language: str = "") -> Trouble | None:
     """Find acute trouble in what a person typed about themselves. `language` is that of the text, if it is known."""
     text = _QUOTED.sub(" ", "\n".join(typed))
-    found = [
-        (each == language, number, kind, each) for each in PHRASES for number, kind in [_found(text, each)] if number
-    ]
+    found = [(number, trouble) for number, trouble in (_found(text, each) for each in PHRASES) if number]
     # Languages share phrases: the text is in the one of which it has most.
-    _, _, kind, spoken = max(found, key=lambda each: each[:2], default=(False, 0, None, ""))
-    return Trouble(kind, spoken) if kind else None
+    best = max(found, key=lambda each: (each[1].language == language, each[0]), default=None)
+    return best[1] if best else None
 
 
-def _found(text: str, language: str) -> tuple[int, Kind]:
+def _found(text: str, language: str) -> tuple[int, Trouble]:
     """How many phrases the text has, and what they tell."""
     clauses, lists = _clauses(text, language), _lists(language)
 
@@ -174,9 +172,10 @@ def _found(text: str, language: str) -> tuple[int, Kind]:
         return sum(any(_stands_in(clause, phrase, language) for clause in clauses) for phrase in phrases)
 
     if count(lists["long_ago"]):
-        return 0, "self_harm"
+        return 0, Trouble("self_harm", language)
     self_harm = count(lists["self_harm"])
-    return self_harm + count(lists["violence"]), "self_harm" if self_harm else "violence"
+    number = self_harm + count(lists["violence"])
+    return number, Trouble("self_harm" if self_harm else "violence", language)
 
 
 def _clauses(text: str, language: str) -> Sequence[Sequence[str]]:
