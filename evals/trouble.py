@@ -18,7 +18,7 @@ from qwestly_agent.llm.moderation import Moderation
 from qwestly_agent.text.user_text import trouble_in, typed_in
 
 FOLDER = Path(__file__).parent / "trouble"
-ASIDE = ("plain.txt", "unseen.txt", "unseen-ordinary.txt")
+ASIDE = ("plain.txt", "plain-2.txt", "unseen.txt", "unseen-ordinary.txt")
 AT_ONCE = 8
 LABELS: Mapping[str, str] = {
     "e": "say it in so many words",

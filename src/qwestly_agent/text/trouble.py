@@ -56,11 +56,11 @@ PHRASES: Mapping[str, Phrases] = {
         self_harm="""
             I want die, I wanna die, I want dead, I wanna dead, wish dead, rather dead, better off dead,
             kill myself, killing myself, kms, end my life, ending my life, end it all, ending it all,
-            take my own life, taking my own life, im suicidal, am suicidal, feel suicidal, feeling
-            suicidal, commit suicide, thinking suicide, dont want live $, dont wanna live $, dont want
-            alive, being alive, dont want wake up, reason live $, hang myself, cutting myself, cutting
-            again, hurting myself, harming myself, cut my arms, I took overdose, whole bottle of,
-            swallowed all
+            ending it tonight, take my own life, I overdosed, im suicidal, am suicidal, feeling
+            suicidal, suicidal thoughts, thinking suicide, dont want live $, dont wanna live $, dont
+            want alive, dont wanna alive, dont want wake up, reason live $, hang myself, cutting myself,
+            cutting again, hurting myself, harming myself, cut my arms, I took overdose, whole bottle
+            of, swallowed all
         """,
         violence="hits me, dad beats me, choked me",
         long_ago="years ago, when i was, used to, as a teenager, i survived",
@@ -77,21 +77,21 @@ PHRASES: Mapping[str, Phrases] = {
     ),
     "de": Phrases(
         self_harm="""
-            I will sterben, I sterben will, I mochte sterben, sterben mochte, I will tot, I ware tot,
-            war tot $, nicht mehr leben $, nicht mehr leben will, nicht mehr leben mochte, nimma lebn,
-            leben sein, bock leben, lust zu leben, bring mich um, bringe mich um, bring ich mich um,
-            mich umzubringen, I mich umbringe, I will mich umbringen, werde mich umbringen, mir leben
-            nehmen, mir leben zu nehmen, nehme mir leben, schluss mit meinem leben, mein leben beenden,
-            leben zu beenden, denke selbstmord, an suizid, bin suizidal, suizidgedanken, mich aufhangen,
-            hang mich auf, ritze mich, I ritze, schneide mir, mir weh, tabletten genommen, I uberdosis
-            genommen
+            I will sterben, I sterben will, I mochte sterben, suizidal bin, I will tot, I ware tot, mich
+            geschnitten, nicht mehr leben $, nicht mehr leben will, nimma lebn, leben sein, bock leben,
+            verletze mich, lust leben, bring mich um, bringe mich um, bring ich mich um, mich
+            umzubringen, I mich umbringe, I will mich umbringen, werde mich umbringen, mir leben nehmen,
+            nehme mir leben, schluss mit meinem leben, leben beenden, selbstmordgedanken, denke
+            selbstmord, an suizid, bin suizidal, suizidgedanken, mich aufhangen, hang mich auf, ritze
+            mich, I ritze, schneide mir, mir weh, tabletten genommen, I uberdosis genommen
         """,
         violence="mann schlagt mich",
-        long_ago="damals, vor jahren, als ich war, habe versucht, mit 19, uberlebt",
+        long_ago="damals, vor jahren, als ich war, habe versucht, mit 19, uberlebt, fruher depressionen",
         first_person="ich i hab habe bin",
         others=(
-            "er sie wer man die der jemand patient patientin klientin anrufer anruferin schuler menschen leute "
-            "jugendliche gesagt sagte sagt studie forschung pravention kollege kollegin beruflicher arzten"
+            "er sie wer jemand nicht soldaten klienten etliche berate patient patientin klientin anrufer "
+            "anruferin schuler menschen leute jugendliche gesagt sagte sagt studie forschung pravention kollege "
+            "kollegin beruflicher arzten"
         ),
         fillers=(
             "einfach nur noch wirklich echt jetzt heute auch ja doch so gerade grad halt eh selbst schon ganz am "
@@ -100,19 +100,19 @@ PHRASES: Mapping[str, Phrases] = {
     ),
     "fr": Phrases(
         self_harm="""
-            veux mourir, jveux mourir, veux crever, envi crever, envie crever, envie mourir, aimerais
-            mourir, etre morte, etre mort, veux plus vivre $, veux pus vivre, plus envie vivre, finir
-            avec vie, envie en finir, veux en finir $, fin a mes jours, fin a ma vie, me suicider, me
-            suicide, vais me tuer, jvais me tuer, veux me tuer, donner mort, foutre en l air, me pendre,
-            pense au suicide, jpense suicide, suis suicidaire, I suicidaires, ouvert bras, ouvrir
-            veines, me scarifie, me fais mal, me taillade, I avale tous, avaler toute, I overdose
+            veux mourir, veux crever, envi crever, envie crever, envie mourir, aimerais mourir, etre
+            morte, etre mort, veux plus vivre $, veux pus vivre, plus envie vivre, finir avec vie, envie
+            en finir, veux en finir $, fin a mes jours, fin a ma vie, me suicider, me suicide, vais me
+            tuer, jvais me tuer, donner mort, foutre en l air, me pendre, pense au suicide, jpense
+            suicide, suis suicidaire, I suicidaires, ouvert bras, suis fait du mal, couper bras, me fais
+            mal, scarifie, I avale, avaler toute, I overdose
         """,
         violence="mari me frappe, il me frappe, tape dessus",
         long_ago="il y a ans, quand j avais, a l epoque, j ai survecu",
-        first_person="je j jvais jveux ai suis",
+        first_person="je j jvais jveux ai suis jai jsuis jme",
         others=(
-            "il elle qui on ils patient patiente quelqu gens eleve eleves dit disait appelant prevention these "
-            "roman livre formation"
+            "beaucoup jeunes benevole ecoute accompagne personnes il elle qui on ils patient patiente quelqu gens "
+            "eleve eleves dit disait appelant prevention these roman livre formation"
         ),
         fillers="juste vraiment meme franchement ne n encore la d de",
         apostrophe=" ",
@@ -122,10 +122,10 @@ PHRASES: Mapping[str, Phrases] = {
             quiero morir, quiero morirme, ganas morir, ganas morirme, no quiero vivir $, quiero seguir
             viviendo, quiero seguir viva, quiero seguir vivo, sin ganas vivir, no tengo ganas vivir, no
             sentido vivir, matarme, me voy matar, me quiero matar, me mato $, me quito vida, quitarme
-            vida, me quitar vida, con mi vida, fin mi vida, acabar con todo, suicidarme, me suicidar,
-            ando suicida, pensamientos suicidas, el suicidio todos, pienso suicidio, estar muerta, estar
-            muerto, estuviera muerto, estuviera muerta, me corto los, haciendo dano, ahorcarme, tomarme
-            todas, tome todas, tome sobredosis
+            vida, me quitar vida, con mi vida, fin mi vida, acabar con todo, suicidarme, me voy
+            suicidar, ando suicida, pensamientos suicidas, el suicidio todos, pienso suicidio, estar
+            muerta, estar muerto, estuviera muerto, tome monton, me corto los, haciendo dano, ahorcarme,
+            tomarme todas, tome todas, tome sobredosis
         """,
         violence="marido me pega, novio me pega, me golpea",
         long_ago="hace anos, cuando tenia, a los anos, intente, sobrevivi",
@@ -139,17 +139,20 @@ PHRASES: Mapping[str, Phrases] = {
     "pt": Phrases(
         self_harm="""
             quero morrer, queria morrer, vontade morrer, vou me matar, quero me matar, em me matar,
-            vontade me matar, vou matar me, quero matar me, eu me mato, nao quero viver $, n quero viver
-            $, nao aguento viver, sem vontade viver, vontade nenhuma viver, tirar minha vida, tirar
+            vontade me matar, vou matar me, nao vontade viver, eu me mato, nao quero viver $, n quero
+            viver $, nao aguento viver, sem vontade viver, nao nenhuma viver, tirar minha vida, tirar
             propria vida, com minha vida, fim minha vida, me suicidar, suicidar me, penso suicidio,
-            pensamentos suicidas, to suicida, estou suicida, estar morto, estar morta, ta morta, ta
-            morto, dera morto, me corto, cortar me, me machucando, magoar mim, me enforcar, enforcar me,
-            tomei comprimidos, tomei overdose
+            pensamentos suicidas, to suicida, estou suicida, estar morto, estar morta, ta morta, me
+            cortando, tomei remedio, me corto, cortar me, me machucando, magoar mim, me enforcar,
+            enforcar me, tomei comprimidos, tomei overdose
         """,
         violence="marido me bate, me espanca",
         long_ago="ha anos, quando eu tinha, faz anos, aos anos, tentei, sobrevivi",
         first_person="eu me to estou",
-        others="ele ela quem eles paciente alguem gente disse diz falou prevencao tese romance livro formacao linha",
+        others=(
+            "ele ela quem eles pessoas paciente alguem gente disse diz falou prevencao tese romance livro "
+            "formacao linha"
+        ),
         fillers="so ja mesmo realmente sinceramente tambem mais a de se mano",
     ),
 }

@@ -20,14 +20,14 @@ def test_a_language_has_at_most_forty_phrases() -> None:
 
 
 def test_who_says_it_in_so_many_words_is_found_and_in_their_language() -> None:
-    said = [each for each in trouble.load("plain.txt") if each.label == "e"]
+    said = [each for each in trouble.load("plain.txt", "plain-2.txt") if each.label == "e"]
     found = [(each, trouble_in(each.text)) for each in said]
     missed = [each.text for each, one in found if one is None]
     assert len(missed) <= (1 - LEAST_FOUND) * len(said), missed
     assert [(each.text, one) for each, one in found if one and one.language != each.language] == []
 
 
-@pytest.mark.parametrize("file", ["plain.txt", "unseen.txt", "first-rounds.txt"])
+@pytest.mark.parametrize("file", ["plain.txt", "plain-2.txt", "unseen.txt", "first-rounds.txt"])
 def test_of_those_who_speak_of_work_others_or_the_past_at_most_one_in_a_hundred_alarms(file: str) -> None:
     said = [each.text for each in trouble.load(file) if each.label == "p"]
     assert len(said) >= 300
