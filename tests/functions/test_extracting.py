@@ -46,7 +46,8 @@ async def test_one_call_to_find_one_to_judge_and_one_to_compare_read_a_conversat
     await talk.says("I live in Lisbon.", "I speak German.", "I want to lead a team.", "I have two children.")
     await talk.falls_silent()
     assert len(await talk.remembered()) == 4
-    assert [len(talk.asked(path)) for path in ("/chat/completions", "/embeddings")] == [3, 1]
+    assert [len(talk.asked(path)) for path in ("/chat/completions", "/embeddings")] == [3, 2]
+    assert [len(each.json["input"]) for each in talk.asked("/embeddings")] == [4, 4], "what was typed, and the notes"
 
 
 async def test_a_conversation_that_says_nothing_new_adds_nothing(talk: Talk) -> None:
