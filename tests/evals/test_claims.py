@@ -26,7 +26,7 @@ NURSE = """
     - {id: s1, kind: user_said, language: en, text: "I lead 9 nurses. I cut errors by 30%."}
   claims:
     - {text: Leads nine, language: en, label: true, kind: format, quotes: &q [{source: s1, text: I lead 9 nurses}]}
-    - {text: Leads a ward of 20 beds, language: en, label: true, kind: paraphrase, quotes: *q}
+    - {text: Leads 20 nurses there, language: en, label: true, kind: paraphrase, quotes: *q}
     - {text: Leads 90 nurses, language: en, label: false, kind: digit, why: Nine., quotes: *q}
     - {text: Wants to lead 9 nurses, language: en, label: false, kind: tense, why: Leads them., quotes: *q}
 """
@@ -34,9 +34,9 @@ DRIVER = """
 - person: x-02
   trade: Fahrer
   sources:
-    - {id: s1, kind: resume, language: de, text: "Fahrer bei Nordlicht, 2015-2018"}
+    - {id: s1, kind: resume, language: de, text: "Fahrer von 12 Tonnen bei Nordlicht, 2015-2018"}
   claims:
-    - {text: Fuhr 44 Tonnen, language: de, label: true, kind: paraphrase, quotes: [{source: s1, text: bei Nordlicht}]}
+    - {text: Fuhr 44 Tonnen, language: de, label: true, kind: paraphrase, quotes: [{source: s1, text: von 12 Tonnen}]}
     - {text: Seit 2012, language: de, label: false, kind: date, why: 2015., quotes: [{source: s1, text: bei Südlicht}]}
 """
 TABLE = """\
@@ -156,7 +156,7 @@ def test_the_last_kept_run_stands_beside_each_total(run: Run, tmp_path: Path) ->
     run("--keep")
     kept = json.loads((tmp_path / "results.json").read_text())
     assert (set(kept), kept["judge"]) == ({"date", "judge", "looks"}, "none")
-    (tmp_path / "claims" / "new.yaml").write_text(NURSE.replace("Leads a ward of 20 beds", "Is a nurse"))
+    (tmp_path / "claims" / "new.yaml").write_text(NURSE.replace("Leads 20 nurses there", "Is a nurse"))
     printed = run()
     assert printed.startswith(f"The last run that was kept is of {kept['date']}; its judge: none.\n\ncode: 4 claims")
     [total, *_] = [line for line in printed.splitlines() if "in all" in line]
@@ -176,7 +176,7 @@ def test_no_run_is_kept_unless_somebody_asks_and_none_in_part(run: Run, tmp_path
 def test_what_is_shown_is_wrong_and_never_kept_aside(run: Run) -> None:
     shown = run("--show").removeprefix(TABLE)
     assert shown == (
-        "\nx-01, true, paraphrase: refused\n  Leads a ward of 20 beds\n  quotes s1: I lead 9 nurses\n"
+        "\nx-01, true, paraphrase: refused\n  Leads 20 nurses there\n  quotes s1: I lead 9 nurses\n"
         "  because: “20” stands in none of its quotes.\n"
     )
     for half in ("kept", "all"):

@@ -1,101 +1,195 @@
-"""Derives a figure from known ones by one named step of arithmetic."""
+"""Derive a figure from those of the quotes by one of four steps. What is derived is shown to a person as proof, so that
+each step is narrow: what it does not cover is left to the judge, and nothing is shown.
+
+1. Difference or percentage: of one quantity that the quote names from its beginning to its end ("from 80k to 52k").
+2. Span: between the two dates of one entry ("2016–2019", "Mar 2020 – present").
+3. Span of entries that follow each other: from the first one's beginning to the last one's end.
+4. Sum: of one figure a quote.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import pairwise
 
-from qwestly_agent.grounding.compare_figures import (
-    SLIPS,
-    days_in,
-    dimension_of,
-    has_one_unit,
-    has_words,
-    is_rounded,
-    meet,
-    pairs,
-)
+from qwestly_agent.base.patterns import pattern
+from qwestly_agent.grounding.compare_figures import dimension_of, has_words, meet
 from qwestly_agent.grounding.dates import Day
-from qwestly_agent.grounding.figure_words import FALLING, LEFT, OF, RISING
+from qwestly_agent.grounding.figure_words import FALLING, LEFT, OF, PART_OF, PRESENT, RISING
 from qwestly_agent.grounding.model import Figure
+from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.grounding.units import MONTHS, PERCENT, TIMES
 
+MOST_ENTRIES = 12
+LONGEST_GAP_MONTHS = 2
+"""Between two entries that follow each other."""
+_BETWEEN_ENDS = pattern(r"\s*(?:→|[-=]>|to|down to|up to|auf|à|a|para|até|al?|tot|naar)\s*", re.IGNORECASE)
+_FROM = pattern(r"(?<!\w)(?:from|von|de|du|del|da|dal|van)\s*(?:[€$£]|R\$)?\s*$", re.IGNORECASE)
+_RANGE = pattern(r"\s*(?:[-–—→]|to|until|till|bis|à|au|a|al|hasta|até|tot)\s*", re.IGNORECASE)
+_END = pattern(
+    r"(?<!\w)(?:from|to|now|reached|von|auf|jetzt|de|à|actuellement|a|ahora|hasta|para|agora|até|da|tot|naar|nu)\s*"
+    r"(?:[€$£]|R\$)?\s*$",
+    re.IGNORECASE,
+)
+"""Right before a figure that is the beginning or the end of a change: it is told, never derived."""
 
-def one_step(figure: Figure, known: Sequence[Figure], today: date) -> str | None:
-    """Describe one step by which the figure follows from two known figures or from all of them; else None."""
-    if figure.days:
+
+def derived(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[Figure]]], today: date) -> str | None:
+    """Describe the step by which the figure of a statement's `text` follows from those of its quotes; None if no step
+    of the four leads to it. `today` ends what is told to go on."""
+    if figure.days or figure.year or _END.search(text, max(0, figure.start - 30), figure.start):
         return None
-    steps = (
-        *_times_between(figure, known, today),
-        *_rates(figure, known),
-        *_comparisons(figure, known),
-        *_sums(figure, known),
+    steps = (_changes(figure, text, found), _spans(figure, found, today), _sums(figure, text, found))
+    return next((step for each in steps for step in each), None)
+
+
+def _changes(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[Figure]]]) -> Iterator[str]:
+    sentence = re.split(r"[.!?;]\s|\n", text[: figure.start])[-1]
+    is_down, is_up = has_words(FALLING, sentence), has_words(RISING, sentence)
+    for quote, known in found:
+        for one, other in pairwise(known):
+            if not _is_one_quantity(one, other, quote.source.text):
+                continue
+            [before], [after] = one.amounts, other.amounts
+            if not before or before == after or (is_down and after > before) or (is_up and after < before):
+                continue
+            shown, change = figure.text.strip(), f"{one.text.strip()} → {other.text.strip()}"
+            difference = abs(after - before)
+            if dimension_of(figure) == PERCENT and dimension_of(one) != PERCENT and figure.rate is None:
+                if (is_down or is_up) and _is_rounded(figure, difference / before * 100):
+                    yield f"{change}: {'+' if after > before else '−'}{shown}"
+            elif dimension_of(figure) == TIMES and figure.rate is None:
+                if after > before and _is_rounded(figure, after / before):
+                    yield f"{change}: {shown}"
+            elif (
+                (is_down or is_up)
+                and figure.rate == one.rate
+                and _is_of_kind(figure, one)
+                and meet(figure, figure.amounts, [difference])
+            ):
+                first, second = (one, other) if before > after else (other, one)
+                yield f"{first.text.strip()} − {second.text.strip()} = {shown}"
+
+
+def _is_one_quantity(one: Figure, other: Figure, text: str) -> bool:
+    """True for "from 80k to 52k €" and "38 % → 31 %": not for a range, nor where a figure may be read in two ways."""
+    is_alike = one.unit == other.unit and one.rate == other.rate and not (one.unread or other.unread)
+    is_plain = all(len(each.amounts) == 1 and not each.days and each.year is None for each in (one, other))
+    between = text[one.end_in(text) : other.start]
+    is_from = _FROM.search(text, max(0, one.start - 20), one.start) is not None
+    return (
+        is_alike
+        and is_plain
+        and _BETWEEN_ENDS.fullmatch(between) is not None
+        and (is_from or ">" in between or "→" in between)
     )
-    return next(iter(steps), None)
 
 
-def _times_between(figure: Figure, known: Sequence[Figure], today: date) -> Iterator[str]:
-    if figure.unit is None or figure.unit.dimension != MONTHS:
+def _is_of_kind(figure: Figure, known: Figure) -> bool:
+    if dimension_of(known) == PERCENT:
+        return dimension_of(figure) == "percentage points"
+    return dimension_of(figure) == dimension_of(known)
+
+
+# --- times ------------------------------------------------------------------------------------------------------------
+
+
+def _spans(figure: Figure, found: Sequence[tuple[FoundQuote, Sequence[Figure]]], today: date) -> Iterator[str]:
+    if figure.unit is None or figure.unit.dimension != MONTHS or figure.rate:
         return
-    moments = [(each.text, day) for each in known for day in days_in(each) if day.year]
-    now = ("today", Day(today.year, today.month))
-    # Only the latest moment may still be going on: an earlier one has its own end.
-    latest = sorted(moments, key=lambda moment: (moment[1].year or 0, moment[1].month or 12))[-1:]
-    pairs = [*combinations(moments, 2), *((moment, now) for moment in latest)]
-    for (one_text, one), (other_text, other) in pairs:
-        if meet(figure, figure.amounts, _months_between(one, other, in_years=figure.unit.factor == 12)):
-            yield f"{one_text} → {other_text}: {figure.text.strip()}"
+    entries = [entry for quote, known in found for entry in _entries(quote, known, today)][:MOST_ENTRIES]
+    for first, last, told in entries:
+        if _lasts(figure, first, last):
+            yield f"{told}: {figure.text.strip()}"
+    following = sorted(entries, key=lambda entry: _months(entry[0]))
+    gaps = [_months(later[0]) - _months(earlier[1]) for earlier, later in pairwise(following)]
+    is_whole = all(day.month for entry in following for day in entry[:2])
+    is_one_time = len(following) > 1 and is_whole and all(0 <= gap <= LONGEST_GAP_MONTHS for gap in gaps)
+    if is_one_time and _lasts(figure, following[0][0], following[-1][1]):
+        yield f"{'; '.join(told for *_, told in following)}: {figure.text.strip()}"
 
 
-def _rates(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
-    """Convert a known rate to another period: 450 € a month are 5,400 € a year."""
-    for each in known:
-        if figure.rate and each.rate and figure.rate != each.rate and figure.rate.dimension == each.rate.dimension:
-            ratio = figure.rate.factor / each.rate.factor
-            alike = figure.unit is None or dimension_of(figure) == dimension_of(each)
-            if alike and meet(figure, figure.amounts, {value * ratio for value in each.amounts}):
-                sign, by = ("×", ratio) if ratio > 1 else ("÷", 1 / ratio)
-                yield f"{each.text.strip()} {sign} {by} = {figure.text.strip()}"
-
-
-def _months_between(one: Day, other: Day, *, in_years: bool) -> frozenset[Fraction]:
-    """List the numbers of months that may lie between two dates, as far as these are known."""
-    first, last = sorted((one, other), key=lambda day: (day.year or 0, day.month or 1))
-    years = (last.year or 0) - (first.year or 0)
-    if not (first.month and last.month):
-        # If only one date has a month, as today has, the last year may be incomplete.
-        shortest = years - 1 if last.month else years
-        return frozenset(Fraction(12 * each) for each in (years, shortest) if each > 0)
-    months = 12 * years + last.month - first.month
-    around = {months - 1, months, months + 1} if not in_years else {12 * (months // 12), 12 * round(months / 12)}
-    return frozenset(Fraction(each) for each in around if each > 0)
-
-
-def _comparisons(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
-    """Compare two known figures: change in per cent, share, or factor."""
-    if figure.unit is None or figure.unit.dimension not in (PERCENT, TIMES):
-        return
-    if figure.rate and figure.unit.dimension == TIMES:
-        return  # "three times a week"
-    is_percent, shown = figure.unit.dimension == PERCENT, figure.text.strip()
-    for one, other, before, after in pairs(known):
-        change = f"{one.text.strip()} → {other.text.strip()}"
-        is_mixed = dimension_of(one) != dimension_of(other)  # two things are no share of 10 %
-        if not before or before == after or (figure.is_fall and after > before) or (figure.is_rise and after < before):
+def _entries(quote: FoundQuote, known: Sequence[Figure], today: date) -> Iterator[tuple[Day, Day, str]]:
+    """The beginning and the end of each period of a quote, and how it is told."""
+    text = quote.source.text
+    dated = [(each, _day(each)) for each in known if _day(each)]
+    for one, first in dated:
+        if one.is_span and len(one.days) == 2:  # "2016–19", "Apr – Jul 2012"
+            begin, end = sorted(one.days, key=_months)
+            yield begin, end, one.text.strip()
             continue
-        if is_percent and is_rounded(figure, abs(after - before) / before * 100):
-            yield f"{change}: {'+' if after > before else '−'}{shown}"
-        elif (
-            is_percent
-            and after < before
-            and not is_mixed
-            and not figure.is_fall
-            and is_rounded(figure, after / before * 100)
+        behind = text[one.end_in(text) : quote.end]
+        following = next((each for each in dated if each[0].start >= one.end), None)
+        if following and _RANGE.fullmatch(text, one.end_in(text), following[0].start):
+            if first and following[1]:
+                yield first, following[1], f"{one.text.strip()} → {following[0].text.strip()}"
+        elif first and (
+            match := re.match(rf"\s*(?:[-–—→]|to|until|bis|à|a|hasta|até)?\s*(?P<now>{PRESENT})(?!\w)", behind, re.I)
         ):
-            yield f"{other.text.strip()} of {one.text.strip()}: {shown}"
-        elif not is_percent and after > before and is_rounded(figure, after / before):
-            yield f"{change}: {shown}"
+            yield first, Day(today.year, today.month), f"{one.text.strip()} → {match['now']}"
+
+
+def _day(figure: Figure) -> Day | None:
+    """The date that it means, if there is one with a year."""
+    days = figure.days or ((Day(figure.year),) if figure.year else ())
+    return days[0] if days and days[0].year and (figure.is_span or len(days) == 1) else None
+
+
+def _months(day: Day) -> int:
+    return 12 * (day.year or 0) + (day.month or 1)
+
+
+def _lasts(figure: Figure, first: Day, last: Day) -> bool:
+    """True if the figure is the time between two dates, in whole years or months, as far as both are known."""
+    unit = figure.unit.factor if figure.unit else Fraction(1)
+    if not (first.month and last.month):
+        return (
+            unit == 12
+            and meet(figure, figure.amounts, {Fraction(12 * ((last.year or 0) - (first.year or 0)))})
+            and first.year != last.year
+        )
+    months = _months(last) - _months(first)
+    told = {12 * (months // 12), 12 * round(Fraction(months, 12))} if unit == 12 else {months, months + 1}
+    return meet(figure, figure.amounts, {Fraction(each) for each in told if each > 0})
+
+
+# --- sums -------------------------------------------------------------------------------------------------------------
+
+
+def _sums(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[Figure]]]) -> Iterator[str]:
+    if dimension_of(figure) in (PERCENT, TIMES) or any(has_words(PART_OF, quote.sentence) for quote, _ in found):
+        return
+    noun, singles = noun_of(figure, text), list[tuple[FoundQuote, Figure]]()
+    for quote, known in found:
+        alike = [each for each in known if not (each.days or each.year) and dimension_of(each) == dimension_of(figure)]
+        if len(alike) > 1 or any(each.unread or len(each.amounts) != 1 or each.rate != figure.rate for each in alike):
+            return
+        singles += [(quote, each) for each in alike]
+    amounts = [next(iter(each.amounts)) for _, each in singles]
+    if (
+        len(amounts) < 2
+        or len(set(amounts)) < len(amounts)
+        or not meet(figure, figure.amounts, [sum(amounts, Fraction(0))])
+    ):
+        return
+    if figure.unit or all(noun & noun_of(each, quote.source.text) for quote, each in singles):  # no shops and cooks
+        yield f"{' + '.join(each.text.strip() for _, each in singles)} = {figure.text.strip()}"
+
+
+def noun_of(figure: Figure, text: str) -> frozenset[str]:
+    """The beginnings of up to three words behind a figure, of which one says what is counted."""
+    behind = re.match(r"[^\d.,;:!?()\n]*", text[figure.end_in(text) :])
+    words = re.findall(r"[^\W\d_]{4,}", behind[0] if behind else "")[:3]
+    return frozenset(word.casefold()[:5] for word in words)
+
+
+def _is_rounded(figure: Figure, exact: Fraction) -> bool:
+    """True if the figure equals the exact number when rounded to the figure's own places."""
+    return any(
+        abs(value - exact) <= max(Fraction(1, 2 if value.denominator == 1 else 20), figure.leeway * exact)
+        for value in figure.values
+    )
 
 
 def is_fall(figure: Figure, text: str) -> bool:
@@ -115,71 +209,3 @@ def _is_change(figure: Figure, text: str, words: str) -> bool:
     left = re.search(rf"(?<!\w)(?:{LEFT})\s+$", sentence, re.IGNORECASE)
     share = re.match(rf"\s+(?:{OF})(?!\w)", text[figure.end_in(text) :], re.IGNORECASE)
     return has_words(words, sentence) and not left and not share
-
-
-def _sums(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
-    shown = figure.text.strip()
-    for one, other, a, b in pairs(known):
-        if figure.rate and figure.rate not in (one.rate, other.rate):
-            continue  # the difference of two weeks is no amount a day
-        if figure.unit is None and has_one_unit(one, other):
-            continue  # 15 kg less 9 loads is no number
-        first, second = one.text.strip(), other.text.strip()
-        shares = [dimension_of(each) == PERCENT for each in (one, other)]
-        if any(shares):
-            like = figure.values if dimension_of(figure) in ("", "percentage points") else frozenset[Fraction]()
-        else:
-            like = _amounts_like(figure, one, other)
-        if meet(figure, like, [a + b]) and shares[0] == shares[1]:
-            yield f"{first} + {second} = {shown}"
-        elif meet(figure, like, [a - b]):
-            yield f"{first} − {second} = {shown}"
-    for one, other in permutations(known, 2):
-        if product := _product(figure, one, other):
-            yield product
-    alike = [each for each in known if each.values and each.year is None and dimension_of(each) == dimension_of(figure)]
-    if len(alike) > 2 and meet(figure, figure.amounts, [sum((min(each.amounts) for each in alike), Fraction(0))]):
-        yield f"{' + '.join(each.text.strip() for each in alike)} = {shown}"
-
-
-def _amounts_like(figure: Figure, one: Figure, other: Figure) -> frozenset[Fraction]:
-    """Return the figure's amounts in the unit of these two; empty if its dimension differs."""
-    unit = one.unit or other.unit
-    if figure.unit is None:  # "six points", "60 in all"
-        return frozenset(value * (unit.factor if unit else 1) for value in figure.values)
-    return figure.amounts if unit and unit.dimension == figure.unit.dimension else frozenset()
-
-
-def _product(figure: Figure, one: Figure, other: Figure) -> str | None:
-    """Derive a product, a percentage of a figure, a rate times a duration, or an amount per unit of time."""
-    if one.rate and other.unit and one.rate.dimension == other.unit.dimension and one.year is None:
-        wanted = figure.amounts if dimension_of(figure) in ("", dimension_of(one)) else frozenset[Fraction]()
-        times = [amount / one.rate.factor for amount in other.amounts]
-        if meet(figure, wanted, [a * b for a in one.amounts for b in times if b > 1]):
-            return f"{one.text.strip()} × {other.text.strip()} = {figure.text.strip()}"
-    if figure.rate and other.unit and figure.rate.dimension == other.unit.dimension and one.year is None:
-        wanted = figure.amounts if dimension_of(figure) in ("", dimension_of(one)) else frozenset[Fraction]()
-        times = [amount / figure.rate.factor for amount in other.amounts if amount]
-        if one.unit != other.unit and meet(figure, wanted, [a / b for a in one.amounts for b in times if b > 1]):
-            return f"{one.text.strip()} ÷ {other.text.strip()} = {figure.text.strip()}"
-    share = one.unit is not None and one.unit.dimension == PERCENT
-    if dimension_of(other) == PERCENT:
-        return None
-    if (
-        (one.unit and not share and one.unit.dimension != TIMES)
-        or one.year
-        or other.year
-        or not (one.values and other.values)
-    ):
-        return None
-    for a in one.values:
-        for b in other.amounts:
-            total = a * b / 100 if share else a * b
-            wanted = figure.values if figure.unit is None and not share else _amounts_like(figure, other, other)
-            if share and meet(figure, wanted, [b + total, b - total]):
-                sign = "+" if meet(figure, wanted, [b + total]) else "−"
-                return f"{other.text.strip()} {sign} {one.text.strip()} = {figure.text.strip()}"
-            if a > 1 and (share or SLIPS.isdisjoint((a, b))) and meet(figure, wanted, [total]):
-                sign = "of" if share else "×"
-                return f"{one.text.strip()} {sign} {other.text.strip()} = {figure.text.strip()}"
-    return None

@@ -1,11 +1,9 @@
-"""Look 2: check that each exact fact of a statement stands in its quotes, or follows by one step of arithmetic.
+"""Look 2: compare the figures of a statement with those of its quotes.
 
-A date is a figure too. A figure of the statement is compared (`compare_figures.py`, dates by `Day.says` of `dates.py`,
-weekdays and seasons in `calendar_words.py`) with the complete figures of its quotes and with those of their sources'
-structured fields. What does not stand there contradicts it, or is left to the judge (`left_to_judge.py`). Figures that
-code cannot parse completely are listed as `unread` as well; so are those that the quotes may express in words, that
-are near a known figure, that need more than one step, or that one of another kind in the quotes may stand for,
-misread.
+A date is a figure too. A figure that stands in the quotes, or in the fields of their sources, is found
+(`compare_figures.py`, dates by `Day.says`, weekdays and seasons in `calendar_words.py`). One that follows from them by
+a step of `arithmetic.py` is shown with that step, and marked. Every other one is marked for the judge; it is refused
+only where the quotes have exactly one figure, which is of its dimension and unit and differs.
 """
 
 import re
@@ -14,50 +12,47 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 
-from qwestly_agent.grounding.arithmetic import is_fall, is_rise, one_step
+from qwestly_agent.grounding.arithmetic import derived, is_fall, is_rise, noun_of
 from qwestly_agent.grounding.calendar_words import calendar_words
-from qwestly_agent.grounding.compare_figures import MOST_FIGURES, dimension_of, is_same
+from qwestly_agent.grounding.compare_figures import days_in, dimension_of, has_words, is_same
+from qwestly_agent.grounding.dates import Day
+from qwestly_agent.grounding.figure_words import OTHERS, RELATIVE
 from qwestly_agent.grounding.figures import figures
-from qwestly_agent.grounding.left_to_judge import is_left_to_judge, may_be_misread
 from qwestly_agent.grounding.model import Figure, Statement
 from qwestly_agent.grounding.quotes import FoundQuote
-from qwestly_agent.grounding.units import PERCENT, POUNDS, UNITS, Unit
+from qwestly_agent.grounding.units import MINUTES, MONTHS, PERCENT, POUNDS, UNITS, Unit
 
 
 @dataclass(frozen=True)
 class Facts:
     missing: tuple[str, ...]
-    """A sentence for each figure that was not found."""
+    """A sentence for each figure that contradicts the quotes."""
     arithmetic: tuple[str, ...]
     unread: tuple[str, ...]
+    """Figures, as written, that only the judge can compare: those that do not stand in the quotes as they are."""
 
 
 def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date) -> Facts:
-    """Check the figures of a statement. `today` is the end of periods that are still going on."""
-    stated = figures(statement.text, statement.language)
-    known = list(_known(quotes))
+    """Check the figures of a statement. `today` is the end of periods that are told to go on."""
+    stated, inside = figures(statement.text, statement.language), [(found, _inside(found)) for found in quotes]
+    known = [*(each for _, some in inside for each in some), *_in_fields(quotes)]
     if pound := _pound([*stated, *known]):
         stated, known = _with_pound(stated, pound), _with_pound(known, pound)
-    missing: list[str] = []
-    arithmetic: list[str] = []
-    unread: list[str] = []
+        inside = [(found, _with_pound(some, pound)) for found, some in inside]
+    missing, arithmetic, unread = list[str](), list[str](), list[str]()
     for figure in [end for each in stated for end in _ends(each)]:
         is_down, is_up = is_fall(figure, statement.text), is_rise(figure, statement.text)
         rounded = replace(figure, is_fall=is_down, is_rise=is_up)
-        exact = replace(rounded, leeway=Fraction(0))
-        if figure.unread:
-            unread.append(figure.text.strip())
-        elif same := [each for each in known if is_same(exact, each)]:
-            if _may_be_what_was_left(exact, same, known):
-                unread.append(figure.text.strip())
-        elif step := one_step(exact, known[:MOST_FIGURES], today):
+        exact, shown = replace(rounded, leeway=Fraction(0)), figure.text.strip()
+        same = [] if figure.unread else [each for each in known if is_same(exact, each)]
+        if same and not _may_be_what_was_left(exact, same, known):
+            continue
+        if not same and not figure.unread and (step := derived(rounded, statement.text, inside, today)):
             arithmetic.append(step)
-        elif is_left_to_judge(replace(exact, leeway=figure.leeway), known, quotes, today) or may_be_misread(
-            figure, stated, known
-        ):
-            unread.append(figure.text.strip())
-        else:
-            missing.append(f"“{figure.text.strip()}” {_where(figure, quotes)}")
+        elif not same and not figure.unread and _is_contradicted(rounded, statement.text, inside, known):
+            missing.append(f"“{shown}” {_where(figure, quotes)}")
+            continue
+        unread.append(shown)
     for words, is_another in calendar_words(statement.text, quotes):
         if is_another:
             missing.append(f"“{words}” stands in none of its quotes.")
@@ -66,8 +61,53 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date)
     return Facts(tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(arithmetic)), tuple(dict.fromkeys(unread)))
 
 
+def _is_contradicted(
+    figure: Figure, text: str, inside: Sequence[tuple[FoundQuote, Sequence[Figure]]], known: Sequence[Figure]
+) -> bool:
+    """True where the quotes have one date, or one other figure, that is of its unit and differs, and nothing by which
+    it might be told or computed all the same."""
+    quoted = "\n".join(found.text for found, _ in inside)
+    if any(each.unread for each in known):
+        return False
+    others = [each for each in known if not days_in(each)]
+    if days := days_in(figure):
+        dated = {day for each in known for day in days_in(each)}
+        is_relative = any(dimension_of(each) in (MINUTES, MONTHS) for each in others) or has_words(RELATIVE, quoted)
+        return len(dated) == 1 and not is_relative and all(_differ(day, *dated) for day in days)
+    if len(others) != 1 or (others[0].unit, others[0].rate) != (figure.unit, figure.rate) or _is_near(figure, *others):
+        return False
+    if figure.unit:
+        return True
+    # Nine engineers are not eight, but may be five welders and four fitters.
+    [nouns] = [noun_of(each, found.source.text) for found, some in inside for each in some if each in others] or [None]
+    mine = noun_of(figure, text)
+    return nouns is not None and bool(nouns & mine or not (nouns or mine)) and not has_words(OTHERS, quoted)
+
+
+def _differ(one: Day, other: Day) -> bool:
+    """True if a part that both dates have differs."""
+    parts = ((one.year, other.year), (one.month, other.month), (one.day, other.day), (one.quarter, other.quarter))
+    return any(a and b and a != b for a, b in parts)
+
+
+def _is_near(figure: Figure, known: Figure) -> bool:
+    """True within the leeway of its words, or of its own rounding: "1,300" for 1,287, "about 300" for 330."""
+    leeway = max([figure.leeway, *map(_rounding, figure.values)], default=Fraction(0))
+    return any(abs(a - b) <= leeway * max(a, b) for a in figure.amounts for b in known.amounts)
+
+
+def _rounding(value: Fraction) -> Fraction:
+    """The relative error of rounding to this number's digits; 0 if it has fewer than two."""
+    places = next((i for i in range(7) if (value * 10**i).denominator == 1), None)
+    if not value or places is None:
+        return Fraction(0)
+    written = str((value * 10**places).numerator)
+    digits = written.rstrip("0")
+    return Fraction(10 ** (len(written) - len(digits)), 2 * 10**places) / value if len(digits) > 1 else Fraction(0)
+
+
 def _ends(figure: Figure) -> list[Figure]:
-    """Return the two years of "2014/15", which are checked each by itself; else the figure alone."""
+    """The two years of "2014/15", which are checked each by itself; else the figure alone."""
     return [replace(figure, days=(day,)) for day in figure.days] if figure.is_span else [figure]
 
 
@@ -78,21 +118,24 @@ def _may_be_what_was_left(figure: Figure, same: Sequence[Figure], known: Sequenc
     return (figure.is_fall or figure.is_rise) and len(shares) > 1 and is_level
 
 
-def _known(quotes: Sequence[FoundQuote]) -> Iterator[Figure]:
-    """Yield the figures completely inside the quotes, with the unit that their source gives them."""
-    for found in quotes:
-        for figure in figures(found.source.text, found.source.language):
-            if found.start <= figure.start and figure.end <= found.end:
-                text = found.source.text
-                yield replace(figure, is_fall=is_fall(figure, text), is_rise=is_rise(figure, text))
-                yield from _parts(figure)
+def _inside(found: FoundQuote) -> list[Figure]:
+    """The figures completely inside a quote, with the unit that their source gives them."""
+    text = found.source.text
+    read = (
+        each for each in figures(text, found.source.language) if found.start <= each.start and each.end <= found.end
+    )
+    told = [replace(each, is_fall=is_fall(each, text), is_rise=is_rise(each, text)) for each in read]
+    return [part for each in told for part in (each, *_parts(each))]
+
+
+def _in_fields(quotes: Sequence[FoundQuote]) -> Iterator[Figure]:
     for source in {found.source.id: found.source for found in quotes}.values():
         for value in source.fields.values():
             yield from figures(value, source.language)
 
 
 def _parts(figure: Figure) -> Iterator[Figure]:
-    """Yield the hours and the minutes of "1h52", which are figures as well."""
+    """The hours and the minutes of "1h52", which are figures as well."""
     if figure.unit == UNITS["h"] and re.search(r"[^\W\d_]\D*\d", figure.text):
         for value in figure.values:
             yield from (replace(figure, values=frozenset({each})) for each in (Fraction(value // 1), value % 1))

@@ -198,8 +198,6 @@ RISING = (
     r"|crec\w+|cresc\w+|increment\w+|sal(?:ito|ita|iti|ì)|gestegen|steeg|verhoog\w*|gegroeid"
 )
 """Words of an increase."""
-SINCE = r"since|seit\w*|depuis|desde|dès|da(?:l|ll['’a])?|sinds|still|ever|immer noch|noch|toujours|todavía|aún|ainda"
-"""Words after which a time may still be going on."""
 LEFT = r"to|only|from|auf|von|à|a|para|pra|até|al|desde|dal|tot|naar|van"
 """Words right before a percentage that make it the amount before or after a change; so do those of `OF` behind it."""
 OF = r"of|von|vom|der|des|de|du|d['’]|do|da|dos|das|del|di|van"
@@ -211,8 +209,17 @@ OTHERS = (
     r"|colegas?|outr[oa]s?|altr[iaeo]|collegh?i|collega['’]?s?"
 )
 """Words for other people, who may be counted together with the user."""
-REST = r"rest\w*|remain\w*|others?|übrig\w*|andere[nrs]?|autres?|demás|otr[oa]s|sobra\w*|outr[oa]s|altr[ie]|overige"
-"""Words for what is left of a whole."""
+PART_OF = (
+    r"of (?:which|whom|them|these|those)|includ\w+|davon|darunter|einschließlich|inklusive|dont|compris\w*|inclu\w*"
+    r"|de (?:los|las) (?:que|cuales)|d[oa]s quais|d[eo]ll?[ei] quali|waarvan|ervan|total\w*|altogether|overall|in all"
+    r"|insgesamt|gesamt|en tout|en total|ao todo|in totale|in totaal"
+)
+"""Words by which one figure is a part or the whole of another."""
+PRESENT = (
+    r"present|now|today|current(?:ly)?|ongoing|to date|heute|jetzt|laufend|aujourd['’]hui|présent|actuellement|en cours"
+    r"|actualidad|presente|hoy|ahora|actual(?:mente)?|hoje|atual(?:mente)?|presente|oggi|presente|attuale|heden|nu|vandaag"
+)
+"""Words for an end that has not come."""
 RELATIVE = (
     r"last|next|this|previous|before|after|later|ago|yr|letzt\w+|vorig\w+|nächst\w+|darauf|später|davor|vorher|heuer"
     r"|dernier|dernière|prochain\w*|suivant\w*|avant|plus tard|passé\w*|pasad[oa]|próxim[oa]|siguiente|después|antes"
@@ -230,32 +237,6 @@ OFTEN: Mapping[str, Unit] = {
     r"|jaarlijks\w*": UNITS["year"],
 }
 """Words that give the period of a rate."""
-
-IMPLIED: Mapping[int, str] = {
-    0: r"no|none|without|never|nobody|kein\w*|ohne|nie|niemand|aucune?|sans|jamais|sin|ning[uú]n\w*|nunca|sem|nenhuma?"
-    r"|nessun\w*|senza|mai|geen|zonder|nooit",
-    1: r"an?|one|single|once|only|sole|first|alone|myself|ein\w{0,2}|einzig\w*|erst\w+|allein\w*|une?|seule?"
-    r"|premi[eè]re?"
-    r"|un[oa]?"
-    r"|únic[oa]|sol[oa]|primer[oa]?|uma?|primeir[oa]|sozinh[oa]|prim[oa]|een|eerste",
-    2: r"both|second|twice|couple|pair|twins?|double|duo|beide\w*|zweit\w+|zu zweit|zweimal|paar|zwilling\w*|doppel\w*"
-    r"|deuxième"
-    r"|seconde?"
-    r"|paire|jumelles|jumeaux|amb[oa]s|segund[oa]|par|pareja|dos veces|dupla|entramb[ie]|second[oa]|tweede|beide",
-    3: r"third|thrice|trio|triple|triplets|dritt\w+|zu dritt|dreimal|troisième|trío|tercer\w*"
-    r"|terceir[oa]|terz[oa]|derde",
-    4: r"fourth|zu viert|quartett?|quatrième|cuarto|cuarteto|quarteto|vierde",
-    5: r"weekdays|zu fünft|mon(?:day)?s?\s?(?:-|–|to|through)\s?fri(?:day)?s?|mo\w*\.?\s?(?:-|–|bis)\s?fr(?:eitags?)?"
-    r"|lunes a viernes"
-    r"|lundi au vendredi|segunda a sexta|lunedì a venerdì|quintett?o?|quinteto",
-    6: r"sei|zu sechst",
-    7: r"zu siebt",
-    8: r"acht|zu acht",
-    9: r"neufs?|zu neunt",
-    12: r"noon|midday|midnight|mittags?|mitternacht|midi|minuit|mediod[ií]a|medianoche|meio-dia|meia-noite",
-}
-"""Words that may imply a small number."""
-HALF = r"half|halb\w*|hälfte|moitié|mi-temps|mitad|medi[oa]|metade|mei[oa]|metà|helft"
 
 ADJECTIVES = (
     r"(?:jährig|monatig|wöchig|tägig|stündig|minütig|köpfig|teilig|stufig|sprachig|seitig|bändig)(?:e[mnrs]?)?"

@@ -55,7 +55,12 @@ class GroundingVerdict(_Frozen):
     arithmetic: tuple[str, ...] = ()
     """Each step that code found between a quoted figure and one of the statement: `80k → 52k: −35 %`."""
     unread: tuple[str, ...] = ()
-    """Figures, as written, that code cannot parse completely: only the judge compares them."""
+    """Figures, as written, that do not stand in the quotes as they are: only the judge compares them."""
+
+    @property
+    def has_all_figures(self) -> bool:
+        """True if code alone found each figure: what counts where no judge is asked."""
+        return self.outcome != "refused" and not self.unread
 
 
 @dataclass(frozen=True)

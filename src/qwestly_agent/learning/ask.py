@@ -108,7 +108,8 @@ def _problem(written: WrittenQuestion, lesson: Lesson, now: float) -> str:
     source = QuotedSource(id="sentence", text=lesson.sentences[written.sentence].text)
     quotes = (Quote(source="sentence", text=source.text),)
     right = Statement(text=written.options[written.right], quotes=quotes)
-    return " ".join(check_by_code(right, {"sentence": source}, to_datetime(now).date()).reasons)
+    verdict = check_by_code(right, {"sentence": source}, to_datetime(now).date())
+    return " ".join((*verdict.reasons, *(f"“{each}” does not stand in the sentence." for each in verdict.unread)))
 
 
 def _once(questions: list[WrittenQuestion]) -> list[WrittenQuestion]:

@@ -147,19 +147,19 @@ async def test_quotes_and_figures_are_checked_by_code_and_sent_back_with_what_is
     services: ModelServices, model: ModelServer
 ) -> None:
     model.script(
-        says(claim("Coaches a club.", "coach chess clubs"), claim("Coaches 21 players.", "a chess club of 12")),
-        says(claim("Coaches 12 players.", "a chess club of 12")),
+        says(claim("Coaches a club.", "coach chess clubs"), claim("Coaches a chess club of 21.", "a chess club of 12")),
+        says(claim("Coaches a club of 12.", "a chess club of 12")),
         judges(YES | {"span": "chess club"}),
     )
     section = await written(services, "u1", ORDER)
-    assert [each.text for each in section.standing.claims] == ["Coaches 12 players."]
+    assert [each.text for each in section.standing.claims] == ["Coaches a club of 12."]
     sent_back = model.requests[1].json["messages"][-1]["content"]
     assert "“coach chess clubs” does not stand in “memory:1” word for word." in sent_back
     assert "“21” stands in none of its quotes." in sent_back
 
 
 async def test_a_writer_that_never_learns_gives_what_stands(services: ModelServices, model: ModelServer) -> None:
-    stubborn = says(claim("Coaches 21 players."), claim("Coaches a chess club."))
+    stubborn = says(claim("Coaches a chess club of 21.", "a chess club of 12"), claim("Coaches a chess club."))
     model.script(*[stubborn] * (OUTPUT_RETRIES + 1), judges(YES | {"id": 1}))
     section = await written(services, "u1", ORDER)
     assert [each.text for each in section.standing.claims] == ["Coaches a chess club."]
@@ -171,7 +171,7 @@ async def test_a_writer_that_falls_silent_when_it_is_sent_back_gives_what_stands
 ) -> None:
     nothing = says({"text": "", "quotes": []})
     model.script(
-        says(claim("Coaches 21 players."), claim("Coaches a chess club.")),
+        says(claim("Coaches a chess club of 21.", "a chess club of 12"), claim("Coaches a chess club.")),
         *[nothing] * OUTPUT_RETRIES,
         judges(YES | {"id": 1}),
     )

@@ -121,7 +121,7 @@ def _lies(each: LearntField, sources: dict[str, QuotedSource], today: date) -> b
     """True if a figure or a date of the value is not in its quotes."""
     quotes = tuple(Quote(source=_ALL, text=words) for words in each.quotes)
     statement = Statement(text=in_words(plain(each.value)), quotes=quotes)
-    return bool(check(statement, sources, today).reasons)
+    return not check(statement, sources, today).has_all_figures
 
 
 TOOLS = [proposes(propose_profile, UPDATE_PROFILE, label="Putting your profile together…")]
