@@ -49,7 +49,7 @@ DATES = pattern(
     | (?P<nth>{_NTH})\s+(?:quarter|quartal\w?|trim(?:estre|\.)|kwartaal)(?!\w)(?:\s*(?:of|de|del|do|des?)?\s*
       (?:['’‘](?P<nth_yy>\d\d)(?!\d)|(?P<nth_year>(?:19|20)\d\d)(?!\d)))?
     |
-      (?P<iso>(?:19|20)\d\d)-(?P<iso_month>0[1-9]|1[0-2])(?:-(?P<iso_day>[0-3]\d))?(?![\d-])
+      (?P<iso>(?:19|20)\d\d)[-/](?P<iso_month>0[1-9]|1[0-2])(?:-(?P<iso_day>[0-3]\d))?(?![\d/-])
     | (?P<dotted>(?:19|20)\d\d)\.(?P<dotted_month>0[1-9]|1[0-2])(?![\d./,%])
     | (?P<one>[0-3]?\d)(?P<sign>[./-])(?P<two>[0-3]?\d)(?P=sign)(?P<any_year>(?:19|20)\d\d)(?!\d)
     | (?P<roman_day>[0-3]?\d)[./-](?P<roman>{"|".join(ROMAN)})[./-](?P<roman_year>(?:19|20)\d\d)(?!\d)

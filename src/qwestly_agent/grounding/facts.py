@@ -12,15 +12,18 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.arithmetic import derived, is_fall, is_rise, noun_of
 from qwestly_agent.grounding.calendar_words import calendar_words
 from qwestly_agent.grounding.compare_figures import days_in, dimension_of, has_words, is_same
 from qwestly_agent.grounding.dates import Day
-from qwestly_agent.grounding.figure_words import OTHERS, RELATIVE
+from qwestly_agent.grounding.figure_words import OTHERS, RELATIVE, SMALL
 from qwestly_agent.grounding.figures import figures
 from qwestly_agent.grounding.model import Figure, Statement
 from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.grounding.units import MINUTES, MONTHS, PERCENT, POUNDS, UNITS, Unit
+
+_SMALL = pattern(rf"(?i)(?<!\w)(?:{SMALL})(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,10 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date)
             missing.append(f"“{shown}” {_where(figure, quotes)}")
             continue
         unread.append(shown)
+    quoted = "\n".join(found.text for found in quotes)
+    for match in _SMALL.finditer(statement.text):
+        is_read = any(each.start <= match.start() < each.end_in(statement.text) for each in stated)
+        unread += [match[0]] if not is_read and not has_words(match[0], quoted) else []
     for words, is_another in calendar_words(statement.text, quotes):
         if is_another:
             missing.append(f"“{words}” stands in none of its quotes.")

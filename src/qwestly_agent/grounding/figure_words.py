@@ -209,6 +209,11 @@ OTHERS = (
     r"|colegas?|outr[oa]s?|altr[iaeo]|collegh?i|collega['’]?s?"
 )
 """Words for other people, who may be counted together with the user."""
+SMALL = (
+    r"one|first|second|erste[nrsm]?|zweite[nrsm]?|premi(?:er|ère)s?|deuxième|primer[oa]?|segund[oa]|primeir[oa]|prim[oa]"
+    r"|second[oa]|eerste|tweede"
+)
+"""Words of one and two that are as often no number: marked where the quotes do not have the same word."""
 PART_OF = (
     r"of (?:which|whom|them|these|those)|includ\w+|davon|darunter|einschließlich|inklusive|dont|compris\w*|inclu\w*"
     r"|de (?:los|las) (?:que|cuales)|d[oa]s quais|d[eo]ll?[ei] quali|waarvan|ervan|total\w*|altogether|overall|in all"

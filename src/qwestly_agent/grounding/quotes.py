@@ -1,7 +1,9 @@
 """Look 1: check that the quoted words stand in their source.
 
-White space, case, quotation marks and Unicode compatibility (NFKC) are ignored; any other difference counts. A quote
-may not begin or end inside a word: "Porto" does not stand in "Portofino".
+How words are set makes no difference: white space, case, quotation marks, the length of a dash, œ, Unicode
+compatibility (NFKC), a word that is cut at a line's end, a bullet at a line's beginning, the blanks of a word that is
+spaced out. Any other difference counts. A quote may not begin or end inside a word: "Porto" does not stand in
+"Portofino".
 """
 
 import unicodedata
@@ -13,7 +15,13 @@ from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.model import Quote, QuotedSource
 
 QUOTATION_MARKS = "\"'`´‘’‚‛“”„‟«»‹›′″＂＇"
-_TO_ONE_MARK = str.maketrans(dict.fromkeys(QUOTATION_MARKS, "'"))
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+_TO_ONE_MARK = str.maketrans(
+    {**dict.fromkeys(QUOTATION_MARKS, "'"), **dict.fromkeys(_DASHES, "-"), "œ": "oe", "Œ": "OE"}
+)
+_CUT = pattern(r"(?<=[^\W\d_])-[^\S\n]*\n\s*(?=[^\W\d_])")
+_BULLET = pattern(r"(?:^|(?<=\n))[^\S\n]*[•·▪‣◦●○■*-](?=\s)")
+_SPACED_OUT = pattern(r"(?<!\w)(?:[^\W\d_] ){3,}[^\W\d_](?!\w)")
 _EDGES = f" \t\r\n{QUOTATION_MARKS}"
 _SENTENCE_END = pattern(r"(?<=[.!?…。！？])\s+|\s*\n\s*")
 AROUND_CHARACTERS = 240
@@ -72,17 +80,26 @@ def find_span(words: str, text: str) -> tuple[int, int] | None:
 @lru_cache(maxsize=64)  # many quotes are looked for in one text
 def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
     """Normalize the text for comparison; return it with each character's start and end in the original."""
+    read = [
+        (character, start, end)
+        for start, end in _clusters(text)
+        for character in unicodedata.normalize("NFKC", text[start:end]).translate(_TO_ONE_MARK).casefold()
+    ]
+    plain, left_out = "".join(character for character, *_ in read), set[int]()
+    for match in (*_CUT.finditer(plain), *_BULLET.finditer(plain)):
+        left_out.update(range(*match.span()))
+    for match in _SPACED_OUT.finditer(plain):
+        left_out.update(at for at in range(*match.span()) if plain[at] == " ")
     characters: list[str] = []
     origins: list[tuple[int, int]] = []
-    for start, end in _clusters(text):
-        for character in unicodedata.normalize("NFKC", text[start:end]).translate(_TO_ONE_MARK).casefold():
-            if character.isspace():
-                if characters and characters[-1] == " ":
-                    origins[-1] = (origins[-1][0], end)
-                    continue
-                character = " "
-            characters.append(character)
-            origins.append((start, end))
+    for at, (character, start, end) in enumerate(read):
+        if at in left_out:
+            continue
+        if character.isspace() and characters and characters[-1] == " ":
+            origins[-1] = (origins[-1][0], end)
+            continue
+        characters.append(" " if character.isspace() else character)
+        origins.append((start, end))
     return "".join(characters), origins
 
 

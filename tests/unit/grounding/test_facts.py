@@ -264,6 +264,9 @@ def test_no_step_is_made_of_figures_that_do_not_belong_together(statement: str, 
         ("Douze entretiens", "une douzaine d’entretiens", "fr"),
         ("Dix-huit mois", "un an et demi", "fr"),
         ("Zwanzig Hühner", "zwölf hühner", ""),
+        ("Runs one shop", "runs two shops", "en"),
+        ("Second in the league", "came first in the league", "en"),
+        ("Dirige sept cuisiniers", "dirige neuf cuisiniers", "fr"),
     ],
 )
 def test_what_code_cannot_read_whole_is_left_to_the_judge_and_said(statement: str, quote: str, language: str) -> None:

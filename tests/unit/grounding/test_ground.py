@@ -63,7 +63,9 @@ def test_what_a_judge_finds_in_the_quote_is_supported() -> None:
 
 @pytest.mark.parametrize("judge", [None, away, silent], ids=["none", "away", "silent"])
 def test_without_a_judge_nothing_is_supported_and_nothing_true_refused(judge: Judge | None) -> None:
-    first, second = verdicts(statement("Runs the night shift."), statement("Leads 21 nurses.", "with 12 nurses"), judge=judge)
+    first, second = verdicts(
+        statement("Runs the night shift."), statement("Leads 21 nurses.", "with 12 nurses"), judge=judge
+    )
     assert first.outcome == "unchecked"
     assert (second.outcome, second.refused_by) == ("refused", "facts")
 
@@ -115,7 +117,13 @@ def test_statements_are_judged_apart_by_the_lowest_trust_of_their_sources() -> N
         quotes=(Quote(source="s1", text="ward 4"), Quote(source="s2", text="a ward")),
         language="en",
     )
-    verdicts(statement("Runs shifts."), both, statement("Works at night."), statement("Leads 21 nurses.", "with 12 nurses"), judge=noted)
+    verdicts(
+        statement("Runs shifts."),
+        both,
+        statement("Works at night."),
+        statement("Leads 21 nurses.", "with 12 nurses"),
+        judge=noted,
+    )
     assert asked == [[0, 2], [1]], "and what code refused costs nothing"
 
 

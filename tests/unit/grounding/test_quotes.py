@@ -26,6 +26,32 @@ def test_case_blanks_quotation_marks_and_compatibility_make_no_difference(quote:
     assert found.text == stands
 
 
+SET = QuotedSource(
+    id="s1",
+    text="Led the develop-\nment of 2016–2021 plans − twice.\n• Chef de cœur\n- re-signed in 2019\n"
+    "S K I L L S: jazz\n* a–z",
+)
+
+
+@pytest.mark.parametrize(
+    ("quote", "stands"),
+    [
+        ("led the development of 2016-2021 plans", "Led the develop-\nment of 2016–2021 plans"),
+        ("plans – twice. Chef de coeur", "plans − twice.\n• Chef de cœur"),
+        ("Chef de cœur re\u2010signed in 2019", "Chef de cœur\n- re-signed in 2019"),
+        ("skills: jazz", "S K I L L S: jazz"),
+        ("jazz a-z", "jazz\n* a–z"),
+        ("2016-2022", None),
+        ("20162021", None),
+        ("resigned in 2019", None),
+        ("development-of", None),
+    ],
+)
+def test_how_words_are_set_makes_no_difference(quote: str, stands: str | None) -> None:
+    found = find_quote(Quote(source="s1", text=quote), {"s1": SET})
+    assert (found and found.text) == stands
+
+
 @pytest.mark.parametrize("quote", ["I ran the bar", "the ba", "orto in 2019", "in 201", "", "  ", "“”", "bar … Owl"])
 def test_other_words_and_parts_of_words_do_not_stand_there(quote: str) -> None:
     assert find_quote(Quote(source="s1", text=quote), {"s1": CHAT}) is None
