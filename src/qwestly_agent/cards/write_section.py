@@ -127,10 +127,11 @@ async def write_section(
     Raises what `structured_output` raises.
     """
     sources, today = sources_of(order.evidence), to_datetime(services.clock()).date()
-    judge = make_judge(partial(structured_output, services, user_id, services.judges[WRITER]))
+    model = services.judges[WRITER]
+    judge = make_judge(partial(structured_output, services, user_id, model))
 
     async def grounded(section: SectionDraft) -> SectionDraft:
-        judged = await _ground(section, sources, judge, today)
+        judged = await _ground(section, sources, judge, today, model.model.model_id or "")
         if judged != section:
             await keep(judged)
         return judged
@@ -150,14 +151,16 @@ async def write_section(
 
 
 async def _ground(
-    section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, today: date
+    section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, today: date, model: str
 ) -> SectionDraft:
     """With a verdict for each claim that has none yet, or an unchecked one."""
     statements = _statements(section.section.claims, section.section.kind)
     verdicts = dict(enumerate(section.verdicts))
     open_ones = [n for n in range(len(statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
     found = await ground([statements[n] for n in open_ones], sources, judge, today) if open_ones else []
-    verdicts |= dict(zip(open_ones, found, strict=True))
+    for number, verdict in zip(open_ones, found, strict=True):
+        is_judged = verdict.outcome == "supported" or verdict.refused_by == "judge"
+        verdicts[number] = verdict.model_copy(update={"judged_by": model}) if is_judged else verdict
     judged = (HAS_CONTACTS if claim == HIDDEN else verdicts[n] for n, claim in enumerate(section.section.claims))
     return section.model_copy(update={"verdicts": tuple(judged)})
 

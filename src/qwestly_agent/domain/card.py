@@ -64,6 +64,8 @@ class Claim(_Frozen):
     """Steps by which its figures follow from quoted ones."""
     unchecked: bool = False
     """True if no judge was available to check that its quotes support it."""
+    judged_by: str = ""
+    """The model that read it against its quotes; empty if none did."""
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -132,7 +134,12 @@ class SectionDraft(_Frozen):
 
 
 def _with(claim: Claim, verdict: GroundingVerdict) -> Claim:
-    return claim.model_copy(update={"arithmetic": verdict.arithmetic, "unchecked": verdict.outcome == "unchecked"})
+    told = {
+        "arithmetic": verdict.arithmetic,
+        "unchecked": verdict.outcome == "unchecked",
+        "judged_by": verdict.judged_by,
+    }
+    return claim.model_copy(update=told)
 
 
 class Requirement(_Frozen):

@@ -57,6 +57,9 @@ class GroundingVerdict(_Frozen):
     unread: tuple[str, ...] = ()
     """Figures, as written, that do not stand in the quotes as they are: only the judge compares them."""
 
+    judged_by: str = ""
+    """The model that supported or refused it; empty if none was asked."""
+
     @property
     def has_all_figures(self) -> bool:
         """True if code alone found each figure: what counts where no judge is asked."""

@@ -76,9 +76,8 @@ async def test_the_best_model_writes_and_another_one_judges(services: ModelServi
     model.script(says(claim("Coaches a chess club."), heading="Who I am"), judges(YES))
     section = await written(services, "u1", ORDER)
     quotes = (Quote(source=SAID.id, text="coach a chess club"),)
-    assert section.standing == Section(
-        kind="summary", heading="Who I am", claims=(Claim(text="Coaches a chess club.", quotes=quotes),)
-    )
+    told = Claim(text="Coaches a chess club.", quotes=quotes, judged_by="deepseek:deepseek-flash")
+    assert section.standing == Section(kind="summary", heading="Who I am", claims=(told,))
     assert [each.json["model"] for each in model.requests] == ["deepseek-v4-pro", "deepseek-flash"]
     assert [bool(each.verdicts) for each in KEPT] == [False, True], "what was written is kept before it is judged"
 
