@@ -1,7 +1,7 @@
 """Count what the sweep of briefings costs, by how many users are due within an hour.
 
 Counted at the driver: commands to the database and documents that it sent, in the sweep alone. Half of the users have
-something new. Each written briefing is one execution; `python -m benchmarks.briefings` prints what follows for 100,000.
+something new. Each of these is one execution; `python -m benchmarks.briefings` prints what follows for 100,000.
 """
 
 import asyncio
@@ -24,9 +24,7 @@ SIZES = (250, 500, 1_000)
 ALL = 100_000
 DAY = 86_400.0
 AT_ONCE = 40
-TRANSITIONS, USD_A_TRANSITION = 7, 25 / 1_000_000
-USD_A_WRITER = 0.002
-"""Of a written briefing, by the tokens that docs/capacity.md counts."""
+TRANSITIONS, USD_A_TRANSITION = 6, 25 / 1_000_000
 
 
 class Counted(monitoring.CommandListener):
@@ -106,7 +104,7 @@ async def _plan(services: Services, user_id: str, now: float, *, is_new: bool) -
 
 
 def cost(executions: int) -> float:
-    return executions * (TRANSITIONS * USD_A_TRANSITION + USD_A_WRITER)
+    return executions * TRANSITIONS * USD_A_TRANSITION
 
 
 def rows(found: dict[str, Any]) -> Iterator[Row]:

@@ -59,7 +59,6 @@ LESSON = (Tokens(PRO, 20_000, 3_500), Tokens(FAST, 12_000, 1_500))
 RESUME = (Tokens(PRO, 8_000, 3_000), Tokens(FAST, 10_000, 1_500))
 SCOUTING = (Tokens(FAST, 30_000, 2_500), Tokens(PRO, 8_000, 800))
 """A user's search of one night: what is found is ranked, and the reasons are checked."""
-BRIEFING = (Tokens(FAST, 3_000, 300), Tokens(PRO, 1_500, 150))
 SECONDS_A_POLL, LOG_BYTES_A_TURN, LOG_BYTES_A_POLL, METRICS = 0.06, 4_000, 600, 75
 
 
@@ -83,7 +82,7 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
         ("lessons", 1_000 * load.lessons, LESSON, "write_lesson", "lessons"),
         ("résumés", 1_000 * load.resumes, RESUME, "parse_resume", "résumés"),
         ("job searches", 1_000 / load.conversations * load.searches, SCOUTING, "scout_jobs", "searches"),
-        ("briefings", 1_000 / load.conversations * load.briefings, BRIEFING, "brief", "briefings"),
+        ("briefings", 1_000 / load.conversations * load.briefings, (), "brief", "briefings"),
     ]
     transitions = sum(count * _states(machine) for _, count, _, machine, _ in others)
     transitions += 1_000 * states["extract_memories"] + nights * states["consolidate"] + cards * states["generate_card"]

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evals import briefed, gate, whole_talks
+from evals import gate, whole_talks
 from evals.compare import compare
 from evals.judge import CONFIGURES
 from evals.judged import JUDGED
@@ -28,7 +28,6 @@ from evals.talks import Answers, load_answers, write_answers
 from qwestly_agent.base.settings import Settings
 
 OTHERS: Mapping[str, Callable[[Stage, int, Answers | None], Played]] = {
-    briefed.NAME: briefed.play_briefings,
     whole_talks.NAME: whole_talks.play_whole_talks,
 }
 """Datasets that are played in a way of their own."""
@@ -78,7 +77,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.samples < 1:
         parser.error("--samples takes a number from 1")
     if options.record and (options.replay or len(options.datasets) != 1 or options.datasets[0] not in PLAYED):
-        parser.error("--record goes with one dataset of talks or briefings, and not with --replay")
+        parser.error("--record goes with one dataset of talks, and not with --replay")
     return options
 
 

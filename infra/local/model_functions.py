@@ -310,16 +310,8 @@ def _claim(text: str, name: str, quote: str = "") -> Claim:
     return {"text": text.strip()[:400], "quotes": [f"{name} {quote.strip()[:600]}".strip()]}
 
 
-_RECORDS = re.compile(r"<records>(?P<json>.*)</records>", re.DOTALL)
 _EARLIER = re.compile(r"<earlier_conversation>(?P<json>.*)</earlier_conversation>", re.DOTALL)
 _FIRST_SENTENCE = re.compile(r"[^.!?\n]{3,250}[.!?]?")
-
-
-def _write_briefing(texts: Sequence[str]) -> dict[str, Any]:
-    """Say of each record what its title says."""
-    found = _RECORDS.search(texts[0])
-    records = json.loads(found["json"]) if found else []
-    return {"lines": [{"id": each["id"], "text": each["title"], "quote": each["title"]} for each in records[:7]]}
 
 
 def _sum_up(texts: Sequence[str]) -> dict[str, Any]:
@@ -343,6 +335,5 @@ FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
     "parse_resume": parse_resume,
     "wish": _wish,
     "sum_up": _sum_up,
-    "write_briefing": _write_briefing,
     "write_section": _write_section,
 }

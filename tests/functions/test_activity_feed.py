@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from pymongo import MongoClient
 
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from tests.servers import ChatServer, Client
 
@@ -42,6 +43,39 @@ def test_what_was_remembered_is_undone_from_the_feed_once(client: Client, rememb
     undone, before = feed(client)
     assert (undone["type"], undone["role"], before["undo_until"]) == ("memory.undone", "user", None)
     assert [undo(client, each).status_code for each in (event, undone)] == [404, 409]
+
+
+def test_a_change_and_its_undo_are_two_actions_with_values_signed_by_who_did_them(
+    client: Client, model: ModelServer
+) -> None:
+    call: ToolCall = {"name": "update_profile_field", "arguments": {"field": "headline", "value": "Pilot"}}
+    model.script(Reply(tool_calls=[call]), Reply(text="Asked."))
+    conversation_id = client.say("My headline is Pilot").conversation_id
+    [card] = client.get("/api/approvals")["items"]
+    client.post(
+        {
+            "conversation_id": conversation_id,
+            "decisions": [
+                {"approval_id": card["approval_id"], "decision": "approve", "args_digest": card["args_digest"]}
+            ],
+        }
+    )
+    [done] = [each for each in feed(client) if each["type"] == "approval.done"]
+    assert undo(client, done).status_code == 200
+    told = feed(client)
+    actions = {each["data"]["approval_id"] for each in told}
+    assert len(actions) == 2
+    change = [each for each in told if each["data"]["approval_id"] == card["approval_id"]]
+    assert {each["about"] for each in change} == {"Change your headline to Pilot"}
+    assert [(each["type"], each["role"]) for each in change][::-1] == [
+        ("approval.asked", "chat"),
+        ("approval.approved", "user"),
+        ("approval.executing", "chat"),
+        ("approval.done", "chat"),
+    ]
+    taken_back = [each for each in told if each not in change]
+    assert {each["role"] for each in taken_back} == {"user"}
+    assert taken_back[0]["title"].startswith("Undone: ")
 
 
 def memories(client: Client, status: str) -> list[dict[str, Any]]:

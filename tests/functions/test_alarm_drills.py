@@ -344,7 +344,6 @@ OWN: dict[str, Callable[[], None]] = {
         PARAMETERS["ApprovalAlarmSeconds"]["Default"] + 1, False, left=0, oldest_left=0
     ),
     "ApprovalsWait": lambda: observability.measure_waiting(0, False, left=600, oldest_left=1_000),
-    "BriefingsLite": lambda: observability.measure_briefing("lite"),
     "BriefingsWait": lambda: observability.measure_left("Briefings", 50, 700),
     "BrakeOn": lambda: observability.measure_waiting(0, True, left=0, oldest_left=0),
     "ConversationsWait": lambda: observability.measure_left("Conversations", 50, 4_000),

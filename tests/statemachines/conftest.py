@@ -115,7 +115,9 @@ class World:
         if state == "request":  # a function of its own, by which each machine asks
             folder, module = "approve", state
         else:
-            sides = ("opener", "reader") if folder == "parse_resume" else ("reader",)
+            sides = [
+                each for each in ("opener", "reader") if (TEMPLATE.folder / f"functions/{folder}/{each}.py").exists()
+            ]
             module = next((side for side in sides if state in states_of(folder, side)), "writer")
         [logical_id] = [
             name

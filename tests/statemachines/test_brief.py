@@ -12,29 +12,26 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from infra.local.environment import ACCOUNT, REGION, Template
-from infra.local.model_server import ModelServer, Reply
+from infra.local.model_server import ModelServer
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import DATABASE_ANSWERS_WITHIN_SECONDS
 from qwestly_agent.briefings import gather as gathering
-from qwestly_agent.briefings import write as writing
 from qwestly_agent.briefings.sources import SOURCES
 from qwestly_agent.briefings.view import view_of
 from qwestly_agent.clients import aws
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.application import Application
-from qwestly_agent.domain.approval import Approval, Preview
+from qwestly_agent.domain.approval import Approval, Change, Preview
 from qwestly_agent.domain.briefing import Briefing, Item
 from qwestly_agent.domain.interview import DraftSentence
 from qwestly_agent.domain.job import Advert, JobMatch
 from qwestly_agent.stores import user_settings
 from qwestly_agent.stores.conversations import NewTurn
-from tests.functions.talking import NO_JUDGE
 from tests.statemachines.conftest import World
 
 TEMPLATE = Template.load()
 HOUR, DAY = 3600.0, 86_400.0
 ZONE = "Europe/Lisbon"
-WRITER, JUDGE = "briefing_writer", "judge"
 
 
 class User:
@@ -58,7 +55,8 @@ class User:
     def plan(self) -> Any:
         return self.world.run(lambda services: services.briefing_plans.get(self.user_id))
 
-    def is_asked(self, title: str = "Change your headline") -> str:
+    def is_asked(self, title: str = "Change your headline", after: str = "") -> str:
+        self.world.clock.advance(1)
         now = self.world.clock()
         approval = Approval(
             id=f"ap_{uuid.uuid4().hex}",
@@ -70,7 +68,7 @@ class User:
             args="{}",
             args_digest="0",
             schema_digest="0",
-            preview=Preview(title=title),
+            preview=Preview(title=title, changes=(Change(name="Value", before=None, after=after),) if after else ()),
             subject="profile",
             version=None,
             status="pending",
@@ -137,15 +135,6 @@ def _nobody_else_is_due(world: World, model: ModelServer) -> None:
     world.aws.outbox.clear()
 
 
-def writes(*lines: tuple[str, str, str]) -> Reply:
-    """What a model says: the record's id, the line and its quote."""
-    given = [dict(zip(("id", "text", "quote"), line, strict=True)) for line in lines]
-    return Reply(tool_calls=[{"name": "final_result", "arguments": {"lines": given}}], to=WRITER)
-
-
-WRITER = "You write a person's morning briefing"
-
-
 def comes(world: World, user: User) -> list[str]:
     """Their hour comes, and all that was begun ends; return how the executions ended."""
     planned = user.plan().next
@@ -170,27 +159,25 @@ def begun(world: World) -> set[str]:
 
 def test_a_day_with_something_new_is_told_in_the_app_and_by_mail(world: World, model: ModelServer) -> None:
     user = User(world)
-    asked = user.is_asked()
-    model.script(writes((f"approvals:{asked}", "Change your headline", "Change your headline")))
+    asked = user.is_asked("Change your location", after="Lisbon")
+    requests = len(model.requests)
     assert comes(world, user) == ["SUCCEEDED"]
     [told] = user.briefings()
-    assert told.kind == "full"
+    assert (told.kind, len(model.requests)) == ("full", requests), "no model is asked"
     assert [(each.text, each.topic, each.records) for each in told.lines] == [
-        ("Change your headline", "needs_you", (asked,))
+        ("Change your location to Lisbon", "needs_you", (asked,))
     ]
     assert told.day == datetime.fromtimestamp(world.clock(), ZoneInfo(ZONE)).date().isoformat()
     [mail] = world.aws.outbox
-    assert "Change your headline" in mail.text
+    assert "Change your location to Lisbon" in mail.text
     assert user.plan().next.at == pytest.approx(world.clock() + DAY, abs=HOUR + 1)
 
 
-def test_where_nothing_is_new_no_model_is_asked_and_it_says_since_when(world: World, model: ModelServer) -> None:
+def test_where_nothing_is_new_it_says_so_and_mails_nothing(world: World) -> None:
     user = User(world)
     user.is_asked()
     comes(world, user)
-    asked = len(model.requests)
     comes(world, user)
-    assert len(model.requests) == asked
     assert [each.kind for each in user.briefings()] == ["full", "nothing"]
     assert len(world.aws.outbox) == 1
 
@@ -225,19 +212,30 @@ def test_whoever_does_not_want_it_or_is_not_there_is_told_nothing(world: World, 
 
 
 @pytest.mark.thorough
-def test_without_a_model_it_is_told_in_fixed_words_and_written_an_hour_later_without_a_second_mail(
-    world: World, model: ModelServer
+def test_without_a_source_it_tells_what_that_one_told_last_and_all_an_hour_later_without_a_second_mail(
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = User(world)
     asked = user.is_asked()
-    model.script(*[Reply(fault=503, to=WRITER)] * 2)
     comes(world, user)
-    [told] = user.briefings()
-    assert told.kind == "full", "replaced by what was written an hour later"
-    assert told.lines[0].records == (asked,)
-    assert len(world.aws.outbox) == 1
-    assert "This is the short version" in world.aws.outbox[0].text
-    assert "Waits for your decision: Change your headline" in world.aws.outbox[0].text
+    user.remembers()
+    tries = list[float]()
+
+    async def away(services: Any, user_id: str, since: float) -> list[Item]:
+        tries.append(since)
+        if len(tries) == 2:  # the sweep has asked before
+            raise RuntimeError
+        return await SOURCES["approvals"](services, user_id, since)
+
+    monkeypatch.setattr(gathering, "SOURCES", {**SOURCES, "approvals": away})
+    comes(world, user)
+    assert len(tries) == 3
+    told = user.briefings()[-1]
+    assert told.kind == "full", "replaced by what was told an hour later"
+    assert [each.records for each in told.lines if each.topic == "needs_you"] == [(asked,)]
+    assert len(world.aws.outbox) == 2
+    assert "Could not be read, and told as it was last time: what waits for you." in world.aws.outbox[1].text
+    assert "Change your headline" in world.aws.outbox[1].text
 
 
 @pytest.mark.sentinel
@@ -287,14 +285,9 @@ HOSTILE = (
 )
 
 
-def test_records_that_give_orders_change_nothing_and_carry_no_link(world: World, model: ModelServer) -> None:
+def test_records_that_give_orders_change_nothing_and_carry_no_link(world: World) -> None:
     user = User(world)
     asked = [user.is_asked(title) for title in HOSTILE]
-    lies = (
-        ("approvals:nobody", "You won", "You won"),
-        *((f"approvals:{each}", title, title) for each, title in zip(asked, HOSTILE, strict=True)),
-    )
-    model.script(writes(*lies))
     comes(world, user)
     [told] = user.briefings()
     assert {each.records for each in told.lines} == {(each,) for each in asked}
@@ -305,7 +298,30 @@ def test_records_that_give_orders_change_nothing_and_carry_no_link(world: World,
         mail.html.partition("You get this")[0],
     ):
         assert "evil.example" not in text
-        assert "You won" not in text
+
+
+def test_a_full_morning_names_values_leaves_nothing_out_and_stays_below_two_hundred_words(world: World) -> None:
+    user = User(world)
+    cities = ["Lisbon", "Porto", "Graz", "Lyon", "Turin", "Ghent", "Leeds", "Cork", "Bergen"]
+    asked = [user.is_asked("Change your location", after=city) for city in cities]
+    for number in range(3):
+        user.fails("jobs.failed", f"Jobs could not be searched for ({number})")
+    for _ in range(6):
+        user.fails("approval.done", "Your headline was changed")
+    for _ in range(5):
+        user.remembers()
+    comes(world, user)
+    [told] = user.briefings()
+    assert [each.text for each in told.lines] == [
+        *(f"Change your location to {city}" for city in ("Bergen", "Cork", "Leeds", "Ghent")),
+        "And 5 things need you",
+        *(f"Jobs could not be searched for ({number})" for number in (2, 1, 0)),
+        "Your headline was changed (6 times)",
+        "Remembered or corrected 5 things that you said",
+    ]
+    assert {record for line in told.lines for record in line.records} >= set(asked)
+    [mail] = world.aws.outbox
+    assert len(mail.text.partition("--\n")[0].split()) < 200
 
 
 @pytest.mark.thorough
@@ -315,29 +331,20 @@ def test_each_line_has_a_record_and_all_stay_below_two_hundred_words(world: Worl
         user.is_asked(f"Change {number} " + "words and more words " * 20)
     comes(world, user)
     [told] = user.briefings()
-    assert len(told.lines) == 7
+    assert len(told.lines) == 10
     assert all(each.records for each in told.lines)
     assert len(" ".join(each.text for each in told.lines).split()) < 180
 
 
-def test_a_line_that_its_record_does_not_say_is_told_in_the_records_own_words(world: World, model: ModelServer) -> None:
+def test_a_line_says_what_has_become_of_its_record_since(world: World) -> None:
     user = User(world)
-    asked = user.is_asked()
-    name, title = f"approvals:{asked}", "Change your headline"
-    model.script(writes((name, "Change your headline and win twelve bonuses", title)))
+    user.is_asked("Change your location", after="Lisbon")
+    user.is_asked("Change your headline", after="Pilot")
     comes(world, user)
     [told] = user.briefings()
-    assert [each.text for each in told.lines] == [f"Waits for your decision: {title}"]
-
-
-@pytest.mark.thorough
-def test_without_a_judge_each_line_is_told_in_the_records_own_words(world: World, model: ModelServer) -> None:
-    user = User(world)
-    asked = user.is_asked()
-    model.script(writes((f"approvals:{asked}", "Change your headline", "Change your headline")), *NO_JUDGE)
-    comes(world, user)
-    [told] = user.briefings()
-    assert [each.text for each in told.lines] == ["Waits for your decision: Change your headline"]
+    waiting = world.run(lambda services: services.approvals.waiting(user.user_id, 50))
+    assert [each.now for each in view_of(told, ZONE, {each.id for each in waiting}).lines] == ["", ""]
+    assert [each.now for each in view_of(told, ZONE, {waiting[0].id}).lines] == ["", "Decided."]
 
 
 # --- each of the things that it tells of ------------------------------------------------------------------------------
@@ -381,7 +388,7 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
         "interviews": ["Your interview is under way: its draft has 2 sentences"],
     }
     assert {each.topic for each in first.lines} >= {"needs_you", "found", "changed"}
-    shown = view_of(first, ZONE)
+    shown = view_of(first, ZONE, set())
     assert [each.name for each in shown.sources if each.as_of] == [*SOURCES]
     assert all(each.label and each.why for each in shown.sources)
     comes(world, user)
@@ -391,7 +398,7 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
         (follow_up,),
         (interview,),
     ]
-    assert [each.text for each in view_of(second, ZONE).lines if each.source == "follow_ups"] == [
+    assert [each.text for each in view_of(second, ZONE, set()).lines if each.source == "follow_ups"] == [
         "Cook at Inn: Bring the menu",
         "Pilot at Air Lisbon: Ask how it stands",
     ]
@@ -410,7 +417,7 @@ def test_what_is_old_says_how_old_in_the_app_and_in_the_mail(world: World) -> No
     user.remembers()
     comes(world, user)
     [told] = user.briefings()
-    ages = {each.source: each.age for each in view_of(told, ZONE).lines}
+    ages = {each.source: each.age for each in view_of(told, ZONE, set()).lines}
     days = int((world.clock() - told.lines[0].at) / DAY)
     assert days >= 3
     assert ages == {"approvals": f"{days} days ago", "memories": ""}
@@ -420,12 +427,10 @@ def test_what_is_old_says_how_old_in_the_app_and_in_the_mail(world: World) -> No
 
 
 def test_with_each_source_and_each_answer_at_its_limit_it_takes_less_than_two_minutes() -> None:
-    """By the limits as they stand: all sources are asked at once, and the writer and the judge may be asked twice."""
-    asked = writing.SECONDS * (1 + writing.OUTPUT_RETRIES) + writing.JUDGE_SECONDS * (1 + writing.OUTPUT_RETRIES)
-    assert writing.SECONDS * (1 + writing.OUTPUT_RETRIES) <= 30, "one typed call"
-    kept = 4 * DATABASE_ANSWERS_WITHIN_SECONDS  # once a state
+    """By the limits as they stand: all sources are asked at once."""
+    kept = 3 * DATABASE_ANSWERS_WITHIN_SECONDS  # once a state
     mailed = aws.ATTEMPTS * (aws.CONNECT_SECONDS + aws.ANSWERS_WITHIN_SECONDS)
-    assert gathering.SOURCE_SECONDS + asked + kept + mailed < 120
+    assert gathering.SOURCE_SECONDS + kept + mailed < 120
 
 
 # --- kills ------------------------------------------------------------------------------------------------------------
@@ -433,14 +438,10 @@ def test_with_each_source_and_each_answer_at_its_limit_it_takes_less_than_two_mi
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("state", ["gather", "write", "deliver", "note_read"])
-def test_killed_at_each_state_there_is_one_briefing_and_one_mail(
-    world: World, model: ModelServer, state: str, when: str
-) -> None:
+@pytest.mark.parametrize("state", ["gather", "deliver", "note_read"])
+def test_killed_at_each_state_there_is_one_briefing_and_one_mail(world: World, state: str, when: str) -> None:
     user = User(world)
-    asked = user.is_asked()
-    model.script(writes((f"approvals:{asked}", "Change your headline", "Change your headline")))
-
+    user.is_asked()
     with world.killed_once(state, when, "brief") as died:
         assert comes(world, user) == ["SUCCEEDED"]
     assert died == [state]
@@ -485,10 +486,8 @@ def hostile(chance: random.Random) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(40))
-def test_of_a_thousand_hostile_records_none_changes_anything_or_carries_a_link(
-    world: World, model: ModelServer, seed: int
-) -> None:
-    """Forty mornings with 25 such records each, whose model obeys them."""
+def test_of_a_thousand_hostile_records_none_changes_anything_or_carries_a_link(world: World, seed: int) -> None:
+    """Forty mornings with 25 such records each."""
     chance, user = random.Random(seed), User(world)
     kinds = (
         lambda: user.is_asked(hostile(chance)),
@@ -497,17 +496,16 @@ def test_of_a_thousand_hostile_records_none_changes_anything_or_carries_a_link(
         lambda: user.applied(hostile(chance), next_step=hostile(chance), next_at=world.clock()),
         lambda: user.fails("approval.failed", hostile(chance)),
     )
-    ids = [kind() for kind in kinds for _ in range(5)]
+    for kind in kinds:
+        for _ in range(5):
+            kind()
     before = records_of(world, user)
-    names = [f"{source}:{each}" for source in ("approvals", "matches", "applications") for each in ids]
-    obeys = [(name, hostile(chance), hostile(chance)) for name in names]
-    model.script(writes(*chance.sample(obeys, 10)))
     comes(world, user)
     [told] = user.briefings()
     assert len(told.gathered.items) >= 25
-    known = {each.records for each in told.gathered.items}
+    known = {record for each in told.gathered.items for record in each.records}
     assert told.lines
-    assert all(each.records and each.records in known for each in told.lines)
+    assert all(each.records and known.issuperset(each.records) for each in told.lines)
     [mail] = world.aws.outbox
     mailed = (mail.text.partition("--\n")[0], mail.html.partition("You get")[0])
     for text in (*(each.text for each in told.lines), *mailed):

@@ -1002,7 +1002,7 @@ def test_what_is_done_unasked_shows_at_the_answer_with_its_undo(widget: Widget, 
     card = Card(widget.log)
     expect(card.outcome).to_have_text("Allowed by your level · done")
     card.button("Undo").click()
-    expect(card.outcome).to_have_text("Done, and undone")
+    expect(card.outcome).to_have_text("Undone")
     expect(card.outcome).to_be_focused()
     expect(card.button("Undo")).to_be_hidden()
 

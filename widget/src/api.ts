@@ -119,6 +119,7 @@ export interface EventView {
   role: string;
   severity: "info" | "warning" | "action_required";
   title: string;
+  about: string;
   why: string;
   data: Record<string, string | number | string[]>;
   undo_until: string | null;

@@ -25,7 +25,7 @@ const MARKS: Record<string, IconName> = { frozen: "pause", done: "check", failed
 
 /** The outcome, in a sentence. */
 export function became({ tool, status, decided_by: by, undone_by: undoneBy }: ApprovalView): string {
-  if (undoneBy) return "Done, and undone";
+  if (undoneBy) return "Undone";
   if (status === "changed" && by === "nobody") return "No longer asked";
   const words = OF_MEMORIES[tool]?.became[status] ?? BECAME[status] ?? status;
   if (by === "level") return words.replace(/^Approved/, "Allowed by your level");
@@ -309,7 +309,7 @@ export class ApprovalCard {
     this.#outcome.hidden = !settled;
     this.#outcome.replaceChildren(...this.#outcomeNodes(status));
     const words = by === "level" ? null : reason;
-    this.#said.textContent = [outcome, words && `You said: “${words}”`].filter(Boolean).join(" ");
+    this.#said.textContent = [!this.#view.undone_by && outcome, words && `You said: “${words}”`].filter(Boolean).join(" ");
     this.#said.hidden = this.#pending || !this.#said.textContent;
     const { link } = this.#view;
     this.#link.hidden = !link || !/^(https:\/\/|http:\/\/127\.0\.0\.1:)/.test(link);

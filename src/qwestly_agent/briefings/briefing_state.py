@@ -10,7 +10,7 @@ class BriefingState(UserState):
     new: int = 0
     """Items that no briefing told before."""
     lite: bool = False
-    """Whether it was told in fixed words."""
+    """Whether a source was missing."""
     tries: int = 0
     """Times that it was gathered."""
 

@@ -54,7 +54,7 @@ async def deliver(services: DeliverServices, given: BriefingState) -> BriefingSt
 
 async def _deliver(services: DeliverServices, given: BriefingState) -> BriefingState:
     briefing = await services.briefings.get(given.user_id, given.briefing_id)
-    kind = "nothing" if briefing.kind == "lite" and not given.new else briefing.kind
+    kind = briefing.kind if given.new else "nothing"
     if await services.briefings.deliver(briefing, services.clock(), kind):
         measure_briefing(kind)
     if kind != "nothing" and briefing.day:

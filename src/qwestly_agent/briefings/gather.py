@@ -1,10 +1,11 @@
-"""Ask all sources at once; what fails, hangs or lies is named and told as missing."""
+"""Ask all sources at once; what fails, hangs or lies is named, and tells what it told last."""
 
 import asyncio
 from typing import Protocol
 
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.briefings.briefing_state import BriefingState
+from qwestly_agent.briefings.lines import lines_of
 from qwestly_agent.briefings.sources import SOURCES, Source, SourceServices
 from qwestly_agent.domain.briefing import Briefing, Gathered, Item
 from qwestly_agent.services import HasBriefingPlans, HasBriefings, HasClock, HasLogger, HasRuns, HasSignals
@@ -13,7 +14,7 @@ from qwestly_agent.workflow_state import state
 
 SOURCE_SECONDS = 15.0
 FIRST_DAYS_SECONDS = 2 * 86_400.0
-"""So far back the first briefing looks, and a lite one."""
+"""So far back the first briefing looks."""
 
 
 class GatherSourcesServices(SourceServices, HasClock, HasLogger, Protocol): ...
@@ -27,17 +28,21 @@ class NewBriefingServices(HasBriefings, HasClock, Protocol): ...
 
 @state(BriefingState)
 async def gather(services: GatherServices, given: BriefingState) -> BriefingState:
-    """Keep what the sources tell. Gathered again, it replaces what a lite briefing told."""
+    """Keep what the sources tell, and the lines of it. Gathered again, it replaces what a lite briefing told."""
     plan = await services.briefing_plans.get(given.user_id)
     gathered = await gather_sources(services, plan)
     briefing = await new_briefing(services, given, gathered)
     if not await services.briefings.add(briefing):
-        await services.briefings.gather_again(given.user_id, given.briefing_id, gathered)
+        await services.briefings.gather_again(briefing)
     return given.model_copy(update={"new": gathered.new, "tries": given.tries + 1})
 
 
 async def new_briefing(services: NewBriefingServices, given: BriefingState, gathered: Gathered) -> Briefing:
-    before = next(iter(await services.briefings.newest(given.user_id, 1)), None)
+    newest = await services.briefings.newest(given.user_id, 2)
+    before = next((each for each in newest if each.id != given.briefing_id), None)
+    last = [each.model_copy(update={"new": False}) for each in before.gathered.items] if before else []
+    kept = tuple(each for each in last if each.source in gathered.missing)
+    gathered = gathered.model_copy(update={"items": (*gathered.items, *kept)})
     return Briefing(
         id=given.briefing_id,
         user_id=given.user_id,
@@ -46,7 +51,9 @@ async def new_briefing(services: NewBriefingServices, given: BriefingState, gath
         created_at=services.clock(),
         since=before.created_at if before else None,
         before=before.counts if before else {},
+        kind="lite" if gathered.missing else "full",
         gathered=gathered,
+        lines=tuple(lines_of(gathered.items)),
     )
 
 

@@ -1,4 +1,4 @@
-"""The lines of a briefing, as code says them: each the title of what it tells of, ranked, bounded and without links."""
+"""The lines of a briefing: each says what its records hold, with values; ranked, bounded, without links."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,30 +11,59 @@ MOST_OF_A_TOPIC = 4
 """Lines, where other topics have something to tell."""
 LONGEST_LINE = 180
 """In characters."""
-
-
-def line_of(item: Item, text: str = "") -> Line:
-    """With the item's title in place of no text."""
-    return Line(text=plain(text or item.title), topic=item.topic, source=item.source, records=item.records, at=item.at)
-
-
-def ranked(lines: Iterable[Line]) -> list[Line]:
-    """What needs the user first, but no topic in place of all others; the order within a topic stays."""
-    by_rank, places = sorted(lines, key=_rank), Counter[Topic]()
-    first, more = list[Line](), list[Line]()
-    for line in by_rank:
-        places[line.topic] += 1
-        (first if places[line.topic] <= MOST_OF_A_TOPIC else more).append(line)
-    return sorted([*first, *more][:MOST_LINES], key=_rank)
-
-
-def _rank(line: Line) -> int:
-    return RANKS.index(line.topic)
+COUNTED: dict[Topic, tuple[str, str]] = {
+    "needs_you": ("thing needs you", "things need you"),
+    "found": ("job was found", "jobs were found"),
+    "changed": ("application changed", "applications changed"),
+    "failed": ("thing did not work out", "things did not work out"),
+    "done": ("thing was done", "things were done"),
+    "under_way": ("thing is under way", "things are under way"),
+    "remembered": ("thing was remembered", "things were remembered"),
+}
 
 
 def lines_of(items: Iterable[Item]) -> list[Line]:
-    """The newest first."""
-    return ranked(line_of(each) for each in sorted(items, key=lambda item: -item.at))
+    """The newest of a topic first; nothing is left out silently. Every topic has a line, and what needs the user the
+    most; where a topic has more to tell than it has lines, the last one counts the rest."""
+    told = {topic: list[Line]() for topic in RANKS}
+    for line in _once([_line_of(each) for each in sorted(items, key=lambda item: -item.at)]):
+        told[line.topic].append(line)
+    places = Counter[Topic]()
+    for _ in range(MOST_LINES):
+        open_to = [topic for topic in RANKS if places[topic] < len(told[topic])]
+        if not open_to:
+            break
+        first = next((topic for topic in open_to if not places[topic]), None)
+        small = next((topic for topic in open_to if places[topic] < MOST_OF_A_TOPIC), None)
+        places[first or small or open_to[0]] += 1
+    return [line for topic in RANKS for line in _counted(told[topic], places[topic])]
+
+
+def _line_of(item: Item) -> Line:
+    return Line(text=plain(item.title), topic=item.topic, source=item.source, records=item.records, at=item.at)
+
+
+def _once(lines: Sequence[Line]) -> Iterable[Line]:
+    """Lines of the same words as one, with how often: "Career card declined (3 times)"."""
+    alike: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        alike.setdefault((line.source, line.text), []).append(line)
+    for same in alike.values():
+        records = tuple(record for each in same for record in each.records)
+        more = {"text": f"{same[0].text} ({len(same)} times)", "records": records} if len(same) > 1 else {}
+        yield same[0].model_copy(update=more)
+
+
+def _counted(lines: Sequence[Line], places: int) -> Iterable[Line]:
+    if len(lines) <= places:
+        return lines
+    shown, rest = lines[: places - 1], lines[max(0, places - 1) :]
+    records = tuple(record for each in rest for record in each.records)
+    count = f"{len(rest)} {COUNTED[rest[0].topic][len(rest) != 1]}"
+    return [
+        *shown,
+        rest[0].model_copy(update={"text": f"And {count}" if shown else count.capitalize(), "records": records}),
+    ]
 
 
 def plain(text: str) -> str:

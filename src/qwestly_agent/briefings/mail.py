@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.briefings.view import age_of, lines_shown, sources_of, summary_of
+from qwestly_agent.briefings.view import age_of, sources_of, summary_of
 from qwestly_agent.domain.briefing import EVERY_DAY, Briefing, Line
 from qwestly_agent.stores.briefing_plans import Plan
 
@@ -26,7 +26,7 @@ def message_of(
     briefing: Briefing, settings: Settings, person: str, unsubscribe: str, plan: Plan, *, is_first: bool
 ) -> tuple[str, str, str]:
     """Return subject, text and HTML. The first mail says when more come, and how to switch them off."""
-    lines = lines_shown(briefing)
+    lines = briefing.lines
     waiting = sum(line.topic == "needs_you" for line in lines)
     given = {
         "first_name": person.partition(" ")[0],

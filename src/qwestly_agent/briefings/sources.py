@@ -170,7 +170,7 @@ async def _pending(approvals: Approvals, user_id: str, since: float, source: str
             source=source,
             topic="needs_you",
             at=each.created_at,
-            title=f"Waits for your decision: {each.preview.title}",
+            title=each.about,
             records=(each.id,),
             new=each.created_at > since,
         )

@@ -1,17 +1,17 @@
 """A briefing as its user reads it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
 
 from qwestly_agent.base.clock import Moment
-from qwestly_agent.briefings.lines import RANKS, lines_of
+from qwestly_agent.briefings.lines import COUNTED, RANKS
 from qwestly_agent.domain.briefing import Briefing, BriefingKind, Line, Mailed, Topic
+from qwestly_agent.services import HasApprovals
 
-LITE_SECONDS = 48 * 3600.0
-"""So far back a lite briefing tells of what does not need the user."""
+MOST_WAITING = 200
 DAY_SECONDS = 86_400.0
 OLD_DAYS = 2
 """From then on a line says how old it is."""
@@ -28,6 +28,8 @@ class LineView(BaseModel):
     at: Moment
     why: str
     """Why it is there."""
+    now: str
+    """What has become of it since, such as "Decided."; empty while it is as it was."""
     age: str
     """How old it was when the briefing was made, such as "3 days ago"; empty within two days."""
 
@@ -48,7 +50,7 @@ class BriefingView(BaseModel):
     day: str
     """The local day; empty for one that was asked for."""
     kind: BriefingKind
-    """full: written by a model; lite: in fixed words, as no model could; nothing: nothing was new."""
+    """full: all sources told; lite: some could not be read, and tell what they told last; nothing: nothing was new."""
     at: Moment
     """When it was made."""
     summary: str
@@ -70,14 +72,21 @@ class BriefingList(BaseModel):
     """Cursor: pass it as `after`; null at the end."""
 
 
-def view_of(briefing: Briefing, zone: str) -> BriefingView:
+async def shown(services: HasApprovals, briefings: Sequence[Briefing], user_id: str, zone: str) -> list[BriefingView]:
+    """With what has become of each line's records since."""
+    waiting = await services.approvals.waiting(user_id, MOST_WAITING) if briefings else []
+    return [view_of(each, zone, {approval.id for approval in waiting}) for each in briefings]
+
+
+def view_of(briefing: Briefing, zone: str, waiting: Collection[str]) -> BriefingView:
+    """`waiting` are the ids of approvals that wait still."""
     return BriefingView(
         id=briefing.id,
         day=briefing.day,
         kind=briefing.kind,
         at=briefing.created_at,
         summary=summary_of(briefing, zone),
-        lines=[_line(line, briefing.created_at) for line in lines_shown(briefing)],
+        lines=[_line(line, briefing.created_at, waiting) for line in briefing.lines],
         missing=briefing.gathered.missing,
         as_of=briefing.gathered.as_of,
         sources=sources_of(briefing),
@@ -99,11 +108,16 @@ def age_of(at: float, now: float) -> str:
     return f"{days} days ago" if days < OLD_WEEKS_DAYS else f"{days // 7} weeks ago"
 
 
-def _line(line: Line, now: float) -> LineView:
+def _line(line: Line, now: float, waiting: Collection[str]) -> LineView:
     why = "The step that you planned is due." if line.source == "follow_ups" else WHY[line.topic]
-    return LineView(**line.model_dump(), why=why, age=age_of(line.at, now))
+    left = sum(each in waiting for each in line.records) if line.source in _DECIDED else len(line.records)
+    decided = "" if left == len(line.records) else "Decided." if not left else f"{left} wait still."
+    return LineView(
+        **line.model_dump(), why="" if decided == "Decided." else why, now=decided, age=age_of(line.at, now)
+    )
 
 
+_DECIDED = ("approvals", "questions")
 WHY: Mapping[Topic, str] = {
     "needs_you": "It waits for you.",
     "found": "It was found for you since your last briefing.",
@@ -112,15 +126,6 @@ WHY: Mapping[Topic, str] = {
     "done": "It was done since your last briefing.",
     "under_way": "It is under way.",
     "remembered": "It was remembered since your last briefing.",
-}
-_COUNTED: Mapping[Topic, tuple[str, str]] = {
-    "needs_you": ("thing needs you", "things need you"),
-    "found": ("job was found", "jobs were found"),
-    "changed": ("application changed", "applications changed"),
-    "failed": ("thing did not work out", "things did not work out"),
-    "done": ("thing was done", "things were done"),
-    "under_way": ("thing is under way", "things are under way"),
-    "remembered": ("thing was remembered", "things were remembered"),
 }
 SOURCES_TOLD: Mapping[str, tuple[str, str]] = {
     "approvals": ("what waits for you", "What your agent may not do without your yes."),
@@ -136,13 +141,6 @@ SOURCES_TOLD: Mapping[str, tuple[str, str]] = {
 """By source: what it tells of, and why it is asked."""
 
 
-def lines_shown(briefing: Briefing) -> list[Line]:
-    if briefing.kind == "full":
-        return list(briefing.lines)
-    since = briefing.created_at - LITE_SECONDS
-    return lines_of(each for each in briefing.gathered.items if each.topic == "needs_you" or each.at > since)
-
-
 def summary_of(briefing: Briefing, zone: str) -> str:
     """One paragraph of figures, each with that of the briefing before; what is missing is named."""
     return " ".join(_sentences(briefing, ZoneInfo(zone)))
@@ -155,15 +153,13 @@ def _sentences(briefing: Briefing, zone: ZoneInfo) -> Iterator[str]:
     counts = briefing.counts
     if told := [_count(topic, counts[topic], briefing.before.get(topic)) for topic in RANKS if topic in counts]:
         yield f"{'; '.join(told)}."
-    if briefing.kind == "lite":
-        yield "This is the short version: your agent could not write the full one."
     if missing := [each.label for each in sources_of(briefing) if each.as_of is None]:
-        yield f"Could not be read: {', '.join(missing)}."
+        yield f"Could not be read, and told as it was last time: {', '.join(missing)}."
 
 
 def _count(topic: Topic, count: int, before: int | None) -> str:
     compared = "" if before is None or before == count else f" ({before} last time)"
-    return f"{count} {_COUNTED[topic][count != 1]}{compared}"
+    return f"{count} {COUNTED[topic][count != 1]}{compared}"
 
 
 def _day(moment: float, zone: ZoneInfo) -> str:

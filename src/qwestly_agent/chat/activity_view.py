@@ -23,6 +23,9 @@ class EventView(BaseModel):
     briefs (briefing), reads a résumé (resumes), teaches (learning) or looks for jobs (jobs); the user; operators."""
     severity: Severity
     title: str
+    about: str
+    """Of an approval: what it asks, with its value ("Change your location to Lisbon"), as it stands now; empty for every
+    other event, and for what is gone. The events of one action share their `approval_id`."""
     why: str
     """Why it happened, and by which permission; empty where the title says it."""
     run_id: str | None
@@ -96,14 +99,14 @@ async def views_of(
 ) -> list[EventView]:
     """Views of these events, in order."""
     memory_ids = {memory_id for each in events if (memory_id := undone_memory(each))}
-    approval_ids = {approval_id for each in events if (approval_id := undone_approval(each))}
-    until: dict[str, float] = {}
+    approval_ids = {str(approval_id) for each in events if (approval_id := each.data.get("approval_id"))}
+    until, about = dict[str, float](), dict[str, str]()
     for memory in await memories.of_ids(user_id, list(memory_ids)) if memory_ids else []:
         if memory.status in ("active", "unchecked"):
             until[memory.id] = memory.undo_until
     for approval in await approvals.of_ids(user_id, approval_ids) if approval_ids else []:
-        until[approval.id] = approval.undo_until or 0.0
-    return [_view_of(each, until, now) for each in events]
+        until[approval.id], about[approval.id] = approval.undo_until or 0.0, approval.about
+    return [_view_of(each, until, about, now) for each in events]
 
 
 async def list_of(
@@ -141,11 +144,12 @@ def undone_approval(event: ActivityEvent) -> str | None:
     return str(event.data["approval_id"]) if event.type == "approval.done" else None
 
 
-def _view_of(event: ActivityEvent, until: Mapping[str, float], now: float) -> EventView:
-    """`until`: until when it can be undone, by the id of the memory or approval."""
+def _view_of(event: ActivityEvent, until: Mapping[str, float], about: Mapping[str, str], now: float) -> EventView:
+    """`until`: until when it can be undone, by the id of the memory or approval; `about` by that of the approval."""
     undo_until = until.get(undone_memory(event) or undone_approval(event) or "", 0.0)
     return EventView(
         **event.model_dump(exclude={"user_id"}),
+        about=about.get(str(event.data.get("approval_id")), ""),
         why=_why(event),
         undo_until=undo_until if undo_until > now else None,
     )

@@ -26,6 +26,8 @@ EVERYBODY = "everybody"
 Confidence: TypeAlias = Literal["low", "medium", "high"]
 
 LONGEST_REASON_CHARACTERS = 2_000
+LONGEST_VALUE = 60
+"""In characters: of one that is told in a line."""
 
 Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
 """Do it now · wait for the user's yes · go on, and do it once the user says yes · do not."""
@@ -260,6 +262,14 @@ class Approval(_Frozen):
         """True if a follow-up is still missing."""
         leaves = self.task_token is not None or self.kind in PRIVATE or self.redraft_id is not None
         return self.status in FINAL and leaves and not self.told_execution
+
+    @property
+    def about(self) -> str:
+        """What is asked, with the value if it is one short text: "Change your location to Lisbon"; never that of a
+        memory, which is shown on its card alone."""
+        title, changes = self.preview.title, self.preview.changes
+        value = changes[0].after if len(changes) == 1 and self.kind not in PRIVATE else None
+        return f"{title} to {value}" if value and len(value) <= LONGEST_VALUE and "\n" not in value else title
 
     @property
     def undo_until(self) -> float | None:

@@ -12,14 +12,14 @@ from qwestly_agent.domain.approval import sha256_hex
 
 SCHEMA_VERSION = 1
 """Of what a briefing keeps."""
-MOST_LINES = 7
-WORDS_A_LINE = 18
-"""Seven lines, each with its age, and the paragraph stay below 200 words."""
+MOST_LINES = 10
+WORDS_A_LINE = 13
+"""Ten lines and the paragraph stay below 200 words."""
 
 Topic: TypeAlias = Literal["needs_you", "found", "changed", "failed", "done", "under_way", "remembered"]
 """`found` are jobs, `changed` are applications."""
 BriefingKind: TypeAlias = Literal["full", "lite", "nothing"]
-"""Written by a model · from what is known, as no model could write it · nothing is new."""
+"""All sources told · some could not be read, and tell what they told last · nothing is new."""
 Mailed: TypeAlias = Literal["no", "claimed", "sent", "refused", "paced"]
 """Not to be mailed, or not yet · being sent · SES took it · SES refused it · the day's quota was used up."""
 
@@ -126,7 +126,7 @@ class Briefing(_Frozen):
     run_id: str
     day: str
     """The local day, or empty if its user asked for it."""
-    kind: BriefingKind = "lite"
+    kind: BriefingKind = "full"
     created_at: float
     since: float | None = None
     """When the briefing before was made; None if there was none."""

@@ -10,7 +10,7 @@ from pymongo.errors import DuplicateKeyError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.domain.briefing import Briefing, BriefingKind, Gathered, Line, Mailed
+from qwestly_agent.domain.briefing import Briefing, BriefingKind, Mailed
 from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
@@ -58,14 +58,11 @@ class Briefings(Store):
         found = self.database[COLLECTION].find(query).sort("created_at", -1).limit(limit)
         return [_briefing(each) async for each in found]
 
-    async def gather_again(self, user_id: str, briefing_id: str, gathered: Gathered) -> None:
-        """Replace what was gathered, unless a model has written of it."""
-        await self._set(user_id, briefing_id, {"gathered": gathered.model_dump_json()}, kind="lite")
-
-    async def write(self, user_id: str, briefing_id: str, lines: list[Line]) -> None:
-        """Keep the lines that a model wrote, once."""
-        kept = json.dumps([each.model_dump(mode="json") for each in lines], ensure_ascii=False)
-        await self._set(user_id, briefing_id, {"lines": kept, "kind": "full"}, kind="lite")
+    async def gather_again(self, briefing: Briefing) -> None:
+        """Replace what was gathered, and the lines of it, where a source was missing."""
+        again = _document(briefing)
+        changes = {name: again[name] for name in ("gathered", "lines", "kind")}
+        await self._set(briefing.user_id, briefing.id, changes, kind="lite")
 
     async def deliver(self, briefing: Briefing, now: float, kind: BriefingKind) -> bool:
         """Show it to its user, with an event; False if it was shown before."""

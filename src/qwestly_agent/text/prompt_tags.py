@@ -9,7 +9,6 @@ EVIDENCE, WISH, BEFORE = register_tag("evidence"), register_tag("wish"), registe
 SAID, ASKED = register_tag("said"), register_tag("asked")
 NEW, KNOWN = register_tag("new"), register_tag("known")
 STATEMENTS = register_tag("statements")
-RECORDS = register_tag("records")
 RESUME, ADVERTS = register_tag("resume"), register_tag("adverts")
 EARLIER = register_tag("earlier_conversation")
 INTERVIEW = register_tag("interview")

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from qwestly_agent.base.settings import Settings
+from qwestly_agent.briefings.lines import lines_of
 from qwestly_agent.briefings.mail import message_of
 from qwestly_agent.domain.briefing import Briefing, BriefingSettings, Gathered, Item, Topic
 from qwestly_agent.stores.briefing_plans import Plan
@@ -28,9 +29,9 @@ def links(app_url: str) -> tuple[list[str], list[str]]:
         run_id="r",
         day="2026-11-24",
         created_at=2.0,
-        kind="lite",
         since=None,
         gathered=Gathered(items=items),
+        lines=tuple(lines_of(items)),
     )
     settings = Settings("mongodb://x", "test", approve_url="https://x.example/a", app_url=app_url)
     _, text, html = message_of(briefing, settings, "Maya", "https://x.example/a/unsubscribe/t", PLAN, is_first=False)

@@ -34,6 +34,8 @@ export class QwestlyActivity extends AgentElement {
     li.warning::before { background: var(--danger); }
     li.action_required::before { background: none; border: 2px solid var(--accent); }
     .title { font-weight: 550; }
+    summary { inline-size: fit-content; cursor: pointer; }
+    ol { margin: .25rem 0 0; padding-inline-start: 1.2rem; }
     .foot { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; }
   `];
 
@@ -107,24 +109,38 @@ export class QwestlyActivity extends AgentElement {
     </div>`;
   }
 
+  /** A row an action: its newest event, with those before inside. */
   #days() {
-    const days = Map.groupBy(this.events, ({ at }) => dayOf(at));
-    return [...days].map(([day, events]) => html`<section class="day"><h3>${day}</h3><ul>${events.map((event) => this.#row(event))}</ul></section>`);
+    const actions = [...Map.groupBy(this.events, actionOf).values()];
+    const days = Map.groupBy(actions, ([newest]) => dayOf(newest!.at));
+    return [...days].map(([day, rows]) => html`<section class="day"><h3>${day}</h3><ul>${rows.map((events) => this.#row(events[0]!, events))}</ul></section>`);
   }
 
-  #row(event: EventView) {
-    const { title, why, severity, role, at, undo_until: until } = event;
-    const canUndo = until !== null && Date.parse(until) > Date.now() && !this.undone.has(event.id);
+  #row(event: EventView, events: EventView[]) {
+    const { why, severity, role, at } = event;
+    const title = titleOf(event);
+    const undo = events.find(({ id, undo_until: until }) => until !== null && Date.parse(until) > Date.now() && !this.undone.has(id));
     return html`<li class="row ${severity}">
       <span class="title">${title}</span>
       ${why ? html`<span class="soft">${why}</span>` : nothing}
       <span class="foot soft"><span>${nameOf(role)}</span><time datetime=${at}>${timeOf(at)}</time>
         ${event.type === BRIEFING ? html`<button type="button" class="link" @click=${() => this.#showBriefing(event)}>Open briefing</button>` : nothing}
-        ${canUndo ? html`<button type="button" class="link" aria-label="Undo: ${title}" @click=${() => this.#undo(event)}>Undo</button>` : nothing}
-        ${this.undone.has(event.id) ? html`<span>Undone</span>` : nothing}</span>
+        ${event.data["approval_id"] && !event.data["undoes"] ? html`<button type="button" class="link" aria-label="Show: ${title}" @click=${() => this.#showApproval(event)}>Show</button>` : nothing}
+        ${undo ? html`<button type="button" class="link" aria-label="Undo: ${title}" @click=${() => this.#undo(undo)}>Undo</button>` : nothing}
+        ${events.some(({ id }) => this.undone.has(id)) ? html`<span>Undone</span>` : nothing}</span>
+      ${events.length > 1 ? html`<details class="soft"><summary>${events.length} steps</summary><ol>${[...events].reverse().map((each) => html`<li>${verbOf(each)} · ${nameOf(each.role)} · <time datetime=${each.at}>${timeOf(each.at)}</time></li>`)}</ol></details>` : nothing}
     </li>`;
   }
+
+  #showApproval({ data }: EventView) {
+    this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true, detail: { id: data["approval_id"] } }));
+  }
 }
+
+const actionOf = ({ id, data }: EventView) => String(data["approval_id"] ?? id);
+/** What happened, without what it happened to: "Done" of "Done: Change your location". */
+const verbOf = ({ title, about }: EventView) => (about ? title.split(": ")[0]! : title);
+const titleOf = (event: EventView) => (event.about ? `${verbOf(event)}: ${event.about}` : event.title);
 
 /** A role that is not known is shown in readable words. */
 const nameOf = (role: string) => (Object.hasOwn(ROLES, role) ? ROLES[role] : sentenceCase(role));

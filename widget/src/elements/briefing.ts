@@ -8,7 +8,7 @@ import { ago, pointInTime } from "../time.ts";
 import { sentenceCase } from "../words.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
-interface Line { text: string; topic: string; source: string; records: string[]; at: string; why: string }
+interface Line { text: string; topic: string; source: string; records: string[]; at: string; why: string; now: string }
 /** What it was made from; `as_of` is null where the source could not be read. */
 interface Source { name: string; label: string; as_of: string | null }
 interface Briefing {
@@ -129,8 +129,8 @@ export class QwestlyBriefing extends AgentElement {
     </article>`;
   }
 
-  #line({ text, topic, source, records, at, why }: Line) {
-    return html`<li class=${topic}><span>${text}<span class="soft">${why}${isOld(at) ? ` ${sentenceCase(ago(at))}.` : ""}</span></span>${this.#way(topic, source, text, records[0])}</li>`;
+  #line({ text, topic, source, records, at, why, now }: Line) {
+    return html`<li class=${topic}><span>${text}<span class="soft">${now || why}${isOld(at) ? ` ${sentenceCase(ago(at))}.` : ""}</span></span>${this.#way(topic, source, text, records[0])}</li>`;
   }
 
   /** The button that leads to what a line tells of. */
