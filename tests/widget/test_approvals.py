@@ -848,7 +848,7 @@ def test_a_frozen_approval_says_so_and_can_be_decided_once_it_is_pending_again(
     card = opened(view)
     backend.become(view["approval_id"], "frozen")
     clock.run(2)
-    expect(card.outcome).to_have_text("On hold while everything is paused. You can decide once it runs again")
+    expect(card.outcome).to_have_text("Paused. You can decide once you resume")
     expect(card.button("Approve")).to_be_hidden()
     backend.become(view["approval_id"], "pending")
     clock.run(2)

@@ -19,6 +19,7 @@ export interface MessageView {
   id: string;
   role: "user" | "assistant";
   content: string;
+  created_at?: string;
   status: string;
   error?: Problem | null;
   steps?: Step[];

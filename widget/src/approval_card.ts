@@ -8,7 +8,7 @@ import { stage } from "./stage.ts";
 import { until } from "./time.ts";
 
 const BECAME: Record<string, string> = {
-  frozen: "On hold while everything is paused. You can decide once it runs again",
+  frozen: "Paused. You can decide once you resume",
   approved: "Approved · in a moment",
   executing: "Approved · in progress…",
   accepted: "Approved · in progress…",

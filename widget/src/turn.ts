@@ -6,7 +6,7 @@ import type { Feedback } from "./feedback.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { SaidMessage } from "./said_message.ts";
 import { Sources } from "./sources.ts";
-import { seconds } from "./time.ts";
+import { pointInTime, seconds } from "./time.ts";
 import { sentenceCase } from "./words.ts";
 
 /** Errors for which sending again cannot help: no Retry; a message that was not accepted returns to the input. */
@@ -102,6 +102,7 @@ export class Turn {
   #again: HTMLButtonElement;
   #actions: HTMLElement;
   #message: SaidMessage | null = null;
+  #when = element("time", { class: "when", hidden: true });
 
   constructor({ id, said, announce, onRetry, onContinue, onExplain, onAsk, onDecided, onMemory, onActivity, onGrow, onAgain, onEdit }: TurnOptions) {
     this.id = id;
@@ -117,7 +118,7 @@ export class Turn {
     this.#continue = element("button", { type: "button", class: "quiet-button", hidden: true, click: onContinue }, "Continue");
     this.#again = iconButton("again", "Answer again", onAgain, { class: "icon-button thumb", hidden: true });
     this.#actions = element("div", { class: "thumbs", hidden: true }, copyButton("Copy answer", () => this.#text, "icon-button thumb"), this.#again);
-    this.footer = element("div", { class: "footer" }, this.#problem, this.#continue, this.#retry, this.#actions);
+    this.footer = element("div", { class: "footer" }, this.#problem, this.#continue, this.#retry, this.#actions, this.#when);
     this.#stepsBox.append(this.#stepsTitle, this.#stepsList);
     this.answer = element(
       "div",
@@ -136,6 +137,13 @@ export class Turn {
       this.element.append(this.#message.element);
     }
     this.element.append(this.answer);
+  }
+
+  /** Shows when it was said. */
+  at(moment: string) {
+    this.#when.hidden = false;
+    this.#when.dateTime = moment;
+    this.#when.textContent = sentenceCase(pointInTime(moment));
   }
 
   begin() {

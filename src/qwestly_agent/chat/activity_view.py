@@ -76,7 +76,7 @@ _BY_SUBJECT: Mapping[str, str] = {
 }
 _BY_VERB: Mapping[str, str] = {
     "deleted": "You deleted it.",
-    "stopped": "The brake stops what runs.",
+    "stopped": "Pause stops what runs.",
 }
 
 

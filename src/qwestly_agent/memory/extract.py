@@ -156,8 +156,8 @@ async def _found(
     if read_to == read_from and not waiting:
         await services.watermarks.move(given.user_id, given.conversation_id, read_from, read_from, services.clock())
         return None
-    await _embed(services, given.user_id, said)
     notes, dropped = await find_notes(services, given.user_id, given.conversation_id, said)
+    await _embed(services, given.user_id, said)  # once, however often the model has to be asked
     batch = Batch(
         id=batch_id,
         user_id=given.user_id,

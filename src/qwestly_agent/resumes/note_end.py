@@ -15,7 +15,7 @@ from qwestly_agent.workflow_state import state
 class NoteResumeEndServices(HasClock, HasLogger, HasResumes, HasRuns, HasSignals, Protocol): ...
 
 
-STOPPED_KEPT = "Stopped by the brake. Its text is kept as a document already."
+STOPPED_KEPT = "Stopped by your pause. Its text is kept as a document already."
 TRY_AGAIN = "It could not be finished. Please upload it again."
 _SAID: Mapping[str, str] = {
     "Braked": "Stopped when you paused",

@@ -114,7 +114,7 @@ def _event(whose: str, state: Literal["on", "off"], at: float) -> ActivityEvent:
 
 
 _SENTENCES: Mapping[tuple[str, bool], tuple[str, Severity]] = {
-    ("on", False): ("You paused your agent", "warning"),
+    ("on", False): ("You paused your agent", "info"),
     ("off", False): ("You resumed your agent", "info"),
     ("on", True): ("Qwestly paused its agent for everybody", "warning"),
     ("off", True): ("Qwestly resumed its agent for everybody", "info"),

@@ -341,7 +341,7 @@ export class QwestlyChat extends HTMLElement {
     this.#changed();
   }
 
-  #load({ id, role, content, status, error, steps, feedback, approvals, memories }: MessageView) {
+  #load({ id, role, content, created_at: at, status, error, steps, feedback, approvals, memories }: MessageView) {
     const last = this.#turns.at(-1);
     if (role === "assistant") {
       const turn = last && !last.answered ? last : this.#addTurn(id, null);
@@ -356,6 +356,7 @@ export class QwestlyChat extends HTMLElement {
       this.#addTurn(id, content || null).load({ content: "", status: "interrupted", error });
     }
     this.#turns.at(-1)!.accepted = true;
+    if (at) this.#turns.at(-1)!.at(at);
   }
 
   #addTurn(id: string, said: string | null): Turn {
@@ -439,6 +440,7 @@ export class QwestlyChat extends HTMLElement {
 
   #send(text: string) {
     const turn = this.#addTurn(crypto.randomUUID(), text);
+    turn.at(new Date().toISOString());
     this.#run(turn);
     this.#input.focus();
   }
@@ -807,7 +809,7 @@ export class QwestlyChat extends HTMLElement {
     this.#input = element("textarea", {
       rows: "1",
       "aria-label": "Your message",
-      "aria-describedby": "counter",
+      "aria-describedby": "told counter",
       placeholder: "Write a message…",
       enterkeyhint: "send",
       keydown: (event: KeyboardEvent) => this.#enter(event),
@@ -817,8 +819,9 @@ export class QwestlyChat extends HTMLElement {
     const press = ({ detail }: MouseEvent) => detail > 1 || (this.#running ? this.#stop() : this.#submit());
     this.#button = element("button", { type: "button", class: "send", click: press });
     this.#counter = element("p", { class: "counter", id: "counter" });
+    const told = element("p", { class: "told", id: "told" }, "You’re talking to an AI. It can be wrong.");
     const box = element("div", { class: "box", click: () => this.#input.focus() }, this.#input, this.#button, this.#resume.button);
-    return element("div", { class: "composer" }, this.#notice, this.#resume.line, this.#resume.file, this.#brake.line, box, this.#counter);
+    return element("div", { class: "composer" }, this.#notice, this.#resume.line, this.#resume.file, this.#brake.line, box, told, this.#counter);
   }
 
   #enter(event: KeyboardEvent) {

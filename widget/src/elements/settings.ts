@@ -1,4 +1,4 @@
-/** <qwestly-settings>: how far the agent may go, the brake, language and time zone, export and erasing. */
+/** <qwestly-settings>: how far the agent may go, pause, time zone, export and erasing. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
@@ -13,7 +13,6 @@ const LEVELS: [string, string, string][] = [
   ["L2", "Supervised", "Changes to your profile, your cards, or your applications wait in your approvals while your agent keeps working."],
   ["L3", "Autonomous", "Your agent changes your profile right away when you plainly ask for it, and you can undo it for a day. All else, and anything others can see, waits for your approval."],
 ];
-const LANGUAGES: [string, string][] = [["en", "English"], ["de", "Deutsch"], ["es", "Español"], ["fr", "Français"], ["pt", "Português"]];
 
 export class QwestlySettings extends AgentElement {
   static override properties = { ...AgentElement.properties, settings: { state: true }, kinds: { state: true }, brake: { state: true }, saved: { state: true }, isBusy: { state: true } };
@@ -150,7 +149,7 @@ export class QwestlySettings extends AgentElement {
         ${each.is_earned ? html`<span class="soft">${each.means}</span>` : nothing}</li>`)}</ul>` : nothing}`;
   }
 
-  #sections({ level, ceiling, language, time_zone: zone }: Settings) {
+  #sections({ level, ceiling, time_zone: zone }: Settings) {
     const paused = this.brake !== null && this.brake.state !== "running";
     return html`
       <section>
@@ -166,10 +165,8 @@ export class QwestlySettings extends AgentElement {
         <div><button type="button" class="quiet" ?disabled=${this.isBusy || this.brake?.everybody} @click=${this.#toggleBrake}>${paused ? "Resume" : "Pause everything"}</button></div>
       </section>
       <section>
-        <h3>Language and time</h3>
+        <h3>Time</h3>
         <div class="pair">
-          <label>Language<select class="field" @change=${(event: Event) => this.#change({ language: valueOf(event) }, "Saved.")}>
-            ${options(LANGUAGES, language, nameOf)}</select></label>
           <label>Time zone<select class="field" @change=${(event: Event) => this.#change({ time_zone: valueOf(event) }, "Saved.")}>
             ${options(Intl.supportedValuesOf("timeZone").map((each) => [each, zoneName(each)]), zone, zoneName)}</select></label>
         </div>
@@ -192,18 +189,10 @@ function fromBrowser({ language, time_zone: zone }: Settings): Partial<Settings>
 
 const valueOf = (event: Event) => (event.target as HTMLSelectElement).value;
 
-/** A value that is not listed is listed as it is: `de-AT` beside `de`. */
+/** A value that is not listed is listed as it is. */
 function options(known: [string, string][], chosen: string | null, name: (value: string) => string) {
   const listed = chosen === null || known.some(([value]) => value === chosen) ? known : [[chosen, name(chosen)] as [string, string], ...known];
   return listed.map(([value, name]) => html`<option value=${value} ?selected=${value === chosen}>${name}</option>`);
 }
 
 const zoneName = (zone: string) => zone.replaceAll("_", " ");
-
-function nameOf(language: string): string {
-  try {
-    return new Intl.DisplayNames([language], { type: "language" }).of(language) ?? language;
-  } catch {
-    return language; // no tag of a language
-  }
-}

@@ -25,6 +25,8 @@ textarea:focus-visible { outline: 0; }
 textarea::placeholder { color: var(--muted); opacity: 1; }
 .counter { min-block-size: 1.2rem; padding-block-start: .15rem; text-align: end; font-size: .8rem; color: var(--muted); }
 .counter:empty { display: none; }
+.told { padding-block-start: .25rem; text-align: center; font-size: .75rem; color: var(--muted); }
+.when { font-size: .75rem; color: var(--muted); }
 .counter.over { color: var(--danger); font-weight: 600; }
 .choices { display: flex; justify-content: flex-end; gap: .6rem; margin-block-start: .5rem; }
 @media (prefers-reduced-motion: reduce) {
