@@ -94,6 +94,7 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
         *(
             Cost(f"models: {name}", count * sum(each.usd for each in work), f"{count:,.0f} {what} × one")
             for name, count, work, _, what in others
+            if work
         ),
         Cost(
             "Lambda: turns",

@@ -32,7 +32,7 @@ UNSURE = (
     "We can’t reach your data right now. What you asked for may still take effect in a moment, so please look before "
     "you try again."
 )
-UNREAD = "Everything is paused: nothing begins any more. What was stopped cannot be read right now; please look again soon."
+UNREAD = "Everything is paused: nothing begins any more. What was stopped cannot be read now; please look again soon."
 
 T = TypeVar("T")
 

@@ -25,12 +25,12 @@ COUNTED: dict[Topic, tuple[str, str]] = {
 def lines_of(items: Iterable[Item]) -> list[Line]:
     """The newest of a topic first; nothing is left out silently. Every topic has a line, and what needs the user the
     most; where a topic has more to tell than it has lines, the last one counts the rest."""
-    told = {topic: list[Line]() for topic in RANKS}
+    told: dict[Topic, list[Line]] = {topic: [] for topic in RANKS}
     for line in _once([_line_of(each) for each in sorted(items, key=lambda item: -item.at)]):
         told[line.topic].append(line)
     places = Counter[Topic]()
     for _ in range(MOST_LINES):
-        open_to = [topic for topic in RANKS if places[topic] < len(told[topic])]
+        open_to: list[Topic] = [topic for topic in RANKS if places[topic] < len(told[topic])]
         if not open_to:
             break
         first = next((topic for topic in open_to if not places[topic]), None)

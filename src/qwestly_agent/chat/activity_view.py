@@ -24,8 +24,8 @@ class EventView(BaseModel):
     severity: Severity
     title: str
     about: str
-    """Of an approval: what it asks, with its value ("Change your location to Lisbon"), as it stands now; empty for every
-    other event, and for what is gone. The events of one action share their `approval_id`."""
+    """Of an approval: what it asks, with its value ("Change your location to Lisbon"), as it stands now; empty for
+    every other event, and for what is gone. The events of one action share their `approval_id`."""
     why: str
     """Why it happened, and by which permission; empty where the title says it."""
     run_id: str | None
