@@ -33,9 +33,9 @@ def lines_of(items: Iterable[Item]) -> list[Line]:
         open_to: list[Topic] = [topic for topic in RANKS if places[topic] < len(told[topic])]
         if not open_to:
             break
-        first = next((topic for topic in open_to if not places[topic]), None)
-        small = next((topic for topic in open_to if places[topic] < MOST_OF_A_TOPIC), None)
-        places[first or small or open_to[0]] += 1
+        # First a line each, then those that have few, then what needs the user.
+        best: Topic = min(open_to, key=lambda topic: (places[topic] > 0, places[topic] >= MOST_OF_A_TOPIC))
+        places[best] += 1
     return [line for topic in RANKS for line in _counted(told[topic], places[topic])]
 
 
