@@ -1,6 +1,6 @@
 """The pages behind the links in mails. GET and HEAD show, and only POST decides: scanners follow links.
 
-The link that ends the mails of briefings has a page of its own.
+The link that ends the mails of one kind has a page of its own.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from starlette.routing import Route
 
 from qwestly_agent import container
 from qwestly_agent.approvals.links import Limits, LinkPage, PostedForm, failed, respond
+from qwestly_agent.approvals.mail import UNSUBSCRIBE
 from qwestly_agent.approvals.templates import Brand, style_hash
 from qwestly_agent.base.body_limit import BoundedBody
 from qwestly_agent.base.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
-from qwestly_agent.briefings.mail import UNSUBSCRIBE
 from qwestly_agent.briefings.unsubscribe import unsubscribe
 from qwestly_agent.service_records import Services
 

@@ -1,9 +1,11 @@
 """Whatever is due about approvals, as the sweep function finds it every minute."""
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from botocore.exceptions import ClientError
@@ -17,6 +19,7 @@ from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.service_records import Services
 from tests.functions.approving import (
     ADDRESS,
+    APPROVE_URL,
     CARD,
     DAY,
     DELETION,
@@ -98,6 +101,46 @@ def test_there_is_one_reminder_at_half_of_the_time_with_a_link_of_its_own(world:
     assert len(world.aws.outbox) == 2
 
 
+def unsubscribe_path(world: World) -> str:
+    """Where the newest mail's kind ends."""
+    mail = world.aws.outbox[-1]
+    [link] = re.findall(r"\S+/unsubscribe/\S+", mail.text)
+    assert link in mail.html
+    return urlsplit(link).path
+
+
+@pytest.mark.parametrize("ended", ["questions", "reminders"])
+def test_the_link_in_a_mail_ends_its_kind_alone_and_its_user_is_told(world: World, ended: str) -> None:
+    world.ask()
+    world.sweep()
+    if ended == "reminders":
+        world.clock.advance(24 * HOUR)
+        world.sweep()
+    path = unsubscribe_path(world)
+    for method in ("GET", "HEAD", "OPTIONS"):
+        assert world.ask_page(method, path).status in (200, 204)
+    kept = world.run(lambda services: services.user_settings.get(USER))
+    assert (kept.mail_questions, kept.mail_reminders) == (True, True), "a scanner follows links"
+    for _ in range(2):
+        shown = world.ask_page("POST", path, b"List-Unsubscribe=One-Click")
+        assert (shown.status, f"no more {ended} by mail" in shown.text) == (200, True)
+    kept = world.run(lambda services: services.user_settings.get(USER))
+    assert (kept.mail_questions, kept.mail_reminders) == (ended != "questions", ended != "reminders")
+    told = [*world.database["agent_activity"].find({"user_id": USER, "type": "approval.mails_ended"})]
+    assert [each["severity"] for each in told] == ["warning"]
+    assert world.approval().status == "pending", "nothing is decided by it"
+    world.ask(TWO)
+    mails = len(world.aws.outbox)
+    world.sweep()
+    assert len(world.aws.outbox) - mails == (ended != "questions")
+    world.clock.advance(24 * HOUR)
+    mails = len(world.aws.outbox)
+    world.sweep()
+    assert [each.subject.startswith("Reminder") for each in world.aws.outbox[mails:]].count(True) == (
+        0 if ended == "reminders" else 2
+    )
+
+
 def test_who_decided_is_not_reminded(world: World) -> None:
     world.ask()
     world.decide(world.link(), "reject")
@@ -146,9 +189,10 @@ def test_what_cannot_be_taken_back_is_mailed_without_a_link(world: World) -> Non
     world.ask(proposal=DELETION)
     world.sweep()
     [mail] = world.aws.outbox
-    assert "https://" not in mail.text + mail.html
+    assert "https://" not in (mail.text + mail.html).replace(f"{APPROVE_URL}/unsubscribe/", "")
     assert "it’s waiting in your queue" in mail.text
-    assert world.approval().links == ()
+    [link] = world.approval().links
+    assert link.startswith("questions:"), "it ends mails, and decides nothing"
 
 
 def test_under_the_brake_nothing_is_mailed_and_after_it_everything(world: World) -> None:

@@ -8,12 +8,16 @@ from pymongo import MongoClient
 from tests.servers import ChatServer, Client
 
 
+MAILS = {"mail_questions": True, "mail_reminders": True}
+NEVER_SET = {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None, **MAILS}
+
+
 def put(client: Client, **chosen: Any) -> Any:
     return client.request("PUT", "/api/settings", json=chosen)
 
 
 def test_a_new_user_has_a_level_and_nothing_else_set(client: Client) -> None:
-    assert client.get("/api/settings") == {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
+    assert client.get("/api/settings") == NEVER_SET
 
 
 def test_what_is_set_stays_and_what_is_left_out_stays_as_it_was(client: Client, chat: ChatServer) -> None:
@@ -24,13 +28,11 @@ def test_what_is_set_stays_and_what_is_left_out_stays_as_it_was(client: Client, 
         "ceiling": "L2",
         "language": "pt-BR",
         "time_zone": "America/Sao_Paulo",
+        **MAILS,
     }
     assert client.get("/api/autonomy")["level"] == "L2"
     with Client(chat.url, "auth0|somebody-else") as other:
-        assert other.get("/api/settings") == {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
-
-
-NEVER_SET = {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
+        assert other.get("/api/settings") == NEVER_SET
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ NEVER_SET = {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None
 def test_what_does_not_exist_is_refused_alone(client: Client, wrong: dict[str, Any]) -> None:
     refused = put(client, **wrong)
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
-    right = {"level": "L2", "ceiling": "L2", "language": "de", "time_zone": "Europe/Lisbon"}
+    right = {"level": "L2", "ceiling": "L2", "language": "de", "time_zone": "Europe/Lisbon", **MAILS}
     changed = put(client, **{**right, **wrong})
     assert (changed.status_code, changed.json()["refused"].keys()) == (200, wrong.keys())
     if "level" in wrong:

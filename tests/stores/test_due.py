@@ -44,7 +44,7 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "variant_sums": lambda sweeps: sweeps.variant_sums(["t1:0:brief"]),
     "variant_users": lambda sweeps: sweeps.variant_users("t1:0:brief"),
     "begin_mail": lambda sweeps: sweeps.begin_mail("2026-11-23", 10),
-    "user_of_briefing_mail": lambda sweeps: sweeps.user_of_briefing_mail("hash"),
+    "mail_of_token": lambda sweeps: sweeps.mail_of_token("hash"),
     "approval_of_link": lambda sweeps: sweeps.approval_of_link("hash"),
 }
 

@@ -189,36 +189,54 @@ def test_an_older_briefing_is_opened_from_the_feed(page: Page, backend: Scripted
 
 
 @pytest.mark.thorough
-def test_briefings_are_turned_on_for_an_hour_and_days(page: Page, backend: ScriptedBackend):
+def test_the_briefings_before_are_paged_through(page: Page, backend: ScriptedBackend):
+    backend.briefings = [
+        briefing(id=f"b{number}", summary=f"Morning {number}.", read_at=1.0, at=to_iso(1.0)) for number in range(3)
+    ]
     view(page, "Activity")
-    card = page.locator("qwestly-briefing")
-    card.get_by_text("Get one every day").click()
+    told = page.get_by_role("article", name="Briefing")
+    for number in (1, 2):
+        told.get_by_role("button", name="Show the one before").click()
+        expect(told).to_contain_text(f"Morning {number}.")
+    told.get_by_role("button", name="Show the one before").click()
+    expect(told.get_by_role("button", name="Show the one before")).to_have_count(0)
+    told.get_by_role("button", name="Show the newest").click()
+    expect(told).to_contain_text("Morning 0.")
+
+
+@pytest.mark.thorough
+def test_briefings_are_turned_on_for_an_hour_and_days_and_each_kind_of_mail_off(page: Page, backend: ScriptedBackend):
+    card = view(page, "Settings")
     card.get_by_label("Brief me").check()
     card.get_by_role("textbox", name="At UTC").fill("07:30")
     card.get_by_role("textbox", name="At UTC").blur()
     card.get_by_label("Sun").uncheck()
-    card.get_by_label("By email, too").uncheck()
+    card.get_by_role("checkbox", name="Briefings").uncheck()
     expect(card.get_by_label("Sun")).not_to_be_checked()
     backend.wait_for(4, "PUT", "/api/briefings/settings")
     chosen = {name: backend.plan[name] for name in ("on", "hour", "minute", "days", "mail")}
     assert chosen == {"on": True, "hour": 7, "minute": 30, "days": [0, 1, 2, 3, 4, 5], "mail": False}
+    card.get_by_label("A reminder of each at half of its time").uncheck()
+    expect(card.get_by_role("status")).to_have_text("Saved.")
+    assert backend.settings["mail_reminders"] is False
+    assert "mail_questions" not in backend.settings
 
 
 @pytest.mark.thorough
 def test_a_choice_is_not_undone_by_what_was_asked_before_it(page: Page, backend: ScriptedBackend):
-    view(page, "Activity")
-    card = page.locator("qwestly-briefing")
-    card.get_by_text("Get one every day").click()
-    held = backend.hold("GET /api/briefings")
+    card = view(page, "Settings")
+    expect(card.get_by_label("Brief me")).not_to_be_checked()
+    held = backend.hold("GET /api/autonomy")
     asked = len(backend.asked("GET", "/api/briefings/settings"))
-    view(page, "Settings")
-    view(page, "Activity")  # reads again, and gets the plan without the newest briefing
+    view(page, "Activity")
+    view(page, "Settings")  # reads again, and gets the plan without what else there is
     backend.wait_for(asked + 1, "GET", "/api/briefings/settings")
     with page.expect_response(lambda answer: answer.request.method == "PUT") as saved:
         card.get_by_label("Brief me").check()
     saved.value.finished()
-    held.raw(json.dumps({"items": [briefing(read_at=1.0)], "next_before": None}).encode()).end()
-    expect(page.get_by_role("article", name="Briefing")).to_be_visible()
+    held.raw(json.dumps({"kinds": []}).encode()).end()
+    card.get_by_label("A reminder of each at half of its time").uncheck()
+    expect(card.get_by_role("status")).to_have_text("Saved.")
     assert card.get_by_label("Brief me").is_checked()  # not only once it is read again
 
 

@@ -134,7 +134,8 @@ export interface Updates { items: Update[]; cursor: string; active: boolean }
 export interface Page<Item> { items: Item[]; next: string | null }
 /** What one kind of change has earned, in words. */
 export interface EarnedKind { tool: string; subject: string; title: string; means: string; is_earned: boolean; record: string }
-export interface Settings { level: string; ceiling: string; language: string | null; time_zone: string | null }
+export interface Settings { level: string; ceiling: string; language: string | null; time_zone: string | null; mail_questions?: boolean; mail_reminders?: boolean }
+export interface BriefingPlan { on: boolean; hour: number; minute: number; days: number[]; mail: boolean; quiet: boolean; time_zone: string; next: string | null }
 
 export interface InterviewSummary {
   id: string;

@@ -5,7 +5,7 @@ SES refuses, the record becomes due again.
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from qwestly_agent.approvals import pause
@@ -31,6 +31,7 @@ from qwestly_agent.services import (
     HasUserSettings,
 )
 from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.user_settings import MailKind
 from qwestly_agent.text.clean import unlinked, visible
 
 
@@ -58,6 +59,7 @@ BRAKED_SECONDS = 300.0
 CLAIMS_SHOWN = 6
 """Claims per section in a mail; the page shows all."""
 LONGEST_SUBJECT_CHARACTERS = 120
+UNSUBSCRIBE = "unsubscribe"
 
 
 def new_token() -> str:
@@ -76,20 +78,27 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     contact = await services.profiles.contact(approval.user_id)
     if not contact.address:
         return await _note(services.approvals, approval, _line(now, "not mailed: no address"), mail_at=None)
-    zone = (await services.user_settings.get(approval.user_id)).zone
+    settings, kind = await services.user_settings.get(approval.user_id), kind_of(approval, now)
+    if not (settings.mail_reminders if kind == "reminders" else settings.mail_questions):
+        later = half_of_the_time(approval) if kind == "questions" else None
+        return await _note(services.approvals, approval, _line(now, f"not mailed: no {kind} by mail"), mail_at=later)
     earlier = await question_before(services.approvals, approval)
-    token = new_token() if decided_by_link(approval) else None
+    token, ending = new_token() if decided_by_link(approval) else None, new_token()
+    links = (*([hash_of(token)] if token else []), f"{kind}:{hash_of(ending)}")
     claimed, ours = await services.approvals.change(
-        approval, lambda record: _claim(record, token, now) if record.revision == approval.revision else None
+        approval, lambda record: _claim(record, links, now) if record.revision == approval.revision else None
     )
     if not ours:  # another process sends it, or it was decided at this moment
         return claimed
     try:
         async with pause.named_run(services.runs, claimed.user_id, f"mail-{claimed.id}", services.clock):
             await pause.check(services.signals, claimed.user_id)
-            message = message_of(claimed, services.settings, contact.name, token, now, zone, earlier)
+            link = unsubscribe_link(services.settings, ending)
+            message = message_of(
+                claimed, services.settings, contact.name, token, now, settings.zone, earlier, unsubscribe=link
+            )
             with approval_span(services.traces, "mail approval", claimed):
-                await services.mail.send(contact.address, *message)
+                await services.mail.send(contact.address, *message, unsubscribe=link)
     except Braked:
         return claimed  # it becomes due again soon
     except Unavailable as error:
@@ -108,10 +117,12 @@ def message_of(
     now: float,
     zone: str = "UTC",
     earlier: Approval | None = None,
+    *,
+    unsubscribe: str = "",
 ) -> tuple[str, str, str]:
     """Return subject, text and HTML. Without a token, the link leads to the signed-in queue. `earlier`: the question of
-    the round before."""
-    reminder, brand = now >= half_of_the_time(approval), Brand.of(settings)
+    the round before. `unsubscribe`: where mails of this kind end."""
+    reminder, brand = kind_of(approval, now) == "reminders", Brand.of(settings)
     # Others may see a mail on the screen, and providers store it for years.
     told = approval.model_copy(update=approval.scrubbed) if approval.kind in PRIVATE else approval
     rounds = reworded(earlier.preview, told.preview) if earlier else ([], list(told.preview.difference))
@@ -125,6 +136,7 @@ def message_of(
         "effect": effect_of(approval),
         "link": f"{settings.approve_url.rstrip('/')}/{token}" if token else None,
         "reminder": reminder,
+        "unsubscribe": unsubscribe,
         "most": CLAIMS_SHOWN,
     }
     asked = shortly(unlinked(visible(approval.preview.title)), LONGEST_SUBJECT_CHARACTERS - len("Reminder: ?"))
@@ -132,15 +144,24 @@ def message_of(
     return subject, render("mail.txt", brand, **given), render("mail.html", brand, **given)
 
 
+def kind_of(approval: Approval, now: float) -> MailKind:
+    """Of the mail about it that is due now."""
+    return "reminders" if now >= half_of_the_time(approval) else "questions"
+
+
+def unsubscribe_link(settings: Settings, token: str) -> str:
+    return f"{settings.approve_url.rstrip('/')}/{UNSUBSCRIBE}/{token}"
+
+
 def half_of_the_time(approval: Approval) -> float:
     return (approval.created_at + approval.expires_at) / 2
 
 
-def _claim(approval: Approval, token: str | None, now: float) -> Approval:
+def _claim(approval: Approval, links: Sequence[str], now: float) -> Approval:
     last = approval.mails + 1 >= MOST_ATTEMPTS
     again = None if last else now + TRY_AGAIN_SECONDS[approval.mails]
-    links = (*approval.links, hash_of(token)) if token else approval.links
-    return approval.model_copy(update={"mails": approval.mails + 1, "mail_at": again, "links": links})
+    update = {"mails": approval.mails + 1, "mail_at": again, "links": (*approval.links, *links)}
+    return approval.model_copy(update=update)
 
 
 async def _sent(approvals: Approvals, approval: Approval, now: float) -> Approval:

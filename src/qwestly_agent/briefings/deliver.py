@@ -4,12 +4,12 @@ from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.links import hash_of
-from qwestly_agent.approvals.mail import new_token
+from qwestly_agent.approvals.mail import new_token, unsubscribe_link
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_briefing, measure_refused_mail
 from qwestly_agent.briefings.briefing_state import BriefingState
-from qwestly_agent.briefings.mail import message_of, unsubscribe_link
+from qwestly_agent.briefings.mail import message_of
 from qwestly_agent.domain.briefing import Briefing, Mailed
 from qwestly_agent.services import (
     HasBriefingPlans,

@@ -9,17 +9,12 @@ from qwestly_agent.briefings.view import age_of, sources_of, summary_of
 from qwestly_agent.domain.briefing import EVERY_DAY, Briefing, Line
 from qwestly_agent.stores.briefing_plans import Plan
 
-UNSUBSCRIBE = "unsubscribe"
 LINKED: Mapping[str, tuple[str, str]] = {
     "approvals": ("Decide", "approvals"),
     "questions": ("Answer", "approvals"),
     "follow_ups": ("Open", "applications"),
 }
 """By source of a line, what its link to the app says, and where it leads."""
-
-
-def unsubscribe_link(settings: Settings, token: str) -> str:
-    return f"{settings.approve_url.rstrip('/')}/{UNSUBSCRIBE}/{token}"
 
 
 def message_of(

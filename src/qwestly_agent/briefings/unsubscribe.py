@@ -1,4 +1,4 @@
-"""End the mails of briefings by the link in one of them: whoever has it can do nothing else."""
+"""End the mails of one kind by the link in one of them: whoever has it can do nothing else."""
 
 import re
 from typing import Protocol
@@ -9,10 +9,10 @@ from qwestly_agent.approvals.links import INVALID_TOKEN_COUNTS, Limits, LinkPage
 from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.services import HasBriefingPlans, HasClock, HasLogger, HasSettings, HasSweeps
+from qwestly_agent.services import HasClock, HasLogger, HasSettings, HasSweeps, HasUserSettings
 
 
-class UnsubscribeServices(HasBriefingPlans, HasClock, HasLogger, HasSettings, HasSweeps, Protocol): ...
+class UnsubscribeServices(HasClock, HasLogger, HasSettings, HasSweeps, HasUserSettings, Protocol): ...
 
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -27,13 +27,14 @@ async def unsubscribe(
     brand = Brand.of(services.settings)
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
-        user_id = await services.sweeps.user_of_briefing_mail(hash_of(token)) if _TOKEN.fullmatch(token) else None
-        if user_id is None:
+        mail = await services.sweeps.mail_of_token(hash_of(token)) if _TOKEN.fullmatch(token) else None
+        if mail is None:
             limits.count(services.clock(), f"from {source}", times=INVALID_TOKEN_COUNTS)
             raise NotFound("Part of it may be missing. You can also turn off these emails in the app.")
+        user_id, kind = mail
         if posted:
-            await services.briefing_plans.end_mails(user_id, services.clock())
-        return LinkPage(200, render("unsubscribe.html", brand, ended=posted), brand)
+            await services.user_settings.end_mails(user_id, kind, services.clock())
+        return LinkPage(200, render("unsubscribe.html", brand, ended=posted, kind=kind), brand)
     except AgentError as error:
         return failed(error, brand)
     except PyMongoError as error:

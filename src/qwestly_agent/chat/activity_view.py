@@ -55,13 +55,17 @@ _DECIDED_BY: Mapping[str, str] = {
 }
 _OWN, _EARNED = "At your level ({level})", "At the level that your agent earned for this ({level})"
 
+_MAILS_ENDED = (
+    "The link in one of those emails ended them. If it wasn’t you, your mail program may have opened it: you can turn "
+    "them on again in your settings."
+)
 _BY_TYPE: Mapping[str, str] = {
     "application.due": "The step that you planned is due, or it was sent a week ago.",
     "application.preparing": "You chose this job.",
     "autonomy.ceiling": "You chose it in your settings.",
     "autonomy.taken_back": "You said no to such a change, edited it or undid it: what was earned for it has ended.",
-    "briefing.mails_ended": "The link in one of those emails ended them. If it wasn’t you, your mail program may have "
-    "opened it: you can turn them on again in your settings.",
+    "approval.mails_ended": _MAILS_ENDED,
+    "briefing.mails_ended": _MAILS_ENDED,
     "briefing.told": "It comes at the hour in your settings, where you can switch briefings off.",
     "jobs.found": "You let your agent look for jobs, each night or when you ask.",
     "jobs.failed": "You let your agent look for jobs; it tries again.",

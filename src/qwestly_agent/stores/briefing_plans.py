@@ -10,9 +10,7 @@ from pydantic import ValidationError
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import BriefingSettings, Planned, next_briefing
-from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.user_settings import COLLECTION, UserSettings
@@ -50,26 +48,6 @@ class BriefingPlans(Store):
             {"$set": {**changes, f"{_PREFIX}changed_at": now, "changed_at": to_datetime(now)}},
             upsert=True,
         )
-
-    async def end_mails(self, user_id: str, now: float) -> None:
-        """End the mails by the link in one of them, with an event: whoever has the mail can do it, and so can a program
-        that looks for malware in it."""
-        event = ActivityEvent(
-            id=f"{user_id}:mails_ended:{now!r}",
-            user_id=user_id,
-            at=now,
-            type="briefing.mails_ended",
-            role="briefing",
-            severity="warning",
-            title="Your briefings no longer come by email",
-        )
-        with suppress(DuplicateKeyError):  # they have ended already
-            await self.database[COLLECTION].update_one(
-                {"_id": user_id, "user_id": user_id, f"{_PREFIX}mail": {"$in": [None, True]}},
-                with_events({"$set": {f"{_PREFIX}mail": False}}, event),
-                upsert=True,
-            )
-        await copy_after_write(self.database, COLLECTION, user_id, user_id)
 
     async def turn_on(self, user_id: str, now: float) -> None:
         """Turn briefings on and plan the first one, unless this was done before or the user chose on or off."""

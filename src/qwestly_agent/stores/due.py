@@ -34,6 +34,7 @@ from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
+from qwestly_agent.stores.user_settings import MailKind
 
 COLLECTION = "agent_sweeps"
 MEMORIES_AT_A_TIME = 1_000
@@ -254,10 +255,16 @@ class Sweeps(Store):
         counted = await mails.update_one({"_id": name, "position": {"$lt": most}}, {"$inc": {"position": 1}})
         return bool(counted.matched_count)
 
-    async def user_of_briefing_mail(self, hashed: str) -> str | None:
-        """The user to whom the mail went whose token has this hash."""
+    async def mail_of_token(self, hashed: str) -> tuple[str, MailKind] | None:
+        """The user to whom the mail went whose token has this hash, and its kind."""
         found = await self.database[briefings.COLLECTION].find_one({"unsubscribe": hashed}, {"user_id": 1})
-        return found["user_id"] if found else None
+        if found:
+            return found["user_id"], "briefings"
+        kinds: tuple[MailKind, ...] = ("questions", "reminders")
+        for kind in kinds:
+            if ours := await self.approval_of_link(f"{kind}:{hashed}"):
+                return ours[0], kind
+        return None
 
     async def approval_of_link(self, hashed: str) -> tuple[str, str] | None:
         """`(user_id, approval_id)` for the link with this hash."""

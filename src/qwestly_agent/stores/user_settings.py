@@ -3,17 +3,35 @@
 `briefing_plans.py` keeps its fields in the same documents.
 """
 
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pymongo.errors import DuplicateKeyError
 
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_settings"
+MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
+"""What asks for a decision · the same at half of its time · what is new."""
+_FIELDS: Mapping[MailKind, str] = {
+    "questions": "mail_questions",
+    "reminders": "mail_reminders",
+    "briefings": "briefing_mail",
+}
+_ENDED: Mapping[MailKind, tuple[str, str]] = {
+    "questions": ("approval", "Questions of your agent no longer come by email"),
+    "reminders": ("approval", "Reminders no longer come by email"),
+    "briefings": ("briefing", "Your briefings no longer come by email"),
+}
+"""By kind of mail: the subject of the event that its mails have ended, and its title."""
 NO_SUCH_ZONE = "There is no such time zone. Names are as in the IANA database, for example Europe/Lisbon."
 
 
@@ -24,6 +42,8 @@ class UserSettings(BaseModel):
     """As browsers name it (BCP 47); None if it was never set."""
     time_zone: str | None = None
     """Of the IANA database; None if it was never set."""
+    mail_questions: bool = True
+    mail_reminders: bool = True
     variant: str | None = None
     """The variant that an operator pinned this user to; it wins over every share."""
 
@@ -33,6 +53,12 @@ class UserSettings(BaseModel):
         """None for a value that cannot be read, or a zone that no longer exists: the others stand."""
         readable = isinstance(value, str) and (info.field_name != "time_zone" or value in time_zones())
         return value if readable else None
+
+    @field_validator("mail_questions", "mail_reminders", mode="before")
+    @classmethod
+    def _is_on(cls, value: Any) -> bool:
+        """Off is only what says so."""
+        return value is not False
 
     @property
     def zone(self) -> str:
@@ -59,6 +85,27 @@ class UserSettingsStore(Store):
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, change, upsert=variant is not None
         )
+
+    async def end_mails(self, user_id: str, kind: MailKind, now: float) -> None:
+        """End the mails of this kind by the link in one of them, with an event: whoever has the mail can do it, and so
+        can a program that looks for malware in it."""
+        subject, title = _ENDED[kind]
+        event = ActivityEvent(
+            id=f"{user_id}:{kind}:mails_ended:{now!r}",
+            user_id=user_id,
+            at=now,
+            type=f"{subject}.mails_ended",
+            role="briefing" if kind == "briefings" else "chat",
+            severity="warning",
+            title=title,
+        )
+        with suppress(DuplicateKeyError):  # they have ended already
+            await self.database[COLLECTION].update_one(
+                {"_id": user_id, "user_id": user_id, _FIELDS[kind]: {"$in": [None, True]}},
+                with_events({"$set": {_FIELDS[kind]: False}}, event),
+                upsert=True,
+            )
+        await copy_after_write(self.database, COLLECTION, user_id, user_id)
 
     async def put(self, user_id: str, changes: dict[str, Any], at: datetime) -> None:
         """Set these fields; the others stay."""

@@ -3,10 +3,12 @@
 import { type TemplateResult, css, html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
-import type { BrakeStatus, EarnedKind, Settings } from "../api.ts";
+import type { BrakeStatus, BriefingPlan, EarnedKind, Settings } from "../api.ts";
 import { brakeWords, turnBrake } from "../brake.ts";
+import { pointInTime } from "../time.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
+const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const LEVELS: [string, string, string][] = [
   ["L0", "Suggest", "Your agent suggests and drafts. It can’t change your profile, your cards, or your applications."],
   ["L1", "Assist", "Your agent drafts on its own, and asks before it changes your profile, your cards, or your applications."],
@@ -15,7 +17,7 @@ const LEVELS: [string, string, string][] = [
 ];
 
 export class QwestlySettings extends AgentElement {
-  static override properties = { ...AgentElement.properties, settings: { state: true }, kinds: { state: true }, brake: { state: true }, saved: { state: true }, isBusy: { state: true } };
+  static override properties = { ...AgentElement.properties, settings: { state: true }, kinds: { state: true }, plan: { state: true }, brake: { state: true }, saved: { state: true }, isBusy: { state: true } };
   static override styles = [BASE_STYLES, css`
     section { display: grid; gap: .75rem; }
     h3 { font-size: 1.05rem; }
@@ -29,6 +31,10 @@ export class QwestlySettings extends AgentElement {
     .kinds { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; font-size: .9rem; }
     .kinds :is(strong, span) { display: block; }
     .kinds strong { font-weight: 600; }
+    .check { display: flex; gap: .5rem; align-items: center; font-size: .95rem; }
+    .check input[type=checkbox] { inline-size: 1.1rem; block-size: 1.1rem; accent-color: var(--accent); }
+    .days { display: flex; flex-wrap: wrap; gap: .3rem .9rem; }
+    .time { inline-size: 8rem; }
     .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
     .pair label { display: grid; gap: .3rem; font-size: .9rem; color: var(--muted); }
     .pair select { color: var(--text); }
@@ -37,6 +43,7 @@ export class QwestlySettings extends AgentElement {
 
   declare settings: Settings | null;
   declare kinds: EarnedKind[];
+  declare plan: BriefingPlan | null;
   declare brake: BrakeStatus | null;
   /** What was done last, in a sentence. */
   declare saved: string;
@@ -46,7 +53,7 @@ export class QwestlySettings extends AgentElement {
 
   constructor() {
     super();
-    Object.assign(this, { settings: null, kinds: [], brake: null, saved: "", isBusy: false });
+    Object.assign(this, { settings: null, kinds: [], plan: null, brake: null, saved: "", isBusy: false });
   }
 
   /** Once at a time: a second reading would take the zone from the browser after the user chose one. */
@@ -57,14 +64,16 @@ export class QwestlySettings extends AgentElement {
   async #read() {
     const { choices } = this;
     await this.load("We couldn’t load your settings.", async () => {
-      const [settings, brake, kinds] = await Promise.all([
+      const [settings, brake, kinds, plan] = await Promise.all([
         this.backend.json<Settings>("GET", "/api/settings"),
         this.backend.json<BrakeStatus>("GET", "/api/brake"),
         this.#earnings(),
+        this.backend.json<BriefingPlan>("GET", "/api/briefings/settings"),
       ]);
       const fresh = fromBrowser(settings);
       this.brake = brake;
       this.kinds = kinds;
+      if (choices === this.choices) this.plan = plan;
       const read = Object.keys(fresh).length ? await this.#put(fresh).catch(() => settings) : settings;
       if (choices === this.choices) this.settings = read;
     });
@@ -84,6 +93,21 @@ export class QwestlySettings extends AgentElement {
     if (this.problem) return;
     this.saved = said;
     await this.load("We couldn’t load your settings.", async () => { this.kinds = await this.#earnings(); });
+  }
+
+  async #plan(what: Partial<BriefingPlan>) {
+    await this.choose(this.plan!, what, (plan) => { this.plan = plan; }, () => this.backend.json<BriefingPlan>("PUT", "/api/briefings/settings", { body: what }));
+  }
+
+  #chooseTime = (event: Event) => {
+    const [hour, minute] = (event.target as HTMLInputElement).value.split(":").map(Number);
+    if (hour !== undefined && minute !== undefined) this.#plan({ hour, minute });
+  };
+
+  #chooseDay(plan: BriefingPlan, day: number, on: boolean) {
+    const days = on ? [...plan.days, day].sort() : plan.days.filter((each) => each !== day);
+    if (days.length) this.#plan({ days });
+    else this.requestUpdate(); // the last day stays: switching off is a choice of its own
   }
 
   async #toggleBrake() {
@@ -149,6 +173,18 @@ export class QwestlySettings extends AgentElement {
         ${each.is_earned ? html`<span class="soft">${each.means}</span>` : nothing}</li>`)}</ul>` : nothing}`;
   }
 
+  #briefings(plan: BriefingPlan) {
+    const time = `${String(plan.hour).padStart(2, "0")}:${String(plan.minute).padStart(2, "0")}`;
+    return html`<section aria-label="Briefings">
+      <h3>Briefings</h3>
+      ${check("Brief me", plan.on, (on) => this.#plan({ on }))}
+      <label class="check">At <input class="field time" type="time" required .value=${time} @change=${this.#chooseTime}> <span class="soft">${plan.time_zone.replaceAll("_", " ")}</span></label>
+      <div class="days" role="group" aria-label="On">${DAYS.map((name, day) => check(name, plan.days.includes(day), (on) => this.#chooseDay(plan, day, on)))}</div>
+      ${check("Only when something is new", plan.quiet, (quiet) => this.#plan({ quiet }))}
+      <p class="soft">${plan.on && plan.next ? `Next briefing: ${pointInTime(plan.next)}.` : "What’s new and what needs you, once a day, at your hour."}</p>
+    </section>`;
+  }
+
   #sections({ level, ceiling, time_zone: zone }: Settings) {
     const paused = this.brake !== null && this.brake.state !== "running";
     return html`
@@ -172,6 +208,13 @@ export class QwestlySettings extends AgentElement {
         </div>
         <p class="soft">Emails show times in your time zone.</p>
       </section>
+      ${this.plan ? this.#briefings(this.plan) : nothing}
+      <section>
+        <h3>Emails</h3>
+        ${check("Questions that wait for you", this.settings!.mail_questions !== false, (on) => this.#change({ mail_questions: on }, "Saved."))}
+        ${check("A reminder of each at half of its time", this.settings!.mail_reminders !== false, (on) => this.#change({ mail_reminders: on }, "Saved."))}
+        ${this.plan ? check("Briefings", this.plan.mail, (mail) => this.#plan({ mail })) : nothing}
+      </section>
       <section>
         <h3>Your data</h3>
         <div class="tools"><button type="button" class="quiet" @click=${this.#export}>Download my data</button>
@@ -179,6 +222,9 @@ export class QwestlySettings extends AgentElement {
       </section>`;
   }
 }
+
+const check = (label: string, checked: boolean, change: (checked: boolean) => void) =>
+  html`<label class="check"><input type="checkbox" .checked=${live(checked)} @change=${(event: Event) => change((event.target as HTMLInputElement).checked)}>${label}</label>`;
 
 /** What was never set, as the browser says it. A zone that no database has, as Chrome's `Etc/Unknown`, is left out. */
 function fromBrowser({ language, time_zone: zone }: Settings): Partial<Settings> {

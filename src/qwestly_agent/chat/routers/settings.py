@@ -48,6 +48,10 @@ class SettingsView(BaseModel):
     """Null until it is set."""
     time_zone: TimeZone | None
     """Null until it is set; mails and approval pages then say UTC."""
+    mail_questions: bool
+    """Whether what waits for a decision is mailed; briefings have a setting of their own."""
+    mail_reminders: bool
+    """Whether it is mailed once more at half of its time."""
 
 
 class ChangedSettings(SettingsView):
@@ -64,6 +68,8 @@ class ChosenSettings(BaseModel):
     ceiling: Level | None = None
     language: Language | None = None
     time_zone: TimeZone | None = None
+    mail_questions: bool | None = None
+    mail_reminders: bool | None = None
 
     _refused: dict[str, str] = {}
 
@@ -87,11 +93,10 @@ class ChosenSettings(BaseModel):
 
 @router.get("/api/settings")
 async def read_settings(services: TheServices, user_id: TheUser) -> SettingsView:
-    """The user's level and ceiling, language and time zone. What is null was never set: send what the browser says."""
+    """The user's level and ceiling, language, time zone and mails. What is null was never set: send what the browser
+    says."""
     standing, kept = await asyncio.gather(services.autonomy.standing(user_id), services.user_settings.get(user_id))
-    return SettingsView(
-        level=standing.level, ceiling=standing.ceiling, language=kept.language, time_zone=kept.time_zone
-    )
+    return SettingsView(level=standing.level, ceiling=standing.ceiling, **kept.model_dump(exclude={"variant"}))
 
 
 @router.put("/api/settings")
