@@ -189,6 +189,21 @@ def test_an_older_briefing_is_opened_from_the_feed(page: Page, backend: Scripted
 
 
 @pytest.mark.thorough
+def test_a_new_briefing_is_a_line_in_the_chat_and_a_count_on_its_view(page: Page, backend: ScriptedBackend):
+    backend.active = True  # it asks every two seconds
+    visit(page)
+    backend.wait_for(1, "GET", "/api/updates")
+    backend.briefings = [briefing(read_at=None)]
+    told = event("b1:told", "Your briefing is here", type="briefing.told", data={"briefing_id": "b1"})
+    backend.happen("activity", "b1:told", told)
+    tab = page.get_by_role("navigation", name="Views").get_by_role("button", name="Activity")
+    expect(tab).to_contain_text("1 new briefing")
+    page.locator("qwestly-chat").get_by_role("button", name="Open briefing").click()
+    expect(page.get_by_role("article", name="Briefing")).to_contain_text("1 thing needs you.")
+    expect(tab).not_to_contain_text("new briefing")
+
+
+@pytest.mark.thorough
 def test_the_briefings_before_are_paged_through(page: Page, backend: ScriptedBackend):
     backend.briefings = [
         briefing(id=f"b{number}", summary=f"Morning {number}.", read_at=1.0, at=to_iso(1.0)) for number in range(3)

@@ -248,7 +248,7 @@ function startAnew() {
 }
 
 function showCount({ count }) {
-  const badge = find(".views .count");
+  const badge = find(".views [data-view=approvals] .count");
   badge.replaceChildren(String(count), node("span", { className: "spoken" }, " waiting"));
   badge.hidden = !count;
   document.title = count ? `(${count}) ${TITLE}` : TITLE;
@@ -321,6 +321,12 @@ listen("asklesson", ({ topic }) => {
 listen("activity", readSeen);
 listen("erased", startAnew);
 listen("approvalswaiting", showCount);
+listen("briefingsunread", ({ count }) => {
+  const badge = find(".views [data-view=activity] .count");
+  badge.replaceChildren(String(count), node("span", { className: "spoken" }, " new briefing"));
+  badge.hidden = !count;
+});
+listen("briefed", () => find("qwestly-briefing").refresh?.());
 if (localStorage.getItem("backstage") && !matchMedia("(max-width: 899.98px)").matches) toggleBackstage(true);
 // Before the elements are defined: they read their attributes when they start.
 for (const each of elements) each.setAttribute("token-url", TOKEN_URL);

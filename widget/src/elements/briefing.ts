@@ -60,6 +60,8 @@ export class QwestlyBriefing extends AgentElement {
       this.plan = plan;
       this.isLoaded = true;
       if (this.briefing?.read_at === null && this.checkVisibility()) await this.#noteRead(this.briefing.id);
+      const count = Number(this.briefing?.read_at === null);
+      this.dispatchEvent(new CustomEvent("briefingsunread", { bubbles: true, composed: true, detail: { count } }));
     });
   }
 

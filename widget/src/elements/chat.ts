@@ -3,7 +3,7 @@
  * Text of a server or a model becomes text nodes, but for Markdown, which `markdown.ts` renders and cleans.
  */
 
-import type { ApprovalView, Conversation, Decision, FeedbackView, MemoryView, MessageView, Update, Updates as Polled, BrakeStatus } from "../api.ts";
+import type { ApprovalView, BrakeStatus, Conversation, Decision, EventView, FeedbackView, MemoryView, MessageView, Update, Updates as Polled } from "../api.ts";
 import { became } from "../approval_card.ts";
 import { Approvals } from "../approvals.ts";
 import { Backend, Tokens, conversationPath, fetchToken } from "../backend.ts";
@@ -91,6 +91,7 @@ export class QwestlyChat extends HTMLElement {
   #counter!: HTMLElement;
   #status!: HTMLElement;
   #happened!: HTMLElement;
+  #briefed = element("div", { class: "news", role: "status", hidden: true });
 
   constructor() {
     super();
@@ -620,12 +621,25 @@ export class QwestlyChat extends HTMLElement {
     for (const each of items) {
       if (each.type === "approval") this.#takeApproval(each.approval, first);
       else if (each.type === "brake") this.#brake.learn(each.brake);
+      else if (each.type === "activity" && each.activity.type === "briefing.told" && !first) this.#showBriefed(each.activity);
     }
     if (drafts.length) this.#placeAll();
     const failed = drafts.findLast(({ status }) => status === "failed");
     if (failed && !first) this.#happened.textContent = failed.label; // progress is not announced
     this.#approvals.tick();
     this.#memories.tick();
+  }
+
+  /** A line above the composer that a briefing is new, with the way to it. */
+  #showBriefed({ title, data }: EventView) {
+    const dispatch = (name: string) => this.dispatchEvent(new CustomEvent(name, { bubbles: true, composed: true, detail: { id: data["briefing_id"] } }));
+    const open = () => {
+      this.#briefed.hidden = true;
+      dispatch("showbriefing");
+    };
+    this.#briefed.replaceChildren(element("span", {}, `${title}.`), element("button", { type: "button", class: "quiet-button", click: open }, "Open briefing"));
+    this.#briefed.hidden = false;
+    dispatch("briefed");
   }
 
   #takeApproval(view: ApprovalView, first: boolean) {
@@ -821,7 +835,7 @@ export class QwestlyChat extends HTMLElement {
     this.#counter = element("p", { class: "counter", id: "counter" });
     const told = element("p", { class: "told", id: "told" }, "You’re talking to an AI. It can be wrong.");
     const box = element("div", { class: "box", click: () => this.#input.focus() }, this.#input, this.#button, this.#resume.button);
-    return element("div", { class: "composer" }, this.#notice, this.#resume.line, this.#resume.file, this.#brake.line, box, told, this.#counter);
+    return element("div", { class: "composer" }, this.#notice, this.#briefed, this.#resume.line, this.#resume.file, this.#brake.line, box, told, this.#counter);
   }
 
   #enter(event: KeyboardEvent) {

@@ -170,8 +170,8 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
 
 .composer { padding: .25rem 1.5rem 1rem; }
 .composer > * { max-inline-size: 46rem; margin-inline: auto; }
-.notice { display: flex; align-items: center; gap: .6rem; margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--surface); font-size: .9rem; }
-.notice span:not(.spinner) { flex: 1; }
+.notice, .news { display: flex; align-items: center; gap: .6rem; margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--surface); font-size: .9rem; }
+:is(.notice, .news) span:not(.spinner) { flex: 1; }
 .box .attach { order: -1; }
 .main[data-drop] { outline: 2px dashed var(--accent); outline-offset: -.5rem; }
 .notice .icon { color: var(--danger); }
