@@ -89,6 +89,7 @@ _QUERIES: dict[str, list[IndexModel]] = {
     activity.COLLECTION: [
         # In the order in which they are told, and in that of the feed.
         IndexModel([("user_id", ASCENDING), ("copied_at", ASCENDING)], name="user_copied"),
+        IndexModel([("copied_at", ASCENDING)], name="copied"),
         IndexModel([("user_id", ASCENDING), ("at", DESCENDING)], name="user_at"),
     ],
     extractions.COLLECTION: [IndexModel([("user_id", ASCENDING)], name="user"), _UNCOPIED],

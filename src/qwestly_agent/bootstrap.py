@@ -19,6 +19,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import Traces
 from qwestly_agent.clients.aws import AWS
 from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.event_bus import EventBus
 from qwestly_agent.clients.job_boards import make_job_boards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.references import look_up_all
@@ -221,6 +222,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         ),
         workflows=Workflows(aws.client, settings.task_token_key),
         mail=Mail(aws.client, settings.mail_from),
+        event_bus=EventBus(aws.client, settings.event_bus, settings.qwestly_candidate_api_secret, clock),
     )
 
 

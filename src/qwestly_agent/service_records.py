@@ -13,6 +13,7 @@ from qwestly_agent.base.secrets import Secrets
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import Traces
 from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.event_bus import EventBus
 from qwestly_agent.clients.job_boards import JobBoards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
@@ -123,6 +124,7 @@ class Services:
     candidate_app: CandidateApp
     workflows: Workflows
     mail: Mail
+    event_bus: EventBus
 
     async def close(self) -> None:
         await self.http.aclose()

@@ -11,6 +11,7 @@ from qwestly_agent.base.secrets import Secrets
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import Traces
 from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.event_bus import EventBus
 from qwestly_agent.clients.job_boards import JobBoards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
@@ -285,6 +286,11 @@ class HasCandidateApp(Protocol):
 class HasWorkflows(Protocol):
     @property
     def workflows(self) -> Workflows: ...
+
+
+class HasEventBus(Protocol):
+    @property
+    def event_bus(self) -> EventBus: ...
 
 
 class HasMail(Protocol):

@@ -1,5 +1,6 @@
 """Whatever is due about approvals, as the sweep function finds it every minute."""
 
+import json
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
+import jwt
 import pytest
 from botocore.exceptions import ClientError
 
@@ -14,6 +16,7 @@ from functions.approve import sweep
 from infra.local.aws_functions import Context
 from qwestly_agent.approvals import sweep as due
 from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.clients.event_bus import EventBus
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.service_records import Services
@@ -172,6 +175,42 @@ def test_a_mail_that_was_refused_comes_later(world: World) -> None:
     world.clock.advance(MINUTE)
     token = world.link()
     assert world.get(token).status == 200
+
+
+def test_what_happened_is_put_on_the_bus_signed_and_without_words(world: World) -> None:
+    secret, put = "s" * 32, list[dict[str, Any]]()
+
+    class Bridge:
+        down = False
+
+        def put_events(self, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+            if not self.down:
+                put.extend(Entries)
+            return {"FailedEntryCount": len(Entries) if self.down else 0}
+
+    async def swept(services: Services) -> dict[str, int]:
+        settings = replace(services.settings, event_bus="bus")
+        bus = EventBus(lambda _: bridge, "bus", secret, lambda: 1_800_000_000.0)
+        return await due.sweep(replace(services, settings=settings, event_bus=bus), lambda: 55.0)
+
+    bridge = Bridge()
+    world.run(lambda services: services.sweeps.keep_position(due.EVENTS_OUT, 1.0))
+    for number in range(12):
+        world.ask(f"ap_{number}")
+    bridge.down = True
+    assert world.run(swept)["failed"] == 12, "what is not taken is put again"
+    bridge.down = False
+    assert world.run(swept)["put"] == 12
+    assert "put" not in world.run(swept) or not world.run(swept)["put"]
+    details = [json.loads(each["Detail"]) for each in put]
+    assert {each["DetailType"] for each in put} == {"approval.asked"}
+    assert {each["data"]["approval_id"] for each in details} == {f"ap_{number}" for number in range(12)}
+    assert "headline" not in "".join(each["Detail"] for each in put).lower(), "ids alone"
+    for each in details:
+        now = {"options": {"verify_exp": False, "verify_iat": False}}
+        claims = jwt.decode(each.pop("token"), secret, algorithms=["HS256"], audience="candidate-app-events", **now)
+        assert (claims["event"], claims["jti"], claims["sub"]) == (each, each["id"], USER)
+    assert "put" not in world.sweep(), "without a bus nothing is put"
 
 
 def test_without_an_address_nothing_is_mailed_and_it_is_noted_once(world: World) -> None:

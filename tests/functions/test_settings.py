@@ -7,7 +7,6 @@ from pymongo import MongoClient
 
 from tests.servers import ChatServer, Client
 
-
 MAILS = {"mail_questions": True, "mail_reminders": True}
 NEVER_SET = {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None, **MAILS}
 

@@ -104,6 +104,10 @@ class Reference:
     def insert(self, collection: str, document: dict[str, Any]) -> None:
         self._control("POST", "insert", {"collection": collection, "document": document})
 
+    def hear(self, sent: Any) -> httpx2.Response:
+        """What it answers to an event of EventBridge."""
+        return self.http.request("POST", f"http://127.0.0.1:{self.port}/_control/events", json=sent)
+
     def _control(self, method: str, what: str, body: Any = None) -> Any:
         return self.http.request(method, f"http://127.0.0.1:{self.port}/_control/{what}", json=body).json()
 

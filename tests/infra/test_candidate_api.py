@@ -1,6 +1,7 @@
 """The laptop's candidate app and the TypeScript reference keep the contract: each request and each answer here is held
 against the document."""
 
+import asyncio
 import json
 import re
 import uuid
@@ -20,9 +21,11 @@ from infra.local.candidate_app import APPLICATIONS, CHUNKS, CONTRACT, DOCUMENTS,
 from infra.local.environment import API_PATH, SafeLoader
 from qwestly_agent.clients.candidate_answers import Done, Pending
 from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Effect
+from qwestly_agent.clients.event_bus import EventBus
+from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.stores.profiles import CANDIDATES, LINKEDIN, LINKEDIN_SUGGESTIONS, PREFERENCES, READ_FIELDS
-from tests.infra.candidate_servers import ContractServer, reference, stub
+from tests.infra.candidate_servers import ContractServer, Reference, reference, stub
 from tests.servers import API_SECRET, FakeClock, until
 
 CARDS = "qc_sections"
@@ -698,3 +701,31 @@ def test_our_client_names_what_may_be_set_as_the_document_does() -> None:
     fields = {*get_args(ProfileField), *get_args(Preference)}
     assert fields == {*schemas["ProfileChange"]["properties"]}
     assert set(get_args(Preference)) == {*schemas["PreferenceChange"]["properties"]}
+
+
+@pytest.mark.thorough
+def test_the_reference_hears_what_is_signed_and_nothing_else() -> None:
+    put = list[dict[str, Any]]()
+
+    class Bridge:
+        def put_events(self, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+            put.extend(Entries)
+            return {"FailedEntryCount": 0}
+
+    clock = FakeClock()
+    event = of_memory("remembered", "auth0|1", "mem_1", clock())
+    for secret in (API_SECRET, "x" * 32):
+        asyncio.run(EventBus(lambda _: Bridge(), "bus", secret, clock).put([event]))
+    right, forged = (json.loads(each["Detail"]) for each in put)
+    with reference() as server:
+        assert isinstance(server, Reference)
+        heard = server.hear({"detail-type": event.type, "detail": right | {"user_id": "auth0|2"}})
+        assert (heard.status_code, heard.json()) == (200, {name: right[name] for name in right if name != "token"})
+        for sent in (
+            {"detail": forged},
+            {"detail": {**right, "token": right["token"][:-3] + "abc"}},
+            {},
+            [],
+            {"detail": 3},
+        ):
+            assert server.hear(sent).status_code == 401

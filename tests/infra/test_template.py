@@ -81,6 +81,7 @@ OF_SWEEPS = {
     "APPROVALS_A_SWEEP",
     "BRIEFINGS_A_SWEEP",
     "BRIEFING_MAILS_A_DAY",
+    "EVENT_BUS",
     "CONVERSATIONS_A_SWEEP",
     "FOLLOW_UPS_A_SWEEP",
     "JOB_SEARCHES_A_SWEEP",
@@ -459,7 +460,7 @@ def test_the_pages_can_open_a_task_token_and_send_no_mail_and_the_request_can_op
     answering = {"kms:Decrypt", "states:SendTaskSuccess", "states:StartExecution"}
     assert allowed(FUNCTIONS["ApprovePagesFunction"]) - own == answering
     assert allowed(FUNCTIONS["ApproveRequestFunction"]) - own == {"kms:Encrypt", "states:SendTaskSuccess", *mail}
-    sweeping = {*answering, "sqs:SendMessage", *mail}
+    sweeping = {*answering, "events:PutEvents", "sqs:SendMessage", *mail}
     assert allowed(FUNCTIONS["ApproveSweepFunction"]) - own == sweeping
 
 

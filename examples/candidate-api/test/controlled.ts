@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
 import { contract } from "../src/contract.js";
 import { Refusal } from "../src/errors.js";
+import { eventIn } from "../src/events.js";
 import { type Document, MemoryStore } from "../src/store.js";
 import { writeApi } from "../src/write-api.js";
 
@@ -50,6 +51,12 @@ async function control(request: Request, what: string): Promise<Response> {
     case "DELETE requests":
       requests = [];
       break;
+    case "POST events":
+      try {
+        return Response.json(await eventIn(new Request("http://x", { method: "POST", body: JSON.stringify(given) }), [SECRET], Number(NOW)));
+      } catch (error) {
+        return (error as Refusal).response;
+      }
     case "POST find":
       return Response.json(await store.transaction((documents) => documents.all(given.collection, given.filter)));
     case "POST insert":

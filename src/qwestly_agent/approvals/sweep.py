@@ -13,15 +13,16 @@ from qwestly_agent.approvals.end import expire, finish, give_up
 from qwestly_agent.approvals.execute import ExecuteServices, execute
 from qwestly_agent.approvals.mail import MailServices, mail_if_due
 from qwestly_agent.approvals.redraft import follow_up
-from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.clock import Clock, to_datetime
+from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_waiting
 from qwestly_agent.domain.approval import EVERYBODY, Approval
-from qwestly_agent.services import HasActivity, HasSweeps
+from qwestly_agent.services import HasActivity, HasEventBus, HasSweeps
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.signals import Signals
 
 
-class DueServices(ExecuteServices, MailServices, HasActivity, HasSweeps, Protocol): ...
+class DueServices(ExecuteServices, MailServices, HasActivity, HasEventBus, HasSweeps, Protocol): ...
 
 
 AT_ONCE = 8
@@ -29,6 +30,10 @@ RESERVE_SECONDS = 25.0
 """Time that the slowest step may take; with less time left, no step begins."""
 MOST_COPIED = 500
 """Documents of each collection whose events a sweep copies."""
+EVENTS_OUT = "events out"
+MOST_PUT = 200
+"""Events that are read at a time."""
+FIRST_EVENTS_SECONDS, SETTLED_SECONDS = 60.0, 5.0
 NOTIFY_SECONDS = 3600.0
 """How long the sweep tries to notify an execution. At its own timeout, the execution reads the record anyway."""
 LEFT_TO_EXECUTION_SECONDS = 300.0
@@ -52,6 +57,7 @@ async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dic
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
     counts.update(await copy_left_events(services, seconds_left))
+    counts.update(await put_events(services, seconds_left))
     await _measure(services.sweeps, services.signals, services.clock)
     return dict(counts)
 
@@ -68,6 +74,34 @@ async def copy_left_events(services: DueServices, seconds_left: Callable[[], flo
         except Exception as error:
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra={"collection": collection, **cause_of(error)})
+    return counts
+
+
+async def put_events(services: DueServices, seconds_left: Callable[[], float]) -> Counter[str]:
+    """Put on the event bus what was copied into the feed since the last sweep: at least once, in the order of the
+    feed. The first one begins a minute back."""
+    counts, now = Counter[str](), services.clock()
+    if not services.settings.event_bus:
+        return counts
+    position = await services.sweeps.position(EVENTS_OUT) or now - FIRST_EVENTS_SECONDS
+    # What is being written now may become visible after what is written later.
+    until = to_datetime(now - SETTLED_SECONDS)
+    while seconds_left() > RESERVE_SECONDS:
+        copied = await services.activity.copied_after(to_datetime(position), until, MOST_PUT)
+        is_full = len(copied) == MOST_PUT
+        # The events of one moment stay together: the next page begins after it.
+        copied = [each for each in copied if each.copied_at < copied[-1].copied_at] or copied if is_full else copied
+        try:
+            await services.event_bus.put([each.event for each in copied])
+        except Unavailable as error:
+            counts["failed"] += len(copied)
+            services.logger.error(Event.REQUEST_FAILED, extra={"collection": EVENTS_OUT, **cause_of(error)})
+            break
+        counts["put"] += len(copied)
+        position = max([position, *(each.copied_at.timestamp() for each in copied)])
+        await services.sweeps.keep_position(EVENTS_OUT, position)
+        if not is_full:
+            break
     return counts
 
 

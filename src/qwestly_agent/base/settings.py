@@ -98,6 +98,8 @@ class Settings:
     link_hosts: str = "qwestly.com"
     """Where links and images in an answer may point to, separated by commas, each with its subdomains: none that counts
     visits for strangers, or passes people on to where they like."""
+    event_bus: str = ""
+    """Name of the EventBridge bus that hears what happens; empty for none."""
     turn_ceiling_usd: float = 0.05
     """Cost of a turn after which it makes no model request."""
     day_ceiling_usd: float = 1.0

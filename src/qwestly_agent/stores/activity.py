@@ -140,6 +140,12 @@ class Activity(Store):
         found = self.database[COLLECTION].find(_seen_by(user_id)).sort("copied_at", -1).limit(limit)
         return [Copied(_event(each), each["copied_at"]) async for each in found]
 
+    async def copied_after(self, moment: datetime, until: datetime, limit: int) -> list[Copied]:
+        """Events of all users that were copied after `moment` and not after `until`, the first copied first."""
+        query = {"copied_at": {"$gt": moment, "$lte": until}}
+        found = self.database[COLLECTION].find(query).sort("copied_at", 1).limit(limit)
+        return [Copied(_event(each), each["copied_at"]) async for each in found]
+
     async def newest(
         self,
         user_id: str,

@@ -39,7 +39,7 @@ from qwestly_agent.stores.user_settings import MailKind
 COLLECTION = "agent_sweeps"
 MEMORIES_AT_A_TIME = 1_000
 
-SweepName = Literal["approvals", "consolidate", "jobs"]
+SweepName = Literal["approvals", "consolidate", "events out", "jobs"]
 
 
 @dataclass(frozen=True)

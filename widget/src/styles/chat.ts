@@ -158,7 +158,7 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
 .content hr { inline-size: 100%; border: 0; border-block-start: 1px solid var(--line); }
 .content .scrolled { overflow-x: auto; }
 .content table { border-collapse: collapse; font-size: .95rem; }
-.content :is(th, td) { padding: .4rem .75rem; border-block-end: 1px solid var(--line); text-align: start; vertical-align: top; }
+.content :is(th, td) { overflow-wrap: break-word; padding: .4rem .75rem; border-block-end: 1px solid var(--line); text-align: start; vertical-align: top; }
 .content th { font-weight: 600; white-space: nowrap; }
 .content li:has(> input) { list-style: none; margin-inline-start: -1.4rem; }
 .content input { margin-inline-end: .5rem; accent-color: var(--accent); }
