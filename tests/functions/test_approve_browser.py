@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from functions.approve import pages
 from qwestly_agent.approvals.links import hash_of
-from qwestly_agent.briefings.mail import UNSUBSCRIBE
+from qwestly_agent.approvals.mail import UNSUBSCRIBE
 from tests.functions.approving import CARD, DAY, TWO, World
 from tests.servers import USER, free_port, wait_for_port
 from tests.widget.conftest import browser as browser

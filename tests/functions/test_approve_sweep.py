@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import jwt
 import pytest
 from botocore.exceptions import ClientError
+from jwt.types import Options
 
 from functions.approve import sweep
 from infra.local.aws_functions import Context
@@ -207,8 +208,9 @@ def test_what_happened_is_put_on_the_bus_signed_and_without_words(world: World) 
     assert {each["data"]["approval_id"] for each in details} == {f"ap_{number}" for number in range(12)}
     assert "headline" not in "".join(each["Detail"] for each in put).lower(), "ids alone"
     for each in details:
-        now = {"options": {"verify_exp": False, "verify_iat": False}}
-        claims = jwt.decode(each.pop("token"), secret, algorithms=["HS256"], audience="candidate-app-events", **now)
+        untimed: Options = {"verify_exp": False, "verify_iat": False}
+        token = each.pop("token")
+        claims = jwt.decode(token, secret, algorithms=["HS256"], audience="candidate-app-events", options=untimed)
         assert (claims["event"], claims["jti"], claims["sub"]) == (each, each["id"], USER)
     assert "put" not in world.sweep(), "without a bus nothing is put"
 

@@ -424,7 +424,7 @@ def more_briefings_than_ses_sends_in_a_day(deployed: Deployed) -> Iterator[list[
 
 def an_account_that_may_run_less_at_once_than_is_reserved(deployed: Deployed) -> Iterator[list[str]]:
     with patch.dict(deployed.limits["AccountLimit"], ConcurrentExecutions=152):
-        more = "85 and 100 for the rest are needed: ask for more, or set ReserveConcurrency=false"
+        more = "75 and 100 for the rest are needed: ask for more, or set ReserveConcurrency=false"
         yield [f"Lambda: the account may run 152 functions at once; {more}"]
 
 
@@ -526,7 +526,7 @@ def test_a_new_accounts_quota_is_told_and_wrong_only_where_something_is_reserved
     assert [each for each in told(results, "WRONG") if each.startswith("Lambda")] == []
     notes = told(results, "note")
     assert "Lambda: all functions share 10 executions at once, as in every new account" in notes
-    assert "Lambda: all stages in one account need 331 executions at once" in notes
+    assert "Lambda: all stages in one account need 311 executions at once" in notes
 
 
 def test_a_slow_rate_of_mails_is_told(deployed: Deployed) -> None:

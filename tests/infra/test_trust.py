@@ -95,6 +95,7 @@ NO_STORES = {
     "new_id",
     "logger",
     "candidate_app",
+    "event_bus",
     "job_boards",
     "workflows",
     "mail",

@@ -1,6 +1,7 @@
 """Sweeps read by an index, and go on where the last one ended."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from tests.stores.conftest import Sent
 pytestmark = pytest.mark.anyio
 
 NOW = 1_800_000_000.0
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "under_way": lambda sweeps: sweeps.under_way(EVERYBODY, NOW),
@@ -44,6 +47,7 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "variant_sums": lambda sweeps: sweeps.variant_sums(["t1:0:brief"]),
     "variant_users": lambda sweeps: sweeps.variant_users("t1:0:brief"),
     "begin_mail": lambda sweeps: sweeps.begin_mail("2026-11-23", 10),
+    "copied_after": lambda sweeps: sweeps.copied_after(EPOCH, EPOCH, 10),
     "mail_of_token": lambda sweeps: sweeps.mail_of_token("hash"),
     "approval_of_link": lambda sweeps: sweeps.approval_of_link("hash"),
 }

@@ -87,7 +87,7 @@ async def put_events(services: DueServices, seconds_left: Callable[[], float]) -
     # What is being written now may become visible after what is written later.
     until = to_datetime(now - SETTLED_SECONDS)
     while seconds_left() > RESERVE_SECONDS:
-        copied = await services.activity.copied_after(to_datetime(position), until, MOST_PUT)
+        copied = await services.sweeps.copied_after(to_datetime(position), until, MOST_PUT)
         is_full = len(copied) == MOST_PUT
         # The events of one moment stay together: the next page begins after it.
         copied = [each for each in copied if each.copied_at < copied[-1].copied_at] or copied if is_full else copied

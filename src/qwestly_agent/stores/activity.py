@@ -133,18 +133,12 @@ class Activity(Store):
         """Events copied since `moment`, the first copied first."""
         query = {**_seen_by(user_id), "copied_at": {"$gte": moment}}
         found = self.database[COLLECTION].find(query).sort("copied_at", 1).limit(limit)
-        return [Copied(_event(each), each["copied_at"]) async for each in found]
+        return [Copied(event_of(each), each["copied_at"]) async for each in found]
 
     async def last_copied(self, user_id: str, limit: int) -> list[Copied]:
         """The events that were copied last, the last one first."""
         found = self.database[COLLECTION].find(_seen_by(user_id)).sort("copied_at", -1).limit(limit)
-        return [Copied(_event(each), each["copied_at"]) async for each in found]
-
-    async def copied_after(self, moment: datetime, until: datetime, limit: int) -> list[Copied]:
-        """Events of all users that were copied after `moment` and not after `until`, the first copied first."""
-        query = {"copied_at": {"$gt": moment, "$lte": until}}
-        found = self.database[COLLECTION].find(query).sort("copied_at", 1).limit(limit)
-        return [Copied(_event(each), each["copied_at"]) async for each in found]
+        return [Copied(event_of(each), each["copied_at"]) async for each in found]
 
     async def newest(
         self,
@@ -166,14 +160,14 @@ class Activity(Store):
         if after:
             query |= {"$or": [{"at": {"$lt": before}}, {"_id": {"$lt": last}}]}
         found = self.database[COLLECTION].find(query).sort([("at", -1), ("_id", -1)]).limit(limit)
-        return [_event(each) async for each in found]
+        return [event_of(each) async for each in found]
 
     async def get(self, user_id: str, event_id: str) -> ActivityEvent:
         """Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one({"_id": event_id, "user_id": user_id})
         if found is None:
             raise NotFound("There is no such event.")
-        return _event(found)
+        return event_of(found)
 
 
 def _seen_by(user_id: str) -> Document:
@@ -184,6 +178,6 @@ def _any_of(values: Collection[str]) -> Document:
     return {"$in": list(values)} if values else {}
 
 
-def _event(document: Document) -> ActivityEvent:
+def event_of(document: Document) -> ActivityEvent:
     fields = {name: value for name, value in document.items() if name in ActivityEvent.model_fields}
     return ActivityEvent.model_validate({**fields, "id": document["_id"], "data": json.loads(document["data"])})

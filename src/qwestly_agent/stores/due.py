@@ -9,11 +9,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from qwestly_agent.domain.approval import EVERYBODY, SENT
 from qwestly_agent.domain.briefing import run_of
 from qwestly_agent.stores import (
+    activity,
     applications,
     approvals,
     autonomy,
@@ -254,6 +256,12 @@ class Sweeps(Store):
         await mails.update_one({"_id": name}, {"$setOnInsert": {"position": 0}}, upsert=True)
         counted = await mails.update_one({"_id": name, "position": {"$lt": most}}, {"$inc": {"position": 1}})
         return bool(counted.matched_count)
+
+    async def copied_after(self, moment: datetime, until: datetime, limit: int) -> list[activity.Copied]:
+        """Events that were copied into the feed after `moment` and not after `until`, the first copied first."""
+        query = {"copied_at": {"$gt": moment, "$lte": until}}
+        found = self.database[activity.COLLECTION].find(query).sort("copied_at", 1).limit(limit)
+        return [activity.Copied(activity.event_of(each), each["copied_at"]) async for each in found]
 
     async def mail_of_token(self, hashed: str) -> tuple[str, MailKind] | None:
         """The user to whom the mail went whose token has this hash, and its kind."""

@@ -632,14 +632,14 @@ export class QwestlyChat extends HTMLElement {
 
   /** A line above the composer that a briefing is new, with the way to it. */
   #showBriefed({ title, data }: EventView) {
-    const dispatch = (name: string) => this.dispatchEvent(new CustomEvent(name, { bubbles: true, composed: true, detail: { id: data["briefing_id"] } }));
+    const told = { bubbles: true, composed: true, detail: { id: data["briefing_id"] } };
     const open = () => {
       this.#briefed.hidden = true;
-      dispatch("showbriefing");
+      this.dispatchEvent(new CustomEvent("showbriefing", told));
     };
     this.#briefed.replaceChildren(element("span", {}, `${title}.`), element("button", { type: "button", class: "quiet-button", click: open }, "Open briefing"));
     this.#briefed.hidden = false;
-    dispatch("briefed");
+    this.dispatchEvent(new CustomEvent("briefed", told));
   }
 
   #takeApproval(view: ApprovalView, first: boolean) {
