@@ -120,6 +120,20 @@ def test_a_state_that_is_delivered_again_after_the_decision_is_answered_at_once(
     assert world.run(lambda services: services.drafts.get(USER, "draft_1")).status == "rejected"
 
 
+@pytest.mark.parametrize(("is_gone", "told"), [(False, "published"), (True, "drafted")])
+def test_a_yes_for_which_no_execution_waits_is_told_by_its_outcome_alone(
+    world: World, is_gone: bool, told: str
+) -> None:
+    level(world, "L2")
+    approval_id = world.request(task_token="of-nobody")["approval_id"]
+    if is_gone:  # what it rests on was forgotten
+        gone = {"$set": {"evidence": ["memory:gone"]}}
+        world.database["agent_approvals"].update_one({"_id": approval_id}, gone)
+    world.decide(world.link(approval_id))
+    events = world.database["agent_activity"].find({"user_id": USER, "type": {"$regex": "^draft"}}).sort("_id", 1)
+    assert [each["type"] for each in events] == ["draft.started", "draft.waiting", f"draft.{told}"]
+
+
 @pytest.mark.thorough
 def test_another_round_is_another_question(world: World) -> None:
     first = world.request(task_token="first")["approval_id"]

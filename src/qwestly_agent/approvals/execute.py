@@ -17,6 +17,7 @@ from qwestly_agent.approvals.contacts import NOT_PUBLISHED, publishes_contacts
 from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgotten
 from qwestly_agent.approvals.keep_wishes import keep_wishes
 from qwestly_agent.approvals.list_application import note_sent
+from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.approvals.permission import STOPPED, why_not
 from qwestly_agent.approvals.previews import shown_again
 from qwestly_agent.approvals.trace import approval_span
@@ -262,6 +263,9 @@ async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
             case "failed" if approval.outcome and public:
                 # Its execution writes the same, unless it ended before the outcome was known.
                 await drafts.tell(approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome)
+            case "changed" if approval.task_token is None:  # else its execution drafts it anew
+                draft_status, label = DRAFT_ENDS["changed"]
+                await drafts.tell(approval.user_id, approval.draft_id, now, status=draft_status, label=label)
 
 
 async def name_undo(approvals: Approvals, undo: Approval) -> None:

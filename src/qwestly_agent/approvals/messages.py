@@ -11,11 +11,9 @@ DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
     "rejected": ("rejected", "You declined, so nothing was done with it"),
     "expired": ("expired", "This wasn’t decided in time, so nothing was done with it"),
     "revised": ("drafted", "Drafted, then stopped. Ask again to continue"),
-    # The outcome after an approval is told separately.
-    "approved": ("drafted", "Drafted"),
     "changed": ("drafted", "Drafted, but your card changed in the meantime. Ask again to continue"),
 }
-"""By the status of an approval whose pipeline has ended: the draft's status and label."""
+"""By the status of an approval whose pipeline has ended: the draft's status and label. After a yes, `execute` tells."""
 
 
 def waiting(approval: Approval) -> str:
