@@ -1,6 +1,7 @@
-/** Bundles src/ into dist/: the elements, and the tokens alone; with `test`, the tests for Node. */
+/** Bundles src/ into dist/: the elements, with the licences of what is in them, and the tokens alone; with `test`, the
+ * tests for Node. */
 
-import { readdirSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 
 import { build } from "esbuild";
 
@@ -11,5 +12,7 @@ if (process.argv[2] === "test") {
   await build({ ...common, entryPoints, outdir: "dist/test", outExtension: { ".js": ".mjs" }, platform: "node" });
 } else {
   const entryPoints = { qwestly: "src/index.ts", tokens: "src/tokens.ts" };
-  await build({ ...common, entryPoints, outdir: "dist", minify: true, sourcemap: true });
+  await build({ ...common, entryPoints, outdir: "dist", minify: true });
+  const licence = (name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf-8")}`;
+  writeFileSync("dist/licences.txt", ["dompurify", "lit", "marked"].map(licence).join("\n\n"));
 }

@@ -17,6 +17,7 @@ from infra.local.environment import ROOT
 from tests.e2e.processes import tool
 
 CLIENT = ROOT / "clients" / "typescript"
+WIDGET = ROOT / "widget"
 NOT_SOURCES = shutil.ignore_patterns("node_modules", "dist", ".next", "*.tgz")
 
 
@@ -63,6 +64,10 @@ def packed_client() -> Path:
     """The TypeScript client's project, and in it the package that npm makes of it."""
     project = installed(CLIENT, "it builds the TypeScript client")
     (project / "openapi.json").write_text(json.dumps(openapi.document()), encoding="utf-8")
+    return _packed(project)
+
+
+def _packed(project: Path) -> Path:
     for earlier in project.glob("*.tgz"):
         earlier.unlink()
     npm(project, "pack", "--silent")
@@ -71,9 +76,18 @@ def packed_client() -> Path:
 
 def install_client(project: Path) -> None:
     """Put the packed client where npm would, whatever was there."""
-    [packed] = packed_client().glob("*.tgz")
-    client = project / "node_modules" / "@qwestly" / "agent-client"
-    shutil.rmtree(client, ignore_errors=True)
+    _install_packed(packed_client(), project, "agent-client")
+
+
+def install_widget(project: Path) -> None:
+    """Put the packed widget where npm would, whatever was there."""
+    _install_packed(_packed(installed(WIDGET, "it bundles the widget")), project, "agent-widget")
+
+
+def _install_packed(source: Path, project: Path, name: str) -> None:
+    [packed] = source.glob("*.tgz")
+    package = project / "node_modules" / "@qwestly" / name
+    shutil.rmtree(package, ignore_errors=True)
     with tarfile.open(packed) as archive:
         archive.extractall(project / "packed", filter="data")
-    shutil.move(project / "packed" / "package", client)
+    shutil.move(project / "packed" / "package", package)

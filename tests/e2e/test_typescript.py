@@ -1,4 +1,4 @@
-"""The published TypeScript client, packed as npm packs it, and the documents' snippets, compiled against it."""
+"""The published TypeScript client and the widget, packed as npm packs them, and the documents' snippets, compiled."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from infra.local.environment import ROOT
-from tests.e2e.npm import CLIENT, install_client, installed, npm
+from tests.e2e.npm import CLIENT, install_client, install_widget, installed, npm
 
 pytestmark = pytest.mark.thorough
 
@@ -55,12 +55,29 @@ export const waits = (each: Schemas["ApprovalView"]): boolean => each.status ===
 export const never = (each: Schemas["ApprovalView"]): boolean => each.status === "perhaps";
 """
 
+WIDGET_PROBES = """
+import type {} from "@qwestly/agent-widget/jsx";
+import { COLORS } from "@qwestly/agent-widget/tokens";
+
+const chat = document.querySelector("qwestly-chat");
+chat?.addEventListener("approvalswaiting", ({ detail }) => document.title = `${detail.count}`);
+const sent: boolean | undefined = chat?.send("Hello", "interview");
+export const seen = [sent, COLORS["accent"]];
+// @ts-expect-error there is no such method
+chat?.publish();
+
+export const page = <qwestly-chat endpoint="" token-url="/api/agent/token" agent-role="onboarding" />;
+// @ts-expect-error there is no such role
+export const never = <qwestly-chat agent-role="boss" />;
+"""
+
 
 @pytest.fixture(scope="module")
 def consumer() -> Path:
-    """A project that has the packed client, and what the documents tell to install."""
+    """A project that has the packed client and widget, and what the documents tell to install."""
     project = installed(CLIENT, "it builds the TypeScript client")
     install_client(project)
+    install_widget(project)
     ag_ui = installed(ROOT / "tests" / "e2e" / "ag_ui_client", "it is the published AG-UI client")
     beside = project / "node_modules" / "@ag-ui"
     beside.unlink(missing_ok=True)
@@ -90,6 +107,17 @@ def compile_strictly(project: Path, folder: str, files: dict[str, str]) -> None:
 @pytest.mark.nightly
 def test_the_packed_client_knows_routes_bodies_parts_and_tools(consumer: Path) -> None:
     compile_strictly(consumer, "probes", {"probes.ts": PROBES})
+
+
+@pytest.mark.nightly
+def test_the_packed_widget_has_types_and_is_imported_by_a_server(consumer: Path) -> None:
+    compile_strictly(consumer, "widget_probes", {"probes.tsx": WIDGET_PROBES})
+    node = ("exec", "--offline", "--call", "node --input-type=module --eval 'import \"@qwestly/agent-widget\"'")
+    npm(consumer, *node)
+    packed = consumer / "node_modules" / "@qwestly" / "agent-widget"
+    assert (packed / "LICENSE").exists()
+    assert (packed / "dist" / "licences.txt").exists()
+    assert not [*packed.rglob("*.map")]
 
 
 @pytest.mark.nightly

@@ -1,3 +1,4 @@
+import type { QwestlyElements } from "../types/index.d.ts";
 import { QwestlyActivity } from "./elements/activity.ts";
 import { QwestlyApprovals } from "./elements/approvals.ts";
 import { QwestlyBriefing } from "./elements/briefing.ts";
@@ -8,12 +9,16 @@ import { QwestlyLearning } from "./elements/learning.ts";
 import { QwestlyMemories } from "./elements/memories.ts";
 import { QwestlySettings } from "./elements/settings.ts";
 
-customElements.define("qwestly-activity", QwestlyActivity);
-customElements.define("qwestly-approvals", QwestlyApprovals);
-customElements.define("qwestly-briefing", QwestlyBriefing);
-customElements.define("qwestly-chat", QwestlyChat);
-customElements.define("qwestly-interview", QwestlyInterview);
-customElements.define("qwestly-jobs", QwestlyJobs);
-customElements.define("qwestly-learning", QwestlyLearning);
-customElements.define("qwestly-memories", QwestlyMemories);
-customElements.define("qwestly-settings", QwestlySettings);
+/** What the package's types promise, the elements have. */
+const ELEMENTS: { [Name in keyof QwestlyElements]: new () => QwestlyElements[Name] } = {
+  "qwestly-activity": QwestlyActivity,
+  "qwestly-approvals": QwestlyApprovals,
+  "qwestly-briefing": QwestlyBriefing,
+  "qwestly-chat": QwestlyChat,
+  "qwestly-interview": QwestlyInterview,
+  "qwestly-jobs": QwestlyJobs,
+  "qwestly-learning": QwestlyLearning,
+  "qwestly-memories": QwestlyMemories,
+  "qwestly-settings": QwestlySettings,
+};
+for (const [name, element] of Object.entries(ELEMENTS)) customElements.define(name, element);
