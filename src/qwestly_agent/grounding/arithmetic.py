@@ -2,13 +2,17 @@
 each step is narrow: what it does not cover is left to the judge, and nothing is shown.
 
 1. Difference or percentage: of one quantity that the quote names from its beginning to its end ("from 80k to 52k").
+   Where it rises without an arrow, the quote must say that it rose: "from 3 to 5 students" may be a range.
 2. Span: between the two dates of one entry ("2016–2019", "Mar 2020 – present").
 3. Span of entries that follow each other: from the first one's beginning to the last one's end.
-4. Sum: of one figure a quote.
+4. Sum: of one figure a quote, of the same thing in the same words, where no quote names a time.
+
+No step is shown for what is only about right: "over eight years" needs eight whole ones.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from itertools import pairwise
@@ -16,10 +20,10 @@ from itertools import pairwise
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.compare_figures import dimension_of, has_words, meet
 from qwestly_agent.grounding.dates import Day
-from qwestly_agent.grounding.figure_words import FALLING, LEFT, OF, PART_OF, PRESENT, RISING
+from qwestly_agent.grounding.figure_words import FALLING, LEFT, OF, PART_OF, PRESENT, RELATIVE, RISING
 from qwestly_agent.grounding.model import Figure
 from qwestly_agent.grounding.quotes import FoundQuote
-from qwestly_agent.grounding.units import MONTHS, PERCENT, TIMES
+from qwestly_agent.grounding.units import MINUTES, MONTHS, PERCENT, TIMES, UNITS
 
 MOST_ENTRIES = 12
 LONGEST_GAP_MONTHS = 2
@@ -33,6 +37,8 @@ _END = pattern(
     re.IGNORECASE,
 )
 """Right before a figure that is the beginning or the end of a change: it is told, never derived."""
+_OF_A_TIME = f"{PART_OF}|{RELATIVE}|{PRESENT}|{RISING}|{FALLING}"
+"""Words by which a figure is a part or the whole of another, or holds at one time."""
 
 
 def derived(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[Figure]]], today: date) -> str | None:
@@ -40,6 +46,7 @@ def derived(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequenc
     of the four leads to it. `today` ends what is told to go on."""
     if figure.days or figure.year or _END.search(text, max(0, figure.start - 30), figure.start):
         return None
+    figure = replace(figure, leeway=Fraction(0))
     steps = (_changes(figure, text, found), _spans(figure, found, today), _sums(figure, text, found))
     return next((step for each in steps for step in each), None)
 
@@ -48,42 +55,45 @@ def _changes(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequen
     sentence = re.split(r"[.!?;]\s|\n", text[: figure.start])[-1]
     is_down, is_up = has_words(FALLING, sentence), has_words(RISING, sentence)
     for quote, known in found:
-        for one, other in pairwise(known):
-            if not _is_one_quantity(one, other, quote.source.text):
-                continue
-            [before], [after] = one.amounts, other.amounts
-            if not before or before == after or (is_down and after > before) or (is_up and after < before):
-                continue
-            shown, change = figure.text.strip(), f"{one.text.strip()} → {other.text.strip()}"
-            difference = abs(after - before)
-            if dimension_of(figure) == PERCENT and dimension_of(one) != PERCENT and figure.rate is None:
-                if (is_down or is_up) and _is_rounded(figure, difference / before * 100):
-                    yield f"{change}: {'+' if after > before else '−'}{shown}"
-            elif dimension_of(figure) == TIMES and figure.rate is None:
-                if after > before and _is_rounded(figure, after / before):
-                    yield f"{change}: {shown}"
-            elif (
-                (is_down or is_up)
-                and figure.rate == one.rate
-                and _is_of_kind(figure, one)
-                and meet(figure, figure.amounts, [difference])
-            ):
-                first, second = (one, other) if before > after else (other, one)
-                yield f"{first.text.strip()} − {second.text.strip()} = {shown}"
+        pairs = [pair for pair in pairwise(known) if _is_one_quantity(*pair, quote)]
+        if len(pairs) != 1:
+            continue
+        [(one, other)] = pairs
+        [before], [after] = one.amounts, other.amounts
+        if not before or before == after or (is_down and after > before) or (is_up and after < before):
+            continue
+        shown, change = figure.text.strip(), f"{one.text.strip()} → {other.text.strip()}"
+        difference = abs(after - before)
+        if dimension_of(figure) == PERCENT and dimension_of(one) != PERCENT and figure.rate is None:
+            if (is_down or is_up) and _is_rounded(figure, difference / before * 100):
+                yield f"{change}: {'+' if after > before else '−'}{shown}"
+        elif dimension_of(figure) == TIMES and figure.rate is None:
+            if is_up and after > before and any(abs(each - after / before) * 20 <= each for each in figure.values):
+                yield f"{change}: {shown}"
+        elif (
+            (is_down or is_up)
+            and figure.rate == one.rate
+            and _is_of_kind(figure, one)
+            and (figure.unit or counted(figure, text) == counted(other, quote.source.text))
+            and meet(figure, figure.amounts, [difference])
+        ):
+            first, second = (one, other) if before > after else (other, one)
+            yield f"{first.text.strip()} − {second.text.strip()} = {shown}"
 
 
-def _is_one_quantity(one: Figure, other: Figure, text: str) -> bool:
+def _is_one_quantity(one: Figure, other: Figure, quote: FoundQuote) -> bool:
     """True for "from 80k to 52k €" and "38 % → 31 %": not for a range, nor where a figure may be read in two ways."""
+    text = quote.source.text
     is_alike = one.unit == other.unit and one.rate == other.rate and not (one.unread or other.unread)
     is_plain = all(len(each.amounts) == 1 and not each.days and each.year is None for each in (one, other))
     between = text[one.end_in(text) : other.start]
-    is_from = _FROM.search(text, max(0, one.start - 20), one.start) is not None
-    return (
-        is_alike
-        and is_plain
-        and _BETWEEN_ENDS.fullmatch(between) is not None
-        and (is_from or ">" in between or "→" in between)
-    )
+    if not (is_alike and is_plain and _BETWEEN_ENDS.fullmatch(between)):
+        return False
+    if ">" in between or "→" in between:
+        return True
+    is_told = has_words(rf"(?!up to){RISING}|{FALLING}", quote.sentence)
+    is_fall_alone = max(one.amounts) > max(other.amounts) and one.unit != UNITS["h"]  # opening hours
+    return bool(_FROM.search(text, max(0, one.start - 20), one.start)) and (is_told or is_fall_alone)
 
 
 def _is_of_kind(figure: Figure, known: Figure) -> bool:
@@ -116,8 +126,9 @@ def _entries(quote: FoundQuote, known: Sequence[Figure], today: date) -> Iterato
     dated = [(each, _day(each)) for each in known if _day(each)]
     for one, first in dated:
         if one.is_span and len(one.days) == 2:  # "2016–19", "Apr – Jul 2012"
-            begin, end = sorted(one.days, key=_months)
-            yield begin, end, one.text.strip()
+            begin, end = one.days[::-1] if one.days[0].month else one.days
+            if _months(begin) < _months(end):
+                yield begin, end, one.text.strip()
             continue
         behind = text[one.end_in(text) : quote.end]
         following = next((each for each in dated if each[0].start >= one.end), None)
@@ -150,7 +161,7 @@ def _lasts(figure: Figure, first: Day, last: Day) -> bool:
             and first.year != last.year
         )
     months = _months(last) - _months(first)
-    told = {12 * (months // 12), 12 * round(Fraction(months, 12))} if unit == 12 else {months, months + 1}
+    told = {each // 12 * 12 if unit == 12 else each for each in (months, months + 1)}  # the last month may count
     return meet(figure, figure.amounts, {Fraction(each) for each in told if each > 0})
 
 
@@ -158,30 +169,27 @@ def _lasts(figure: Figure, first: Day, last: Day) -> bool:
 
 
 def _sums(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[Figure]]]) -> Iterator[str]:
-    if dimension_of(figure) in (PERCENT, TIMES) or any(has_words(PART_OF, quote.sentence) for quote, _ in found):
+    if dimension_of(figure) in (PERCENT, TIMES, MINUTES, MONTHS):
         return
-    noun, singles = noun_of(figure, text), list[tuple[FoundQuote, Figure]]()
+    thing, singles = counted(figure, text), list[Figure]()
     for quote, known in found:
-        alike = [each for each in known if not (each.days or each.year) and dimension_of(each) == dimension_of(figure)]
-        if len(alike) > 1 or any(each.unread or len(each.amounts) != 1 or each.rate != figure.rate for each in alike):
+        alike = [each for each in known if dimension_of(each) == dimension_of(figure)]
+        is_one = len(alike) == 1 and len(known) == 1 and not (alike[0].days or alike[0].year or alike[0].unread)
+        if not is_one or len(alike[0].amounts) != 1 or alike[0].rate != figure.rate:
             return
-        singles += [(quote, each) for each in alike]
-    amounts = [next(iter(each.amounts)) for _, each in singles]
-    if (
-        len(amounts) < 2
-        or len(set(amounts)) < len(amounts)
-        or not meet(figure, figure.amounts, [sum(amounts, Fraction(0))])
-    ):
-        return
-    if figure.unit or all(noun & noun_of(each, quote.source.text) for quote, each in singles):  # no shops and cooks
-        yield f"{' + '.join(each.text.strip() for _, each in singles)} = {figure.text.strip()}"
+        if counted(alike[0], quote.source.text) != thing or has_words(_OF_A_TIME, quote.sentence):
+            return
+        singles += alike
+    amounts = {amount for each in singles for amount in each.amounts}
+    if thing and len(singles) == len(amounts) > 1 and meet(figure, figure.amounts, [sum(amounts, Fraction(0))]):
+        yield f"{' + '.join(each.text.strip() for each in singles)} = {figure.text.strip()}"
 
 
-def noun_of(figure: Figure, text: str) -> frozenset[str]:
-    """The beginnings of up to three words behind a figure, of which one says what is counted."""
-    behind = re.match(r"[^\d.,;:!?()\n]*", text[figure.end_in(text) :])
-    words = re.findall(r"[^\W\d_]{4,}", behind[0] if behind else "")[:3]
-    return frozenset(word.casefold()[:5] for word in words)
+def counted(figure: Figure, text: str) -> tuple[str, ...]:
+    """Return the beginnings of the up to three words right behind a figure, which say what is counted; a short word
+    ("in", "and") ends them."""
+    behind = re.match(r"(?:[\s-]+[^\W\d_]{4,}){0,3}", text[figure.end_in(text) :])
+    return tuple(word.casefold()[:5] for word in re.findall(r"[^\W\d_]+", behind[0] if behind else ""))
 
 
 def _is_rounded(figure: Figure, exact: Fraction) -> bool:

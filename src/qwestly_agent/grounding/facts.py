@@ -13,7 +13,7 @@ from datetime import date
 from fractions import Fraction
 
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.grounding.arithmetic import derived, is_fall, is_rise, noun_of
+from qwestly_agent.grounding.arithmetic import counted, derived, is_fall, is_rise
 from qwestly_agent.grounding.calendar_words import calendar_words
 from qwestly_agent.grounding.compare_figures import days_in, dimension_of, has_words, is_same
 from qwestly_agent.grounding.dates import Day
@@ -86,9 +86,9 @@ def _is_contradicted(
     if figure.unit:
         return True
     # Nine engineers are not eight, but may be five welders and four fitters.
-    [nouns] = [noun_of(each, found.source.text) for found, some in inside for each in some if each in others] or [None]
-    mine = noun_of(figure, text)
-    return nouns is not None and bool(nouns & mine or not (nouns or mine)) and not has_words(OTHERS, quoted)
+    [things] = [counted(each, found.source.text) for found, some in inside for each in some if each in others] or [None]
+    mine = counted(figure, text)
+    return things is not None and bool({*things} & {*mine} or not (things or mine)) and not has_words(OTHERS, quoted)
 
 
 def _differ(one: Day, other: Day) -> bool:
