@@ -74,17 +74,21 @@ def _is_contradicted(
     """True where the quotes have one date, or one other figure, that is of its unit and differs, and nothing by which
     it might be told or computed all the same."""
     quoted = "\n".join(found.text for found, _ in inside)
-    if any(each.unread for each in known):
+    if any(each.unread or figure.values & each.values for each in known):
         return False
     others = [each for each in known if not days_in(each)]
+    dated = {day for each in known for day in days_in(each)}
     if days := days_in(figure):
-        dated = {day for each in known for day in days_in(each)}
         is_relative = any(dimension_of(each) in (MINUTES, MONTHS) for each in others) or has_words(RELATIVE, quoted)
         return len(dated) == 1 and not is_relative and all(_differ(day, *dated) for day in days)
-    if len(others) != 1 or (others[0].unit, others[0].rate) != (figure.unit, figure.rate) or _is_near(figure, *others):
+    if (
+        len(others) != 1
+        or (others[0].unit, others[0].rate) != (figure.unit, figure.rate)
+        or _may_be_meant(figure, *others)
+    ):
         return False
     if figure.unit:
-        return True
+        return not (dated and dimension_of(figure) in (MINUTES, MONTHS))  # so long since then
     # Nine engineers are not eight, but may be five welders and four fitters.
     [things] = [counted(each, found.source.text) for found, some in inside for each in some if each in others] or [None]
     mine = counted(figure, text)
@@ -97,10 +101,18 @@ def _differ(one: Day, other: Day) -> bool:
     return any(a and b and a != b for a, b in parts)
 
 
-def _is_near(figure: Figure, known: Figure) -> bool:
-    """True within the leeway of its words, or of its own rounding: "1,300" for 1,287, "about 300" for 330."""
-    leeway = max([figure.leeway, *map(_rounding, figure.values)], default=Fraction(0))
-    return any(abs(a - b) <= leeway * max(a, b) for a in figure.amounts for b in known.amounts)
+def _may_be_meant(figure: Figure, known: Figure) -> bool:
+    """True where either is only about right, or rounded ("1,300" for 1,287), and for what is left of a hundred per cent
+    or the same hour of the afternoon."""
+    if figure.leeway or known.leeway:
+        return True
+    is_share, is_hour = dimension_of(figure) == PERCENT, figure.unit == UNITS["h"]
+    rounding = max(map(_rounding, figure.values), default=Fraction(0))
+    pairs = [(a, b) for a in figure.values for b in known.values]
+    return any(
+        abs(a - b) <= rounding * max(a, b) or (is_share and a + b == 100) or (is_hour and abs(a - b) == 12)
+        for a, b in pairs
+    )
 
 
 def _rounding(value: Fraction) -> Fraction:

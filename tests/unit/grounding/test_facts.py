@@ -368,6 +368,17 @@ def test_what_code_cannot_read_whole_is_left_to_the_judge_and_said(statement: st
         ("Hasta las ocho y media", "de 17.00 a 20.30", "es"),
         ("Travaille à 50 %", "un mi-temps", "fr"),
         ("Trois fois par mois", "3 par semaine, 1h45 chacune", "fr"),
+        # About is never exactly contradicted.
+        ("More than 10 years there", "15 years there", "en"),
+        ("Mehr als zehn Jahre dort", "15 Jahre dort", "de"),
+        ("At least 100 guests", "150 guests", "en"),
+        ("Over 1 million euros", "2.4 million euros", "en"),
+        # What is left of a hundred, and how long it has been since a date.
+        ("20 % of the clients are abroad", "80 % of the clients are local", "en"),
+        ("Seit 15 Jahren Schlepperführer", "seit april 2011 auf schleppern, vorher 4 jahre zur see", "de"),
+        ("Levou nove anos até gerente", "entrei em dois mil e quatro, com dezessete anos", "pt"),
+        ("A débuté en 2015 comme caissier", "commencé caissier en 2015 à 24000 da, chef depuis 2021", "fr"),
+        ("Ouvre à 6 heures du soir", "ouvre à 18h", "fr"),
     ],
 )
 def test_what_words_imply_or_takes_two_steps_is_left_to_the_judge(statement: str, quote: str, language: str) -> None:
