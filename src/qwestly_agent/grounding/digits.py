@@ -14,6 +14,8 @@ from qwestly_agent.grounding.units import CURRENCIES_BEFORE, DOLLARS_OR_PESOS, O
 HOURS_OF_A_DAY = 24
 MOST_DIGITS = 30
 """Longer numbers are not parsed."""
+LONGEST_OF_A_NAME = 2
+"""Letters right behind a number; more of them are a unit that is in no table."""
 
 PHONE = pattern(r"(?<![\w.,])(?<!\d\s)(?:\+\d|\(?0\d)[\d\s()/.-]{5,}\d(?!\w)")
 CLOCK = pattern(
@@ -132,8 +134,8 @@ def number_of(match: re.Match[str], language: str) -> Figure | None:
         values |= {value * by for value in values for by in (1_000, 1_000_000)}
     glued = match["glued"]
     is_joined = glued is not None and match.start("glued") == match.end("number")
-    if not before and glued and is_joined and key(glued) not in {*UNITS, "ish"}:
-        return None  # part of a name: "3D", "5S"
+    if not before and glued and is_joined and len(glued) <= LONGEST_OF_A_NAME and key(glued) not in UNITS:
+        return None  # part of a name: "3D", "5S", but not "40FTE"
     unit = _currency(before, language) if before else None
     figure = _with_unit(match, language, start, end, {value * (factor or 1) for value in values}, unit, match.start())
     return replace(figure, scale=factor or 1)

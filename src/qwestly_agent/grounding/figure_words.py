@@ -23,6 +23,7 @@ _MONTHS_BY_LANGUAGE = (
     "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
     "gen feb mar apr mag giu lug ago set ott nov dic",
     "januari februari maart april mei juni juli augustus september oktober november december",
+    "jan feb mrt apr mei jun jul aug sep okt nov dec",
 )
 MONTHS_BY_NAME: Mapping[str, int] = {
     spelt: number
@@ -211,9 +212,9 @@ OTHERS = (
 """Words for other people, who may be counted together with the user."""
 SMALL = (
     r"one|first|second|erste[nrsm]?|zweite[nrsm]?|premi(?:er|ère)s?|deuxième|primer[oa]?|segund[oa]|primeir[oa]|prim[oa]"
-    r"|second[oa]|eerste|tweede"
+    r"|second[oa]|eerste|tweede|third|once|acht|neufs?|sei"
 )
-"""Words of one and two that are as often no number: marked where the quotes do not have the same word."""
+"""Number words that are as often another word: marked where they are not read, nor in the quotes."""
 PART_OF = (
     r"of (?:which|whom|them|these|those)|includ\w+|davon|darunter|einschließlich|inklusive|dont|compris\w*|inclu\w*"
     r"|de (?:los|las) (?:que|cuales)|d[oa]s quais|d[eo]ll?[ei] quali|waarvan|ervan|total\w*|altogether|overall|in all"

@@ -14,7 +14,7 @@ from qwestly_agent.grounding.digits import unit_behind
 from qwestly_agent.grounding.figure_words import ADJECTIVES, COMPOUNDS, FRACTIONS, NUMBER_LANGUAGES, SPELLINGS
 from qwestly_agent.grounding.units import key
 
-WORD = pattern(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+WORD = pattern(r"(?![dlDL]['’])[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 UNREAD = pattern(rf"(?<!\w)(?:{FRACTIONS}|{COMPOUNDS})(?!\w)", re.IGNORECASE)
 COMPOUND = pattern(COMPOUNDS, re.IGNORECASE)
 _AND = pattern(r"[\s-]+(?:and|et|y|e|und|en)[\s-]+", re.IGNORECASE)
@@ -30,7 +30,7 @@ NOUN_GLUE = pattern(
 _POINT = pattern(r"\s+(?:point|komma|virgule|coma|punto|vírgula|ponto|virgola|komma)\s+", re.IGNORECASE)
 _ADJECTIVE = pattern(rf"(\w{{3,}}?)-?(?:{ADJECTIVES})", re.IGNORECASE)
 _TWO_MEANINGS = {"fr": {"neuf", "neufs"}, "it": {"sei"}, "es": {"uno"}}
-"""Number words that are as often another word; with a unit behind them they are numbers."""
+"""Number words that are as often another word; beside a unit or a number they are numbers."""
 _ATTENTION = pattern(r"(?<!\w)(?:außer|in|gib|gibt|gab|hab|habt|gebt|slaan?|sla|slaat)\s$", re.IGNORECASE)
 """Words before "acht" that is no number, in German and Dutch."""
 
@@ -74,8 +74,9 @@ def _join(
 def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of the word that are numbers: all of "twenty-one", "three" of "three-year", "zwölf" of
     "zwölfköpfig"."""
-    if is_number_word(word[0], language) or _is_one_by_its_unit(word, language):
-        if not (key(word[0]) == "acht" and _ATTENTION.search(word.string, 0, word.start())):
+    if value_of(word[0], language) is not None or is_number_word(word[0], language):
+        may_be_none = key(word[0]) == "acht" and _ATTENTION.search(word.string, 0, word.start())
+        if not (may_be_none or key(word[0]) in _TWO_MEANINGS.get(language, ())) or _is_beside_a_figure(word, language):
             yield word.span()
         return
     pieces = [(word.start() + piece.start(), word.start() + piece.end()) for piece in re.finditer(r"[^-]+", word[0])]
@@ -89,9 +90,12 @@ def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]
         yield word.start(), word.start() + match.end(1)
 
 
-def _is_one_by_its_unit(word: re.Match[str], language: str) -> bool:
-    is_one = key(word[0]) in _TWO_MEANINGS.get(language, ()) and value_of(word[0], language) is not None
-    return is_one and unit_behind(word.string, word.end(), language)[0] is not None
+def _is_beside_a_figure(word: re.Match[str], language: str) -> bool:
+    before, behind = re.search(r"[^\W\d_]+\s$", word.string[: word.start()]), WORD.match(word.string, word.end() + 1)
+    numbers = [f"{before[0]}{word[0]}"] if before else []
+    numbers += [f"{word[0]} {behind[0]}"] if behind else []
+    is_by_a_number = any(value_of(each, language) is not None for each in numbers)
+    return is_by_a_number or unit_behind(word.string, word.end(), language)[0] is not None
 
 
 def value_inside(words: str, language: str) -> bool:

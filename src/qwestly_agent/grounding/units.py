@@ -95,9 +95,16 @@ UNITS: Mapping[str, Unit] = {
     **_units(PESOS, 1, "peso pesos mxn clp cop ars uyu dop"),
     # Time
     **_units(
-        MINUTES, Fraction(1, 60), "s sec secs second seconds sek. sekunde sekunden seconde secondes segundo segundos"
+        MINUTES,
+        Fraction(1, 60),
+        "s sec secs second seconds sek. sekunde sekunden seconde secondes seconden segundo segundos secondi",
     ),
-    **_units(MINUTES, Fraction(1, 60_000), "ms millisecond milliseconds millisekunden"),
+    **_units(
+        MINUTES,
+        Fraction(1, 60_000),
+        "ms millisecond milliseconds millisekunde millisekunden milliseconde millisecondes"
+        " milliseconden milisegundo milisegundos milissegundo milissegundos millisecondo millisecondi",
+    ),
     **_units(
         MINUTES,
         1,
@@ -125,7 +132,7 @@ UNITS: Mapping[str, Unit] = {
     **_units(
         MONTHS,
         1,
-        "mo mos month months monat monate monaten mois mes meses mês mese mesi maand maanden monatig"
+        "mo mos month months monat monate monaten mois mes meses mês mese mesi maand maanden mnd monatig"
         " monatige monatigem monatigen monatiger monatiges",
     ),
     **_units(MONTHS, 3, "quarters trimestre trimestres trimestri quartal quartale kwartalen"),
@@ -140,11 +147,22 @@ UNITS: Mapping[str, Unit] = {
     **_units(
         MONTHS,
         120,
-        "decade decades jahrzehnt jahrzehnte jahrzehnten décennie décennies década décadas decennio decenni",
+        "decade decades jahrzehnt jahrzehnte jahrzehnten décennie décennies década décadas decennio decenni"
+        " decennium decennia",
     ),
     # Length
-    **_units("length", 1, "mm millimeter millimetre millimetres millimeters"),
-    **_units("length", 10, "cm centimeter centimetre centimeters centimetres zentimeter centímetros centimètres"),
+    **_units(
+        "length",
+        1,
+        "mm millimeter millimetre millimetres millimeters millimètre millimètres milímetro milímetros"
+        " millimetro millimetri",
+    ),
+    **_units(
+        "length",
+        10,
+        "cm centimeter centimetre centimeters centimetres zentimeter centímetro"
+        " centímetros centimètre centimètres centimetro centimetri",
+    ),
     **_units("length", 1_000, "m mts meter metre meters metres metern mètre mètres metro metros metri"),
     **_units(
         "length",
@@ -152,68 +170,101 @@ UNITS: Mapping[str, Unit] = {
         "km kms kilometer kilometers kilometre kilometres kilometern kilomètre kilomètres kilómetro kilómetros"
         " quilômetro quilômetros quilómetros chilometro chilometri bornes",
     ),
-    **_units("length", Fraction("1609344"), "mile miles mi meile meilen milla millas milha milhas miglia mijl"),
-    **_units("length", Fraction("304.8"), "ft foot feet pie pies pieds pés fuß"),
-    **_units("length", Fraction("914.4"), "yard yards yd"),
-    **_units("length", Fraction("25.4"), "inch inches zoll pouces pulgadas polegadas pollici"),
+    **_units("length", Fraction("1609344"), "mile miles mi meile meilen milla millas milha milhas miglio miglia mijl"),
+    **_units("length", Fraction("304.8"), "ft foot feet pie pies pied pieds pé pés fuß piede piedi voet"),
+    **_units("length", Fraction("914.4"), "yard yards yd yarda yardas jarda jardas iarda iarde"),
+    **_units(
+        "length", Fraction("25.4"), "inch inches zoll pouce pouces pulgada pulgadas polegada polegadas pollice pollici"
+    ),
     # Mass
-    **_units("mass", Fraction(1, 1000), "mg milligram milligrams milligramm"),
+    **_units(
+        "mass",
+        Fraction(1, 1000),
+        "mg milligram milligrams milligramm milligramme milligrammes miligramo miligramos miligrama miligramas"
+        " milligrammo milligrammi",
+    ),
     **_units("mass", 1, "g gram grams gramm gramme grammes gramo gramos grama gramas grammo grammi"),
     **_units(
         "mass",
         1_000,
         "kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes kilogramo kilogramos quilo quilos"
-        " quilogramas chilo chili chilogrammi",
+        " quilograma quilogramas chilo chili chilogrammo chilogrammi",
     ),
     **_units("mass", 1_000_000, "t tonne tonnes tonnen tonelada toneladas tonnellata tonnellate ton tonner tonners"),
     **_units("mass", 100_000, "quintal quintals quintaux quintales quintais doppelzentner dz"),
-    **_units("mass", Fraction("453.59237"), "lb lbs"),
-    **_units("mass", Fraction("28.349523125"), "oz ounce ounces onces onzas onças unze unzen"),
+    **_units("mass", Fraction("453.59237"), "lb lbs libbra libbre"),
+    **_units("mass", Fraction("28.349523125"), "oz ounce ounces onces onza onzas onça onças oncia unze unzen"),
     # Area
     **_units(
         "area",
         1,
         "m² m2 sqm qm square_meters square_metres square_meter square_metre quadratmeter quadratmetern mètres_carrés"
-        " mètre_carré metros_cuadrados metro_cuadrado metros_quadrados metro_quadrado metri_quadrati vierkante_meter",
+        " mètre_carré metros_cuadrados metro_cuadrado metros_quadrados metro_quadrado metro_quadrato"
+        " metri_quadrati vierkante_meter",
     ),
     **_units("area", 100, "ares áreas"),
     **_units("area", 10_000, "ha hectare hectares hektar hektare hektaren hectárea hectáreas ettari ettaro"),
     **_units(
         "area",
         1_000_000,
-        "km² km2 square_kilometers square_kilometres quadratkilometer quadratkilometern kilomètres_carrés"
-        " kilómetros_cuadrados quilômetros_quadrados quilómetros_quadrados chilometri_quadrati vierkante_kilometer",
+        "km² km2 square_kilometer square_kilometers square_kilometres quadratkilometer quadratkilometern"
+        " kilomètre_carré"
+        " kilomètres_carrés kilómetro_cuadrado quilômetro_quadrado chilometro_quadrato kilómetros_cuadrados"
+        " quilômetros_quadrados quilómetros_quadrados chilometri_quadrati vierkante_kilometer",
     ),
-    **_units("area", Fraction("4046.8564224"), "acre acres"),
+    **_units("area", Fraction("4046.8564224"), "acre acres acri"),
     **_units(
         "area", Fraction("0.09290304"), "ft² sq_ft square_feet square_foot pieds_carrés pies_cuadrados pés_quadrados"
     ),
     # Volume
-    **_units("volume", Fraction(1, 1000), "ml milliliter millilitre milliliters millilitres millilitros mililitros"),
-    **_units("volume", Fraction(1, 100), "cl"),
+    **_units(
+        "volume",
+        Fraction(1, 1000),
+        "ml milliliter millilitre milliliters millilitres millilitros mililitro mililitros millilitro millilitri",
+    ),
+    **_units(
+        "volume",
+        Fraction(1, 100),
+        "cl centiliter centiliters centilitre centilitres zentiliter centilitro centilitros centilitri",
+    ),
     **_units("volume", 1, "l ltr liter litre liters litres litern litro litros litri"),
-    **_units("volume", 100, "hl hectolitre hectolitres hektoliter hectolitros ettolitri"),
-    **_units("volume", 1_000, "m³ m3 cubic_meters cubic_metres kubikmeter mètres_cubes metros_cúbicos metri_cubi"),
-    **_units("volume", Fraction("3.785411784"), "gal gallon gallons gallonen galones galões galloni"),
+    **_units(
+        "volume", 100, "hl hectolitre hectolitres hektoliter hectoliter hectolitro hectolitros ettolitro ettolitri"
+    ),
+    **_units(
+        "volume",
+        1_000,
+        "m³ m3 cubic_meter cubic_meters cubic_metres kubikmeter mètre_cube mètres_cubes metro_cúbico metros_cúbicos"
+        " metro_cubo metri_cubi kubieke_meter",
+    ),
+    **_units(
+        "volume", Fraction("3.785411784"), "gal gallon gallons gallone gallonen galón galones galão galões galloni"
+    ),
     **_units("volume", Fraction("0.56826125"), "pint pints"),
     # Speed, temperature, power, energy, tension, data
-    **_units("speed", 1, "km/h kmh kph"),
-    **_units("speed", Fraction("1.609344"), "mph"),
+    **_units("speed", 1, "km/h kmh kph km/u"),
+    **_units("speed", Fraction("1.609344"), "mph mi/h"),
     **_units("celsius", 1, "°c grad_celsius degrees_celsius degrés_celsius grados_centígrados graus_celsius"),
     **_units("fahrenheit", 1, "°f degrees_fahrenheit"),
     **_units(DEGREES, 1, "° degrees grad degrés grados graus gradi"),
     **_units("power", 1, "w watt watts vatios"),
-    **_units("power", 1_000, "kw kwp kilowatt kilowatts kilovatios quilowatts"),
-    **_units("power", 1_000_000, "mw mwp megawatt megawatts megavatios"),
+    **_units("power", 1_000, "kw kwp kilowatt kilowatts kilovatio kilovatios quilowatt quilowatts"),
+    **_units("power", 1_000_000, "mw mwp megawatt megawatts mégawatt mégawatts megavatio megavatios"),
     **_units("power", 1_000_000_000, "gw gwp gigawatt gigawatts"),
-    **_units("energy", 1, "kwh kilowattstunden kilowatt-hours kilowattheures"),
+    **_units(
+        "energy",
+        1,
+        "kwh kilowattstunde kilowattstunden kilowatt-hours kilowattheures kilowatt-heures kilovatios_hora"
+        " quilowatts-hora"
+        " chilowattora kilowattuur",
+    ),
     **_units("energy", 1_000, "mwh megawattstunden megawatt-hours"),
     **_units("energy", 1_000_000, "gwh gigawattstunden gigawatt-hours"),
     **_units("tension", 1, "v volt volts voltios"),
     **_units("tension", 1_000, "kv kilovolt kilovolts"),
-    **_units("data", 1, "mb megabyte megabytes"),
-    **_units("data", 1_000, "gb gigabyte gigabytes"),
-    **_units("data", 1_000_000, "tb terabyte terabytes"),
+    **_units("data", 1, "mb megabyte megabytes mégaoctet mégaoctets"),
+    **_units("data", 1_000, "gb gigabyte gigabytes gigaoctet gigaoctets"),
+    **_units("data", 1_000_000, "tb terabyte terabytes téraoctet téraoctets"),
 }
 """Units by their lower-case words after a number."""
 
