@@ -1,7 +1,7 @@
 """Look 1: check that the quoted words stand in their source.
 
 How words are set makes no difference: white space, case, quotation marks, the length of a dash, œ, Unicode
-compatibility (NFKC), a word that is cut at a line's end, a bullet at a line's beginning, the blanks of a word that is
+compatibility (NFKC), invisible characters, a word that is cut at a line's end, a bullet, the blanks of words that are
 spaced out. Any other difference counts. A quote may not begin or end inside a word: "Porto" does not stand in
 "Portofino".
 """
@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.model import Quote, QuotedSource
@@ -19,9 +20,12 @@ _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 _TO_ONE_MARK = str.maketrans(
     {**dict.fromkeys(QUOTATION_MARKS, "'"), **dict.fromkeys(_DASHES, "-"), "œ": "oe", "Œ": "OE"}
 )
-_CUT = pattern(r"(?<=[^\W\d_])-[^\S\n]*\n\s*(?=[^\W\d_])")
-_BULLET = pattern(r"(?:^|(?<=\n))[^\S\n]*[•·▪‣◦●○■*-](?=\s)")
-_SPACED_OUT = pattern(r"(?<!\w)(?:[^\W\d_] ){3,}[^\W\d_](?!\w)")
+_CUT = pattern(r"(?<=[^\W\d_])[-\u00ad][^\S\n]*\n\s*(?=[^\W\d_])|[\u00ad\u200b\u2060\ufeff]")
+_BULLET = pattern(r"(?:^|(?<=\s))[•·▪‣◦●○■►▶➢➤✓✔❖](?=\s)")
+_DASH = pattern(r"(?:^|(?<=\n))[^\S\n]*[*-](?=\s)")
+_AFTER_HYPHEN = pattern(r"\u00ad[^\S\n]*\n\s*|(?<=\w-)[^\S\n]*\n\s*(?=\w)|[\u00ad\u200b\u2060\ufeff]")
+_SPACED_OUT = pattern(r"(?<!\w)(?:[^\W\d_] {1,3}){3,}[^\W\d_](?!\w)")
+_ONE_BLANK = pattern(r"(?<! ) (?! )")
 _EDGES = f" \t\r\n{QUOTATION_MARKS}"
 _SENTENCE_END = pattern(r"(?<=[.!?…。！？])\s+|\s*\n\s*")
 AROUND_CHARACTERS = 240
@@ -66,30 +70,37 @@ def find_quote(quote: Quote, sources: Mapping[str, QuotedSource]) -> FoundQuote 
 
 def find_span(words: str, text: str) -> tuple[int, int] | None:
     """Return start and end of the first occurrence of the words as whole words."""
-    wanted, _ = _folded(words.strip(_EDGES))
-    folded, origins = _folded(text)
-    at = folded.find(wanted) if any(map(str.isalnum, wanted)) else -1
-    while at >= 0:
-        end = at + len(wanted)
-        if not _cuts_a_word(folded, at) and not _cuts_a_word(folded, end):
-            return origins[at][0], origins[end - 1][1]
-        at = folded.find(wanted, at + 1)
+    for is_kept, is_kept_there in product((False, True), repeat=2):
+        wanted = _folded(words.strip(_EDGES), is_kept)[0].strip()
+        folded, origins = _folded(text, is_kept_there)
+        at = folded.find(wanted) if any(map(str.isalnum, wanted)) else -1
+        while at >= 0:
+            end = at + len(wanted)
+            if not _cuts_a_word(folded, at) and not _cuts_a_word(folded, end):
+                return origins[at][0], origins[end - 1][1]
+            at = folded.find(wanted, at + 1)
     return None
 
 
-@lru_cache(maxsize=64)  # many quotes are looked for in one text
-def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
-    """Normalize the text for comparison; return it with each character's start and end in the original."""
+@lru_cache(maxsize=128)  # many quotes are looked for in one text
+def _folded(text: str, is_hyphen_kept: bool) -> tuple[str, Sequence[tuple[int, int]]]:
+    """Normalize the text for comparison; return it with each character's start and end in the original.
+
+    A hyphen at a line's end may cut a word or belong to it ("front-end"), and a dash at a line's beginning may be a
+    bullet or not: `is_hyphen_kept` chooses.
+    """
     read = [
         (character, start, end)
         for start, end in _clusters(text)
-        for character in unicodedata.normalize("NFKC", text[start:end]).translate(_TO_ONE_MARK).casefold()
+        for character in unicodedata.normalize("NFKC", text[start:end].translate(_TO_ONE_MARK))  # NFKC splits ´
+        .translate(_TO_ONE_MARK)
+        .casefold()
     ]
     plain, left_out = "".join(character for character, *_ in read), set[int]()
-    for match in (*_CUT.finditer(plain), *_BULLET.finditer(plain)):
-        left_out.update(range(*match.span()))
+    for each in (_AFTER_HYPHEN, _BULLET) if is_hyphen_kept else (_CUT, _BULLET, _DASH):
+        left_out.update(at for match in each.finditer(plain) for at in range(*match.span()))
     for match in _SPACED_OUT.finditer(plain):
-        left_out.update(at for at in range(*match.span()) if plain[at] == " ")
+        left_out.update(blank.start() for blank in _ONE_BLANK.finditer(plain, *match.span()))
     characters: list[str] = []
     origins: list[tuple[int, int]] = []
     for at, (character, start, end) in enumerate(read):

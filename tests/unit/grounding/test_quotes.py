@@ -29,7 +29,8 @@ def test_case_blanks_quotation_marks_and_compatibility_make_no_difference(quote:
 SET = QuotedSource(
     id="s1",
     text="Led the develop-\nment of 2016–2021 plans − twice.\n• Chef de cœur\n- re-signed in 2019\n"
-    "S K I L L S: jazz\n* a–z",
+    "S K I L L S: jazz\n* a–z\nH e a d  o f  S a l e s\n"
+    "front-\nend, 2011-\n2014 • Co\u00adop\u200ber\u00ad\nation\nTours\n– 2014\n➢ d´or",
 )
 
 
@@ -41,7 +42,13 @@ SET = QuotedSource(
         ("Chef de cœur re\u2010signed in 2019", "Chef de cœur\n- re-signed in 2019"),
         ("skills: jazz", "S K I L L S: jazz"),
         ("jazz a-z", "jazz\n* a–z"),
+        ("head of sales", "H e a d  o f  S a l e s"),
+        ("Front-end, 2011–2014 cooperation", "front-\nend, 2011-\n2014 • Co\u00adop\u200ber\u00ad\nation"),
+        ("2014 • cooperation", "2014 • Co\u00adop\u200ber\u00ad\nation"),
+        ("Tours – 2014 d'or", "Tours\n– 2014\n➢ d´or"),
+        ("• Chef de cœur", "Chef de cœur"),
         ("2016-2022", None),
+        ("20112014", None),
         ("20162021", None),
         ("resigned in 2019", None),
         ("development-of", None),
