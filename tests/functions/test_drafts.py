@@ -22,6 +22,7 @@ Drafts = Callable[..., str]
 ABOUT, MORE, OTHERWISE = "I build payment products.", "I led a team of eight.", "I build what I plan."
 TEXT = f"{ABOUT} {MORE}"
 STEP = "3 + 5 = 8"
+JUDGE = "deepseek:deepseek-flash"
 LIE, WHY = "Won the Nobel Prize in 2019.", "No cited source says 2019."
 SECRET = "what stands in a document, and is nobody's to repeat"
 HAND_OVER, READ = "hand_over_linkedin_about", "read_draft"
@@ -36,7 +37,7 @@ CHECKED = CheckedCard(
                 kind="about",
                 heading="About me",
                 claims=(
-                    Claim(text=ABOUT, quotes=QUOTES),
+                    Claim(text=ABOUT, quotes=QUOTES, judged_by=JUDGE),
                     Claim(text=MORE, quotes=QUOTES, arithmetic=(STEP,), unchecked=True),
                 ),
             ),
@@ -142,6 +143,8 @@ def test_an_about_section_is_kept_as_drafted_after_a_yes_and_not_before(
     spot = {"source": "résumé.pdf", "before": "", "quote": "what stands in a document", "after": SECRET[25:]}
     assert (first["text"], first["quotes"], first["arithmetic"]) == (ABOUT, [spot], [])
     assert (second["arithmetic"], second["unchecked"]) == ([STEP], True)
+    assert (first["judged_by"], second["judged_by"]) == (JUDGE, "")
+    assert f"A second model ({JUDGE}) compared" in approval["rationale"]
     assert preview["left_out"] == [{"text": LIE, "why": [WHY]}]
     assert "couldn’t support them: 1." in approval["rationale"]
     assert "Not checked by a second reader: 1." in approval["rationale"]

@@ -116,6 +116,7 @@ def card_preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
             arithmetic=claim.arithmetic,
             confirmed=any(evidence[name].by_person for name in claim.evidence if name in evidence),
             unchecked=claim.unchecked,
+            judged_by=claim.judged_by,
             is_detail=is_detail,
         )
 

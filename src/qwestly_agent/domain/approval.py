@@ -70,6 +70,8 @@ class ShownClaim(_Frozen):
     """True if it rests on what a person wrote or confirmed for this."""
     unchecked: bool = False
     """True if no judge has checked yet that its quotes support it."""
+    judged_by: str = ""
+    """The model that read it against its quotes; empty if none did."""
     is_detail: bool = False
     """True if it belongs to the position that a claim before it names."""
 
