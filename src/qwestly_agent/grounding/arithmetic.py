@@ -12,7 +12,6 @@ No step is shown for what is only about right: "over eight years" needs eight wh
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from itertools import pairwise
@@ -46,7 +45,6 @@ def derived(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequenc
     of the four leads to it. `today` ends what is told to go on."""
     if figure.days or figure.year or _END.search(text, max(0, figure.start - 30), figure.start):
         return None
-    figure = replace(figure, leeway=Fraction(0))
     steps = (_changes(figure, text, found), _spans(figure, found, today), _sums(figure, text, found))
     return next((step for each in steps for step in each), None)
 
@@ -75,7 +73,7 @@ def _changes(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequen
             and figure.rate == one.rate
             and _is_of_kind(figure, one)
             and (figure.unit or counted(figure, text) == counted(other, quote.source.text))
-            and meet(figure, figure.amounts, [difference])
+            and meet(figure.amounts, [difference])
         ):
             first, second = (one, other) if before > after else (other, one)
             yield f"{first.text.strip()} − {second.text.strip()} = {shown}"
@@ -157,12 +155,12 @@ def _lasts(figure: Figure, first: Day, last: Day) -> bool:
     if not (first.month and last.month):
         return (
             unit == 12
-            and meet(figure, figure.amounts, {Fraction(12 * ((last.year or 0) - (first.year or 0)))})
+            and meet(figure.amounts, {Fraction(12 * ((last.year or 0) - (first.year or 0)))})
             and first.year != last.year
         )
     months = _months(last) - _months(first)
     told = {each // 12 * 12 if unit == 12 else each for each in (months, months + 1)}  # the last month may count
-    return meet(figure, figure.amounts, {Fraction(each) for each in told if each > 0})
+    return meet(figure.amounts, {Fraction(each) for each in told if each > 0})
 
 
 # --- sums -------------------------------------------------------------------------------------------------------------
@@ -181,7 +179,7 @@ def _sums(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[
             return
         singles += alike
     amounts = {amount for each in singles for amount in each.amounts}
-    if thing and len(singles) == len(amounts) > 1 and meet(figure, figure.amounts, [sum(amounts, Fraction(0))]):
+    if thing and len(singles) == len(amounts) > 1 and meet(figure.amounts, [sum(amounts, Fraction(0))]):
         yield f"{' + '.join(each.text.strip() for each in singles)} = {figure.text.strip()}"
 
 
@@ -194,10 +192,7 @@ def counted(figure: Figure, text: str) -> tuple[str, ...]:
 
 def _is_rounded(figure: Figure, exact: Fraction) -> bool:
     """True if the figure equals the exact number when rounded to the figure's own places."""
-    return any(
-        abs(value - exact) <= max(Fraction(1, 2 if value.denominator == 1 else 20), figure.leeway * exact)
-        for value in figure.values
-    )
+    return any(abs(value - exact) <= Fraction(1, 2 if value.denominator == 1 else 20) for value in figure.values)
 
 
 def is_fall(figure: Figure, text: str) -> bool:

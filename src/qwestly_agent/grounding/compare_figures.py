@@ -1,4 +1,4 @@
-"""Compare figures: equal, or equal within the leeway of their words."""
+"""Compare figures: only equal ones are the same, whatever their words leave open ("nearly 300")."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,23 +32,21 @@ def is_same(figure: Figure, known: Figure) -> bool:
         return False  # it may have a unit that is in no table
     if figure.unit is None or (figure.unit.dimension == TIMES and known.unit is None):
         years = {day.year for day in known.days}
-        return meet(figure, figure.values, known.values) or (figure.year is not None and figure.year in years)
+        return meet(figure.values, known.values) or (figure.year is not None and figure.year in years)
     if known.unit is None:
         beside = [unit.factor for unit in known.beside if unit.dimension == figure.unit.dimension]
-        return meet(figure, figure.amounts, [value * factor for value in known.values for factor in beside])
+        return meet(figure.amounts, [value * factor for value in known.values for factor in beside])
     dimensions = {known.unit.dimension, figure.unit.dimension}
     if any(either in dimensions and dimensions <= {either, *they} for either, they in EITHER.items()):
-        return meet(figure, figure.values, known.values)
+        return meet(figure.values, known.values)
     if figure.values == known.values and len(figure.values) > 1 and figure.unit.factor != known.unit.factor:
         return False  # "74.000 kg" is not "74.000 t", whichever way it is read
-    return len(dimensions) == 1 and meet(figure, figure.amounts, known.amounts)
+    return len(dimensions) == 1 and meet(figure.amounts, known.amounts)
 
 
-def meet(figure: Figure, mine: Iterable[Fraction], theirs: Iterable[Fraction]) -> bool:
-    """Check that a value of each side is equal within the figure's leeway."""
-    if not figure.leeway:
-        return not frozenset(mine).isdisjoint(theirs)
-    return any(abs(one - other) <= figure.leeway * abs(other) for one in mine for other in theirs)
+def meet(mine: Iterable[Fraction], theirs: Iterable[Fraction]) -> bool:
+    """Check that a value of each side is equal."""
+    return not frozenset(mine).isdisjoint(theirs)
 
 
 def days_in(figure: Figure) -> Sequence[Day]:

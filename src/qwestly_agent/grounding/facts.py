@@ -45,14 +45,14 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date)
     missing, arithmetic, unread = list[str](), list[str](), list[str]()
     for figure in [end for each in stated for end in _ends(each)]:
         is_down, is_up = is_fall(figure, statement.text), is_rise(figure, statement.text)
-        rounded = replace(figure, is_fall=is_down, is_rise=is_up)
-        exact, shown = replace(rounded, leeway=Fraction(0)), figure.text.strip()
-        same = [] if figure.unread else [each for each in known if is_same(exact, each)]
-        if same and not _may_be_what_was_left(exact, same, known):
+        directed = replace(figure, is_fall=is_down, is_rise=is_up)
+        shown = figure.text.strip()
+        same = [] if figure.unread else [each for each in known if is_same(directed, each)]
+        if same and not _may_be_what_was_left(directed, same, known):
             continue
-        if not same and not figure.unread and (step := derived(rounded, statement.text, inside, today)):
+        if not same and not figure.unread and (step := derived(directed, statement.text, inside, today)):
             arithmetic.append(step)
-        elif not same and not figure.unread and _is_contradicted(rounded, statement.text, inside, known):
+        elif not same and not figure.unread and _is_contradicted(directed, statement.text, inside, known):
             missing.append(f"“{shown}” {_where(figure, quotes)}")
             continue
         unread.append(shown)

@@ -85,7 +85,7 @@ class Figure:
     beside: frozenset[Unit] = frozenset()
     """Units of the other figures of its sentence, if it has none itself: "90 kilos a week, now 27"."""
     leeway: Fraction = Fraction(0)
-    """The relative difference that its words allow: "nearly 300"."""
+    """Above 0 if its words say that it is only about right: "nearly 300". Code neither derives nor refuses by it."""
     scale: int = 1
     """The factor of a scale word or letter behind its digits: 1,000 for "k"."""
     is_fall: bool = False
