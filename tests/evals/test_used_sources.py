@@ -20,6 +20,8 @@ CLOSING = {
     "en": "Let me know if you would like to change anything, or if I should look for something else.",
     "es": "Dime si quieres cambiar algo o si debo buscar otra cosa.",
     "fr": "Dites-moi si vous voulez changer quelque chose ou si je dois chercher autre chose.",
+    "it": "Fammi sapere se vuoi cambiare qualcosa o se devo cercare altro.",
+    "nl": "Laat me weten of je iets wilt veranderen of dat ik verder moet zoeken.",
     "pt": "Diga-me se quer mudar alguma coisa ou se devo procurar outra coisa.",
 }
 """Common words, which are not to be taken for a record's."""

@@ -95,11 +95,12 @@ def drafted_proposal(
 def rationale_of(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
     sources = "1 source" if cited == 1 else f"{cited} sources"
     left_out, unchecked = len(checked.left_out), sum(claim.unchecked for claim in checked.card.claims)
-    judges = sorted({claim.judged_by for claim in checked.card.claims} - {""})
     told = [
         f"Written from what you told and gave us, with {sources}, each claim with the words that it rests on.",
         UNCHANGED if unchanged else "",
-        f"A second model ({', '.join(judges)}) compared them with their quotes." if judges else "",
+        "A second model compared them with their quotes."
+        if any(each.judged_by for each in checked.card.claims)
+        else "",
         f"Claims we left out because we couldn’t support them: {left_out}." if left_out else "",
         f"Not checked by a second reader: {unchecked}. Compare these with their quotes yourself." if unchecked else "",
     ]

@@ -89,6 +89,8 @@ def _is_contradicted(
         return False
     if figure.unit:
         return not (dated and dimension_of(figure) in (MINUTES, MONTHS))  # so long since then
+    if text[: figure.start][-1:].isalpha():
+        return False  # part of a name: "EC2", "C1 in German"
     # Nine engineers are not eight, but may be five welders and four fitters.
     [things] = [counted(each, found.source.text) for found, some in inside for each in some if each in others] or [None]
     mine = counted(figure, text)

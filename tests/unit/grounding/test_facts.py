@@ -403,6 +403,8 @@ def test_what_code_cannot_read_whole_is_left_to_the_judge_and_said(statement: st
         ("Levou nove anos até gerente", "entrei em dois mil e quatro, com dezessete anos", "pt"),
         ("A débuté en 2015 comme caissier", "commencé caissier en 2015 à 24000 da, chef depuis 2021", "fr"),
         ("Ouvre à 6 heures du soir", "ouvre à 18h", "fr"),
+        # A figure of a name.
+        ("Runs it on EC2", "a team of 8 at Kestrel", "en"),
     ],
 )
 def test_what_words_imply_or_takes_two_steps_is_left_to_the_judge(statement: str, quote: str, language: str) -> None:
