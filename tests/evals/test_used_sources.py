@@ -71,5 +71,5 @@ def test_an_answer_that_quotes_one_record_names_the_one_that_it_retells_as_well(
         wrong_alone += len(alone - each.retold)
     assert missed <= 0.18 * len(answers), "does not name what it retells beside a quote"
     assert wrong <= 0.21 * named, "names what it does not use"
-    assert missed_alone <= 0.1 * len(answers), "does not name what it retells, and quotes nothing"
+    assert missed_alone <= 0.09 * len(answers), "does not name what it retells, and quotes nothing"
     assert wrong_alone <= 1.2 * len(answers), "names what it does not use, and quotes nothing"

@@ -58,7 +58,7 @@ def _text_of(card: Card) -> CardText:
 
 
 def supported_in(draft: Draft) -> CheckedCard:
-    """What was drafted, without claims whose evidence is gone. Raises `NotFound` if nothing is left."""
+    """Return the drafted card without claims whose evidence is gone. Raises `NotFound` if no section is left."""
     evidence = evidence_of(draft)
     checked = checked_of(draft)
     checked = keep_claims(checked, lambda claim: evidence.keys() >= set(claim.evidence))
@@ -95,12 +95,11 @@ def drafted_proposal(
 def rationale_of(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
     sources = "1 source" if cited == 1 else f"{cited} sources"
     left_out, unchecked = len(checked.left_out), sum(claim.unchecked for claim in checked.card.claims)
+    is_judged = any(claim.judged_by for claim in checked.card.claims)
     told = [
         f"Written from what you told and gave us, with {sources}, each claim with the words that it rests on.",
         UNCHANGED if unchanged else "",
-        "A second model compared them with their quotes."
-        if any(each.judged_by for each in checked.card.claims)
-        else "",
+        "A second model compared them with their quotes." if is_judged else "",
         f"Claims we left out because we couldn’t support them: {left_out}." if left_out else "",
         f"Not checked by a second reader: {unchecked}. Compare these with their quotes yourself." if unchecked else "",
     ]

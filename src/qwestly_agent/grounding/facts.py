@@ -36,7 +36,7 @@ class Facts:
 
 
 def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date) -> Facts:
-    """Check the figures of a statement. `today` is the end of periods that are told to go on."""
+    """Check the figures of a statement. `today` is the end of a period that still goes on ("since 2019")."""
     stated, inside = figures(statement.text, statement.language), [(found, _inside(found)) for found in quotes]
     known = [*(each for _, some in inside for each in some), *_in_fields(quotes)]
     if pound := _pound([*stated, *known]):
