@@ -27,7 +27,7 @@ from qwestly_agent.domain.interview import DraftSentence, Ended, Interview
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.domain.resume import ResumeRecord
-from qwestly_agent.memory.write import write
+from qwestly_agent.memory.write import keep
 from qwestly_agent.service_records import Services
 from qwestly_agent.stores import due
 from qwestly_agent.stores.activity import COLLECTION
@@ -128,14 +128,14 @@ async def remembers(services: Services, journey: Journey) -> None:
     journey.memories.append(name := journey.name("mem"))
     source = MemorySource(conversation_id="chat_1", message_ids=("m1",))
     memory = Memory(id=name, type="fact", content=f"Knows {name}", quote=f"I know {name}", source=source)
-    await write(services, USER, memory, [1.0], None)
+    await keep(services, USER, memory, [1.0], None)
 
 
 async def corrects(services: Services, journey: Journey) -> None:
     known = await services.memories.get(USER, journey.chance.choice(journey.memories))
     if known.status == "active":
         journey.memories.append(name := journey.name("mem"))
-        await write(services, USER, Memory(id=name, type="fact", content=f"Likes {name}"), [1.0], known)
+        await keep(services, USER, Memory(id=name, type="fact", content=f"Likes {name}"), [1.0], known)
 
 
 async def forgets(services: Services, journey: Journey) -> None:

@@ -22,7 +22,7 @@ from qwestly_agent.interviews.agenda import with_agenda
 from qwestly_agent.interviews.change import change
 from qwestly_agent.interviews.known import Known
 from qwestly_agent.interviews.machine import end
-from qwestly_agent.memory.write import write
+from qwestly_agent.memory.write import keep
 from qwestly_agent.stores.conversations import NewTurn
 from tests.functions.approving import APPROVE_URL, World, a_world, local_aws
 from tests.killing import Death, Killed, deaths, mortal
@@ -205,7 +205,7 @@ def test_a_next_step_that_tells_what_is_forgotten_is_taken_out_of_briefings(worl
         given = BriefingState(user_id=USER, run_id="brief-1", briefing_id="brief-1", day="2026-11-23")
         await deliver(services, await gather(services, given))
         source = MemorySource(conversation_id="chat_1", message_ids=("m1",))
-        await write(
+        await keep(
             services, USER, Memory(id="mem_1", type="fact", content=words, quote=words, source=source), [1], None
         )
         told = [(await services.briefings.get(USER, "brief-1")).model_dump_json()]

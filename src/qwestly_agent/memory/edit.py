@@ -13,19 +13,18 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.find import vectors_or_none
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
-from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, WriteMemoryServices, write
+from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, KeepServices, keep
 from qwestly_agent.services import (
     HasEmbeddings,
     HasLogger,
     HasSignals,
-    HasTombstones,
 )
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
 
 
-class EditServices(WriteMemoryServices, HasEmbeddings, HasLogger, HasSignals, HasTombstones, Protocol): ...
+class EditServices(KeepServices, HasEmbeddings, HasLogger, HasSignals, Protocol): ...
 
 
 _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."
@@ -66,7 +65,7 @@ async def correct(services: EditServices, user_id: str, memory_id: str, content:
         last_seen=services.clock(),
     )
     [vector] = await vectors_or_none(services.embeddings, services.logger, [content])
-    return await write(services, user_id, memory, vector, known)
+    return await keep(services, user_id, memory, vector, known)
 
 
 async def undo(services: EditServices, user_id: str, memory_id: str) -> list[Memory]:

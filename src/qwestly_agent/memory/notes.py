@@ -1,12 +1,11 @@
 """Notes (candidate memories), the decision on each, and the reasons to skip one."""
 
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
-from qwestly_agent.domain import memory
-from qwestly_agent.domain.memory import MemoryType, Trust
+from qwestly_agent.domain.memory import Memory, MemorySource, MemoryStatus, MemoryType, Trust
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.memory.equality import hash_of
@@ -55,7 +54,7 @@ class Note(BaseModel):
     until: str | None = None
     said_at: float
     """Seconds since the epoch."""
-    source: memory.MemorySource
+    source: MemorySource
     is_asked_for: bool = False
     """True if a tool of a chat made it: nothing is kept at once then but words that its user typed."""
     is_doubtful: bool = False
@@ -77,6 +76,14 @@ class Note(BaseModel):
         found = find_quote(Quote(source="", text=self.quote), {"": QuotedSource(id="", text=self.context)})
         sentence = found.sentence if found else ""
         return sentence if 0 < len(sentence) <= LONGEST_CONTENT_CHARACTERS else self.quote
+
+    def memory(self, memory_id: str, status: MemoryStatus, **more: Any) -> Memory:
+        """The memory that it becomes, with these fields besides."""
+        kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive"}
+        kept |= {"about_writing", "source"} | ({"context", "tries", "is_doubtful"} if status == "unchecked" else set())
+        return Memory(
+            id=memory_id, status=status, **{"last_seen": self.said_at, **self.model_dump(include=kept)} | more
+        )
 
     @property
     def is_in_own_words(self) -> bool:

@@ -28,7 +28,7 @@ from qwestly_agent.memory.find import FindMemoriesServices, find, nearest_cosine
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note, said_in
-from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, write
+from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, keep, say_again, write_memory
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import (
     HasConversations,
@@ -78,7 +78,6 @@ _ONCE = (
 )
 _KNOWN_BESIDE = "That is remembered already, beside the other one. If the other one is wrong, have it forgotten."
 _ASKED_BEFORE = "The user had something like that forgotten, and was asked about it in this conversation. Let it be."
-_FORGOTTEN = "The user had that forgotten this very moment, so it is not remembered."
 _WAITS = "That waits for the user's decision already."
 _LATER = "It could not be checked just now. What the user wrote is read again after the conversation: say so."
 
@@ -193,41 +192,33 @@ class MemoryService:
         ask = ask or self.others_spoke or note.sensitive or note.is_doubtful or before is not None or not is_about_it
         if ask and not note.is_checked:
             raise Invalid(_LATER)
-        memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")
+        now, new_id = services.clock(), f"mem_{sha256_hex(user_id, services.new_id(), note.hash)[:32]}"
         if not ask:
-            return await self._checked_after_write(await write(services, user_id, memory, vector, known))
+            status = "active" if note.is_checked else "unchecked"
+            new = note.memory(new_id, status, last_seen=now, undo_until=now + UNDO_SECONDS)
+            memory = await keep(services, user_id, new, vector, known, self._is_forgotten)
+            if not await services.conversations.exists(user_id, self.conversation_id):
+                await services.unchecked.drop(user_id, [memory.id])
+            return memory
         if retells:
             await services.watermarks.note_asked_again(user_id, self.conversation_id, self.message_id)
-        memory = memory.model_copy(update={"retells": retells, "undo_until": 0.0})
+        # An equal one was unchecked, and is judged now.
+        new = note.memory(equal.id if equal else new_id, "proposed", last_seen=now, retells=retells)
         replaces = [known.id] if known else []
-        if equal:  # it was unchecked, and is judged now
-            memory = memory.model_copy(update={"id": equal.id})
-            await services.unchecked.settle(user_id, memory, note.hash, vector, replaces)
-        else:
-            await services.memories.add(user_id, memory, note.hash, vector, services.clock(), replaces=replaces)
-        return remember_proposal([memory], [memory.id], self.conversation_id)
+        await write_memory(services, user_id, new, vector, replaces, was_unchecked=equal is not None)
+        return remember_proposal([new], [new.id], self.conversation_id)
 
-    async def _checked_after_write(self, memory: Memory) -> Memory:
-        """Check after writing: either we see that something was forgotten or deleted meanwhile, or that process saw
-        this memory."""
-        services, user_id = self.services, self.user_id
-        own = hashes_of(user_id, memory.content, memory.quote)
-        if any(own & each.hashes for each in await services.tombstones.all(user_id)):
-            await services.tombstones.forget(user_id, [memory.id], services.clock())
-            raise Invalid(_FORGOTTEN)
-        if not await services.conversations.exists(user_id, self.conversation_id):
-            await services.unchecked.drop(user_id, [memory.id])
-        return memory
+    async def _is_forgotten(self, memory: Memory) -> bool:
+        own = hashes_of(self.user_id, memory.content, memory.quote)
+        return any(own & each.hashes for each in await self.services.tombstones.all(self.user_id))
 
     async def _reinforce(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
         """Reinforce an equal memory; nothing is added or replaced."""
         if known and known.id != equal.id:
             raise Invalid(_KNOWN_BESIDE)
-        services, user_id = self.services, self.user_id
-        await services.memories.reinforce(
-            user_id, equal.id, note.source.message_ids, services.clock(), about_writing=note.about_writing
-        )
-        return await services.memories.get(user_id, equal.id)
+        said = note.memory(equal.id, "active", last_seen=self.services.clock())
+        await say_again(self.services, self.user_id, equal.id, said)
+        return await self.services.memories.get(self.user_id, equal.id)
 
     async def _judged(self, note: Note) -> Note:
         ask = partial(structured_output, self.services, self.user_id, self.services.judges[WRITER])
@@ -248,30 +239,3 @@ class MemoryService:
         except AgentError:
             return False
         return relation != "other"
-
-    def _memory(self, note: Note, status: str) -> Memory:
-        now = self.services.clock()
-        kept = {
-            *(
-                "type",
-                "content",
-                "quote",
-                "question",
-                "trust",
-                "importance",
-                "confidence",
-                "sensitive",
-                "about_writing",
-            ),
-            "source",
-        }
-        waits = {"context"} if status == "unchecked" else set[str]()
-        return Memory.model_validate(
-            {
-                **note.model_dump(include=kept | waits),
-                "id": f"mem_{sha256_hex(self.user_id, self.services.new_id(), note.hash)[:32]}",
-                "status": status,
-                "last_seen": now,
-                "undo_until": now + UNDO_SECONDS,
-            }
-        )

@@ -12,6 +12,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
 from qwestly_agent.memory.find import nearest_cosine
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
+from qwestly_agent.memory.write import say_again, write_memory
 from qwestly_agent.services import (
     HasClock,
     HasConversations,
@@ -26,7 +27,6 @@ from qwestly_agent.services import (
     HasWatermarks,
 )
 from qwestly_agent.stores.extractions import Batch
-from qwestly_agent.stores.memories import Memories
 from qwestly_agent.workflow_state import state
 
 
@@ -144,15 +144,23 @@ async def _apply(
 ) -> Memory | None:
     """The memory that it made, if it made one."""
     note, user_id = decision.note, batch.user_id
+    new = _memory(note.memory_id or memory_id(batch, at), decision)
     match decision.verb:
-        case "add":
-            return await _add(services, user_id, note.memory_id or memory_id(batch, at), decision, vector)
         case "wait" if note.memory_id:
             await services.unchecked.note_try(user_id, note.memory_id, note.tries + 1)
-        case "wait":
-            await _add(services, user_id, memory_id(batch, at), decision, vector)
+        case "add" | "wait":
+            written = await write_memory(
+                services,
+                user_id,
+                new,
+                vector,
+                decision.supersedes,
+                was_unchecked=note.memory_id is not None,
+                is_forgotten=lambda memory: _is_forgotten(services, user_id, memory.id, vector, decision),
+            )
+            return written if written and written.id == new.id else None
         case "reinforce" if decision.target:
-            await _reinforce(services, user_id, decision.target, decision)
+            await say_again(services, user_id, decision.target, new, decision.supersedes)
         case _:
             pass
     if note.memory_id and decision.verb != "wait":
@@ -160,67 +168,15 @@ async def _apply(
     return None
 
 
-async def _add(
-    services: StoreServices,
-    user_id: str,
-    new_id: str,
-    decision: NoteDecision,
-    vector: tuple[float, ...],
-) -> Memory | None:
-    note, now = decision.note, services.clock()
-    memory = _memory(new_id, decision)
-    replaces = decision.supersedes
-    if note.memory_id:
-        added = await services.unchecked.settle(user_id, memory, note.hash, vector, replaces)
-    else:
-        added = await services.memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
-    if not added and not await _is_there(services.memories, user_id, memory):
-        # Somebody else stored the same this very moment, or its user had it forgotten.
-        equal = (await services.memories.of_hashes(user_id, [note.hash])).get(note.hash)
-        if equal and memory.status != "unchecked":
-            await _reinforce(services, user_id, equal.id, decision)
-        return None
-    if await _is_forgotten(services, user_id, memory.id, vector, decision):
-        # Meanwhile: asked after writing, as above.
-        await services.tombstones.forget(user_id, [memory.id], now)
-        return None
-    if memory.status == "active":
-        for replaced in replaces:
-            await services.memories.supersede(user_id, replaced, memory.id, now)
-    return memory
-
-
 def _memory(new_id: str, decision: NoteDecision) -> Memory:
     note = decision.note
-    kept = {
-        *("type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "about_writing"),
-        "source",
-    }
-    waits = {"context", "tries", "is_doubtful"} if decision.verb == "wait" else set[str]()
-    return Memory(
-        id=new_id,
-        status="unchecked" if decision.verb == "wait" else "proposed" if decision.ask else "active",
-        last_seen=note.said_at,
+    return note.memory(
+        new_id,
+        "unchecked" if decision.verb == "wait" else "proposed" if decision.ask else "active",
         valid_from=_valid_from(note, decision.supersedes),
         valid_until=datetime.fromisoformat(note.until) if note.until else None,
         retells=decision.retells,
-        **note.model_dump(include=kept | waits),
     )
-
-
-async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
-    return memory.status in {each.status for each in await memories.of_ids(user_id, [memory.id])}
-
-
-async def _reinforce(services: StoreServices, user_id: str, target: str, decision: NoteDecision) -> None:
-    note = decision.note
-    await services.memories.reinforce(
-        user_id, target, note.source.message_ids, note.said_at, about_writing=note.about_writing
-    )
-    # What waits for a yes ends nothing before it.
-    holds = any(each.status == "active" for each in await services.memories.of_ids(user_id, [target]))
-    for replaced in decision.supersedes if holds and not decision.ask else ():
-        await services.memories.supersede(user_id, replaced, target, services.clock())
 
 
 async def _is_forgotten(

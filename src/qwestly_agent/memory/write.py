@@ -1,72 +1,128 @@
-"""Write a memory that the user asked for, and supersede the one that it replaces."""
+"""Write a memory: the one way in which a note, or what its user typed, comes to be remembered."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from qwestly_agent.approvals.end import EndServices, end_empty
-from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.services import (
-    HasConversations,
-    HasNewId,
-    HasUnchecked,
-)
-from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.memories import Memories
+from qwestly_agent.services import HasClock, HasConversations, HasMemories, HasNewId, HasTombstones, HasUnchecked
 
 HOLDS_NO_MORE = "That does not hold any more: something else has taken its place."
+FORGOTTEN = "The user had that forgotten this very moment, so it is not remembered."
 IMPORTANCE = 0.7
 """Importance of a memory that the user asked for explicitly."""
 
 
-class WriteMemoryServices(EndServices, HasConversations, HasNewId, HasUnchecked, Protocol): ...
+class WriteMemoryServices(HasClock, HasMemories, HasTombstones, HasUnchecked, Protocol): ...
 
 
-async def write(
-    services: WriteMemoryServices, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None
+class KeepServices(WriteMemoryServices, EndServices, HasConversations, HasNewId, Protocol): ...
+
+
+async def write_memory(
+    services: WriteMemoryServices,
+    user_id: str,
+    memory: Memory,
+    vector: Sequence[float],
+    replaces: Sequence[str] = (),
+    *,
+    was_unchecked: bool = False,
+    events: Callable[[str], Sequence[ActivityEvent]] = lambda _: (),
+    is_forgotten: Callable[[Memory], Awaitable[bool]] | None = None,
+) -> Memory | None:
+    """Add the memory, or count that the equal one was said again; return the one that stands. None if it is gone.
+
+    An active one supersedes what it replaces; one that waits for a yes does so once it is approved. `was_unchecked`: it
+    is the judged version of the memory of its id. `events` are those of an added one, by its id. `is_forgotten` is
+    asked after writing: either it sees that its user had the same forgotten meanwhile, or the forgetting sees this
+    memory.
+    """
+    key, now = hash_of(memory.content), services.clock()
+    if was_unchecked:
+        is_new = await services.unchecked.settle(user_id, memory, key, vector, replaces, events(memory.id))
+    else:
+        is_new = await services.memories.add(
+            user_id, memory, key, vector, now, replaces=replaces, events=events(memory.id)
+        )
+    if not is_new and not await _is_there(services, user_id, memory):
+        equal = (await services.memories.of_hashes(user_id, [key])).get(key)
+        if equal is None or memory.status == "unchecked":
+            return equal
+        judged = memory.model_copy(update={"id": equal.id})
+        if equal.status != "unchecked" or not await services.unchecked.settle(
+            user_id, judged, key, vector, replaces, events(equal.id)
+        ):
+            return await say_again(services, user_id, equal.id, memory, replaces)
+        memory = judged
+    if is_forgotten and await is_forgotten(memory):
+        await services.tombstones.forget(user_id, [memory.id], now)
+        return None
+    if memory.status == "active":
+        for each in replaces:
+            await services.memories.supersede(user_id, each, memory.id, now)
+    return memory
+
+
+async def say_again(
+    services: WriteMemoryServices, user_id: str, memory_id: str, said: Memory, replaces: Sequence[str] = ()
+) -> Memory | None:
+    """Count that a memory was said again; if both are active, what the new one replaces is superseded. None if it is
+    gone."""
+    await services.memories.reinforce(
+        user_id, memory_id, said.source.message_ids, said.last_seen, about_writing=said.about_writing
+    )
+    [standing] = await services.memories.of_ids(user_id, [memory_id]) or [None]
+    if standing and standing.status == said.status == "active":
+        for each in replaces:
+            await services.memories.supersede(user_id, each, memory_id, services.clock())
+    return standing
+
+
+async def keep(
+    services: KeepServices,
+    user_id: str,
+    memory: Memory,
+    vector: Sequence[float],
+    known: Memory | None,
+    is_forgotten: Callable[[Memory], Awaitable[bool]] | None = None,
 ) -> Memory:
-    """Store the memory, or find the equal one that exists, and supersede what it replaces."""
-    now, key, new_id = services.clock(), hash_of(memory.content), memory.id
-    corrects = replaces is not None and replaces.status == "active" and memory.status != "unchecked"
-    where = memory.source.conversation_id
+    """Write what its user asked for, in place of the known memory if there is one. Raises `Invalid` if it was forgotten
+    this moment, or if the known one does not hold any more."""
+    now, where = services.clock(), memory.source.conversation_id
+    corrects = known is not None and known.status == "active" and memory.status != "unchecked"
 
-    def new(memory_id: str) -> list[ActivityEvent]:
+    def events(memory_id: str) -> list[ActivityEvent]:
         # A correction is told with what it replaces, once that is replaced.
         return [] if corrects else [of_memory("remembered", user_id, memory_id, now, conversation_id=where)]
 
-    equal = (await services.memories.of_hashes(user_id, [key])).get(key)
-    if equal and equal.status == "unchecked" and memory.status == "active":
-        memory = memory.model_copy(update={"id": equal.id})
-        await services.unchecked.settle(user_id, memory, key, vector, (), new(equal.id))
-    elif equal:
-        await services.memories.keep_proposed(user_id, [equal.id], now)
-        await services.memories.reinforce(user_id, equal.id, memory.source.message_ids or (services.new_id(),), now)
-        memory = equal
-    elif not await services.memories.add(user_id, memory, key, vector, now, events=new(memory.id)):
-        return (await services.memories.of_hashes(user_id, [key])).get(key) or await services.memories.get(
-            user_id, memory.id
-        )
-    if replaces and replaces.id != memory.id and memory.status != "unchecked":
-        event = of_memory("corrected", user_id, memory.id, now, conversation_id=where)
-        if not await services.memories.supersede(user_id, replaces.id, memory.id, now, [event]):
-            if memory.id == new_id:  # not an equal memory that existed before
-                await _remove_new(
-                    services.conversations, services.memories, services.clock, user_id, memory.id, replaces.id
-                )
+    kept = await write_memory(services, user_id, memory, vector, events=events, is_forgotten=is_forgotten)
+    if kept is None:
+        raise Invalid(FORGOTTEN)
+    if kept.status == "proposed":  # an equal one that waited for this
+        await services.memories.keep_proposed(user_id, [kept.id], now)
+    if known and known.id != kept.id and memory.status != "unchecked":
+        event = of_memory("corrected", user_id, kept.id, now, conversation_id=where)
+        if not await services.memories.supersede(user_id, known.id, kept.id, now, [event]):
+            if kept.id == memory.id:
+                await _remove_new(services, user_id, memory.id, known.id)
             raise Invalid(HOLDS_NO_MORE)
-        if replaces.status == "proposed":
-            await services.approvals.scrub_memories(user_id, [replaces.id])
+        if known.status == "proposed":
+            await services.approvals.scrub_memories(user_id, [known.id])
             await end_empty(services, user_id)
-    return await services.memories.get(user_id, memory.id)
+    return await services.memories.get(user_id, kept.id)
 
 
-async def _remove_new(
-    conversations: Conversations, memories: Memories, clock: Clock, user_id: str, memory_id: str, replaced_id: str
-) -> None:
+async def _is_there(services: WriteMemoryServices, user_id: str, memory: Memory) -> bool:
+    """True if an earlier delivery wrote it."""
+    return memory.status in {each.status for each in await services.memories.of_ids(user_id, [memory.id])}
+
+
+async def _remove_new(services: KeepServices, user_id: str, memory_id: str, replaced_id: str) -> None:
     """Remove the new memory, as what it was to replace was forgotten, or replaced by something else."""
-    [won, *_] = [each.superseded_by for each in await memories.of_ids(user_id, [replaced_id])] or [None]
-    if not (won and await memories.supersede(user_id, memory_id, won, clock())):
-        await memories.discard(user_id, [memory_id])
-        await conversations.drop_contexts(user_id)
+    [won, *_] = [each.superseded_by for each in await services.memories.of_ids(user_id, [replaced_id])] or [None]
+    if not (won and await services.memories.supersede(user_id, memory_id, won, services.clock())):
+        await services.memories.discard(user_id, [memory_id])
+        await services.conversations.drop_contexts(user_id)
