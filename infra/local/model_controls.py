@@ -26,6 +26,8 @@ REPLY_OR_NONE = TypeAdapter[Reply | None](Reply | None)
 STATUS_OR_NONE = TypeAdapter[FaultStatus | None](FaultStatus | None)
 
 RECORDED_REQUESTS = 2_000
+BESIDE = "You name a conversation"
+"""The instructions of what is asked beside an answer: a step without `to` is not for it."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,15 @@ class Controls:
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """What came in on the providers' routes, oldest first: the last 2,000."""
+        """What came in on the providers' routes but beside answers, oldest first: the last 2,000."""
         with self._changed:
-            return list(self._requests)
+            return [each for each in self._requests if not _is_beside(each.json)]
+
+    @property
+    def beside(self) -> list[RecordedRequest]:
+        """What was asked beside answers."""
+        with self._changed:
+            return [each for each in self._requests if _is_beside(each.json)]
 
     def forget_requests(self) -> None:
         with self._changed:
@@ -161,7 +169,8 @@ class Controls:
             if self.fault:
                 return self.fault
             for step in self._script:
-                if step.streams in (None, bool(body.get("stream"))) and instructions.startswith(step.to):
+                is_for_it = bool(step.to) or not _is_beside(body)
+                if is_for_it and step.streams in (None, bool(body.get("stream"))) and instructions.startswith(step.to):
                     self._script.remove(step)
                     return step
         return Reply()
@@ -178,6 +187,11 @@ class Controls:
             with self._changed:
                 self._held.discard(future)
                 self._changed.notify_all()
+
+
+def _is_beside(body: Json) -> bool:
+    messages = body.get("messages") if isinstance(body, dict) else None
+    return bool(messages) and isinstance(messages[0], dict) and str(messages[0].get("content")).startswith(BESIDE)
 
 
 def _let_go(future: asyncio.Future[None]) -> None:

@@ -322,6 +322,12 @@ def _sum_up(texts: Sequence[str]) -> dict[str, Any]:
     return {"lines": [{"message_id": id_, "text": first[0], "quote": first[0]} for id_, first in lines if first][:8]}
 
 
+def _name_conversation(texts: Sequence[str]) -> dict[str, Any]:
+    found = _SAID.search(texts[0])
+    words = re.findall(r"[\w'’-]+", html.unescape(found["text"])) if found else []
+    return {"title": " ".join(words[:6])}
+
+
 FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
     **OF_LEARNING,
     "interviewer": interviewer,
@@ -332,6 +338,7 @@ FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
     "compare_jobs": compare_jobs,
     "cover_advert": cover_advert,
     "judge": _judge,
+    "name_conversation": _name_conversation,
     "parse_resume": parse_resume,
     "wish": _wish,
     "sum_up": _sum_up,

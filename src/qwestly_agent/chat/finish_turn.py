@@ -209,10 +209,10 @@ async def _store(
         cost_usd=turn.record.ceiling_usd(),
         now=now,
     )
+    if kept and not nothing_new and not turn.history:
+        await _retitle(services, turn)
     if kept and messages:
         await _exclude_forgotten(services, turn)
-    if kept and not nothing_new and turn.replaced and not turn.history:
-        await services.conversation_search.retitle(turn.claim.user_id, turn.claim.conversation_id, title_of(turn.text))
     if kept and not nothing_new:
         # The note is stored in the conversation now, and so is part of every later prompt.
         await asyncio.gather(
@@ -220,6 +220,16 @@ async def _store(
             *(services.drafts.told(turn.claim.user_id, each.id) for each in turn.approvals.ended),
         )
     return kept
+
+
+async def _retitle(services: FinishServices, turn: Turn) -> None:
+    """Give a conversation that begins the title that was made of its first message, or the beginning of another one
+    that takes the place of the first."""
+    title = turn.record.title or (title_of(turn.text) if turn.replaced else "")
+    if title and not turn.record.calls.trouble:
+        await services.conversation_search.retitle(
+            turn.claim.user_id, turn.claim.conversation_id, title, turn.message_id
+        )
 
 
 async def _exclude_forgotten(services: FinishServices, turn: Turn) -> None:
@@ -231,6 +241,7 @@ async def _exclude_forgotten(services: FinishServices, turn: Turn) -> None:
             services.conversations.drop_contexts(user_id),
             services.tool_calls.empty(user_id, (), lambda _: False, turn.run_id),
         )
+        await services.conversation_search.forget_titles(user_id, lambda _: False)
 
 
 def partial_answer(turn: Turn, now: float) -> PartialAnswer:

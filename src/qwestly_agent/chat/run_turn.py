@@ -31,6 +31,7 @@ from qwestly_agent.chat.finish_turn import FinishServices, finish_turn, partial_
 from qwestly_agent.chat.repeat_turn import repeat, words_of_ours
 from qwestly_agent.chat.sanitize_events import sanitized, sanitized_message
 from qwestly_agent.chat.services import HasRunning
+from qwestly_agent.chat.title import title_for
 from qwestly_agent.chat.trace_turn import begin_trace
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_activity import happened
@@ -163,7 +164,7 @@ async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEve
         if record.told.grew:
             await services.partial_answers.keep(turn.claim, partial_answer(turn, services.clock()))
 
-    cancellation = Cancellation()
+    cancellation, titled = Cancellation(), asyncio.ensure_future(_title(services, turn))
     with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
         try:
             if turn.went_back:  # its last turns died, and nobody could say so
@@ -177,17 +178,25 @@ async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEve
                 raise cut
         except Exception as error:
             _note_failure(services, turn, error, watched)
+        if titled.done() and not titled.exception():
+            record.title = titled.result()
         for told in (*naming(record.steps()), *await happened(services, turn)):
             record.take(told, services.clock())
             yield told
         try:
             await finish_turn(services, turn)
         finally:
+            titled.cancel()
             end_trace()
     if record.error:
         raise record.error
     if record.status == "stopped":
         raise RunCancelled("stopped by the user")
+
+
+async def _title(services: RunServices, turn: Turn) -> str:
+    """Empty where the conversation has its title, or needs none but the beginning of its first message."""
+    return "" if turn.history else await title_for(services, turn.claim.user_id, turn.text)
 
 
 async def _keep_assignment(services: HasPartialAnswers, turn: Turn) -> None:

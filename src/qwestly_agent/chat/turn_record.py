@@ -57,6 +57,8 @@ class Record:
     """True if tokens and cost are partly estimated."""
     assigned: bool = False
     """True once the variant of a new conversation was stored."""
+    title: str = ""
+    """Of a conversation that begins, if a model made one in time."""
     told: Told = field(default_factory=Told)
     """For other readers."""
     _returned: dict[str, tuple[ReturnedRecord, ...]] = field(default_factory=dict[str, tuple[ReturnedRecord, ...]])

@@ -98,28 +98,35 @@ class ConversationSearch(Store):
     async def rename(self, user_id: str, conversation_id: str, title: str) -> bool:
         """Set the title that the user chose; False if there is no such conversation."""
         changed = await self.database[COLLECTION].update_one(
-            key_of(user_id, conversation_id), {"$set": {"title": title, "title_chosen": True}}
+            key_of(user_id, conversation_id),
+            {"$set": {"title": title, "title_chosen": True}, "$unset": {"title_from": ""}},
         )
         return changed.matched_count == 1
 
-    async def retitle(self, user_id: str, conversation_id: str, title: str) -> None:
-        """Set the title, unless the user chose one."""
+    async def retitle(self, user_id: str, conversation_id: str, title: str, message_id: str) -> None:
+        """Set the title that was made of this message, unless the user chose one."""
         generated = {**key_of(user_id, conversation_id), "title_chosen": None}
-        await self.database[COLLECTION].update_one(generated, {"$set": {"title": title}})
+        await self.database[COLLECTION].update_one(generated, {"$set": {"title": title, "title_from": message_id}})
 
     async def forget_titles(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Give conversations a neutral title whose title `tells`, or is the beginning of a message that is kept out of
-        prompts."""
+        """Give conversations a neutral title whose title `tells`, or was made of a message that is kept out of
+        prompts, or is its beginning."""
         withheld = {"user_id": user_id, "role": "user", "withheld": True}
-        found = self.database[messages.COLLECTION].find(withheld, {"conversation_id": 1, "content": 1})
-        said = {(each["conversation_id"], title_of(each["content"])) async for each in found}
+        found = self.database[messages.COLLECTION].find(withheld, {"conversation_id": 1, "id": 1, "content": 1})
+        said = {
+            (each["conversation_id"], name) async for each in found for name in (each["id"], title_of(each["content"]))
+        }
         mine: Document = {"user_id": user_id}
-        async for each in self.database[COLLECTION].find(mine, {"id": 1, "title": 1, "turns": 1}):
+        async for each in self.database[COLLECTION].find(mine, {"id": 1, "title": 1, "title_from": 1, "turns": 1}):
             title = each.get("title", "")
             of_turns = {title_of(turn.text or "") for turn in unfinished_turns(each) if turn.withheld}
-            if title and (tells(title) or (each["id"], title) in said or title in of_turns):
+            if title and (
+                tells(title)
+                or not said.isdisjoint((each["id"], name) for name in (title, each.get("title_from")))
+                or title in of_turns
+            ):
                 held = {**mine, "_id": each["_id"], "title": title}
-                change = {"$set": {"title": NEUTRAL_TITLE}, "$unset": {"title_chosen": ""}}
+                change = {"$set": {"title": NEUTRAL_TITLE}, "$unset": {"title_chosen": "", "title_from": ""}}
                 await self.database[COLLECTION].update_one(held, change)
 
     async def _last_used(self, user_id: str, before: float | None) -> list[Document]:
