@@ -134,6 +134,7 @@ class ScriptedBackend:
         self.brake: dict[str, Any] = RUNNING
         self.memories: dict[str, list[dict[str, Any]]] = {}
         self.found_by: str | None = None
+        self.next_steps: list[dict[str, str]] = []
         self.events: list[dict[str, Any]] = []
         self.briefings: list[dict[str, Any]] = []
         self.learning: dict[str, Any] = {"progress": {"goal": "", "goals": [], "gaps": [], "due": 0, "next": None}}
@@ -284,6 +285,8 @@ class ScriptedBackend:
         match request.method, rest:
             case "GET", ["chat", _, "stream"]:
                 return Response(status_code=204)
+            case "GET", ["next-steps"]:
+                return JSONResponse(self.next_steps)
             case "GET", ["conversations"]:
                 query = request.query_params
                 return JSONResponse(self._page(int(query.get("after", "0")), query.get("q", "")))
@@ -461,7 +464,7 @@ def _found(kept: dict[str, Any], words: str) -> dict[str, Any] | None:
 def is_over(item: dict[str, Any]) -> bool:
     """What failed of drafts is told to whoever comes anew, too."""
     status = item.get(item["type"], {}).get("status")
-    return status in FINAL and (item["type"], status) != ("draft", "failed")
+    return status in FINAL and (item["type"], status) not in {("draft", "failed"), ("draft", "stopped")}
 
 
 def error(status: int, code: str, message: str) -> Response:

@@ -614,6 +614,25 @@ def test_a_draft_that_fails_before_it_was_seen_says_so_until_another_is_begun(
     expect(line).to_have_text(["Drafting 1 of 6 sections…"])
 
 
+@pytest.mark.thorough
+def test_a_draft_that_a_pause_stopped_is_drafted_again_from_its_line(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    draft(backend, "Drafting 1 of 6 sections…", kind="card")
+    opened()
+    line = Widget(page).answer.locator(".draft")
+    expect(line.get_by_role("button")).to_have_count(0)
+    draft(backend, "Stopped when you paused", kind="card", status="stopped")
+    clock.run(2)
+    page.reload()
+    expect(Widget(page).words).to_have_text("Shall I?")
+    expect(line).to_contain_text("Stopped when you paused")
+    backend.stream("c1").begin().done("On it.")
+    line.get_by_role("button", name="Draft it again").click()
+    expect(Widget(page).words.last).to_have_text("On it.")
+    assert backend.chats()[-1]["message"] == "Draft my Qwestly Card"
+
+
 UPDATES = "/api/updates"
 
 

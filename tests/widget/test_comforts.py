@@ -294,6 +294,49 @@ def test_a_question_does_not_open_over_what_is_being_written(phone: Page, backen
     stream.done("")
 
 
+@pytest.mark.thorough
+def test_what_was_written_during_a_pause_is_sent_after_one_question(page: Page, backend: ScriptedBackend):
+    widget = visit(page)
+    widget.button("Pause everything").click()
+    expect(widget.button("Resume")).to_be_visible()
+    backend.refuse(423, "braked", "The agent is paused.")
+    widget.say("Draft my card")
+    expect(widget.answer).to_contain_text("The agent is paused.")
+    widget.button("Resume").click()
+    question = widget.page.get_by_text("Send the message that you wrote while it was paused?")
+    expect(question).to_be_visible()
+    assert len(backend.chats()) == 1, "nothing is sent before it is answered"
+    backend.stream("c1").begin().done("Gladly.")
+    widget.page.get_by_role("alert").get_by_role("button", name="Send").click()
+    expect(widget.words).to_have_text("Gladly.")
+    expect(question).to_be_hidden()
+    assert [each["message"] for each in backend.chats()] == ["Draft my card"] * 2
+
+
+@pytest.mark.thorough
+def test_next_steps_stand_under_the_last_answer_and_do_what_they_say(page: Page, backend: ScriptedBackend):
+    widget = visit(page)
+    names = ("Decide on one change", "Draft my Qwestly Card", "Suggest a headline")
+    backend.next_steps = [
+        {"label": label, "does": does} for label, does in zip(names, ("review", "say", "say"), strict=True)
+    ]
+    steps = page.get_by_role("group", name="Next steps").get_by_role("button")
+    expect(steps).to_have_count(0)
+    stream = backend.stream("c1").begin().text("Here it")
+    widget.say("Hello")
+    expect(widget.words).to_have_text("Here it")
+    expect(steps).to_have_count(0)
+    stream.text(" is.").done("Here it is.")
+    expect(steps).to_have_text(names)
+    backend.stream("c1").begin().done("Three of them.")
+    steps.nth(2).click()
+    expect(widget.words.last).to_have_text("Three of them.")
+    expect(steps).to_have_text(names[:2])
+    assert backend.chats()[-1]["message"] == "Suggest a headline"
+    steps.first.click()
+    expect(page.get_by_role("dialog", name="Waiting for you")).to_be_visible()
+
+
 # With the buttons of a card at the end of the view: those that "Jump to the latest" covers.
 COVERED = """log => {
     const rectangle = node => node.getBoundingClientRect();

@@ -35,7 +35,7 @@ export interface ConversationRow {
   running: boolean;
   found?: { message_id: string | null; snippet: string; words: string[] } | null;
 }
-export interface Conversation { id: string; title: string; messages: MessageView[]; running: boolean }
+export interface Conversation { id: string; title: string; role?: string; messages: MessageView[]; running: boolean }
 
 export interface Change { name: string; before: string | null; after: string | null; evidence?: string[]; quotes?: ShownQuote[] }
 export interface ShownQuote { source: string; before: string; quote: string; after: string }

@@ -18,7 +18,13 @@ function stagesOf({ stage }: DraftView): HTMLElement[] {
 
 /** The progress of drafts, one line each. */
 export class Drafts {
+  #again: (kind: string) => (() => void) | null;
   #known = new Map<string, DraftView & { line: HTMLElement; at: string }>();
+
+  /** `again` has for a kind of draft what asks for another one, if something does. */
+  constructor(again: (kind: string) => (() => void) | null) {
+    this.#again = again;
+  }
 
   /** Returns true if it is new; an item can come twice, and late. */
   learn(draft: DraftView, at: string): boolean {
@@ -27,16 +33,22 @@ export class Drafts {
     this.#known.set(draft.draft_id, { ...known, ...draft, at });
     const mark = DRAFT_MARKS[draft.status];
     known.line.classList.toggle("failed", draft.status === "failed");
-    known.line.replaceChildren(mark ? icon(mark) : spinner(), element("span", {}, draft.label), ...stagesOf(draft));
+    known.line.replaceChildren(mark ? icon(mark) : spinner(), element("span", {}, draft.label), ...stagesOf(draft), ...this.#offers(draft));
     return true;
   }
 
-  /** The lines of a conversation: running drafts; ended ones that `stood` there before; and the last failure. */
+  /** What a pause stopped can be drafted again. */
+  #offers({ status, kind }: DraftView): HTMLElement[] {
+    const click = status === "stopped" ? this.#again(kind) : null;
+    return click ? [element("button", { type: "button", class: "quiet-button", click }, "Draft it again")] : [];
+  }
+
+  /** The lines of a conversation: running drafts; ended ones that `stood` there before; and the last, if it failed or was stopped. */
   lines(conversation: string, stood: (line: HTMLElement) => boolean) {
     const drafts = [...this.#known.values()].filter(({ conversation_id: id }) => id === conversation);
     const latest = drafts.map(({ at }) => at).sort().at(-1); // all of one form
     const shown = ({ status, at, line }: { status: string; at: string; line: HTMLElement }) =>
-      status === "running" || status === "waiting" || stood(line) || (status === "failed" && at === latest);
+      status === "running" || status === "waiting" || stood(line) || ((status === "failed" || status === "stopped") && at === latest);
     return drafts.filter(shown).map(({ line }) => line);
   }
 }

@@ -246,10 +246,10 @@ def _approval_update(approval: Approval, brake: Pause) -> ApprovalUpdate:
 
 
 async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]:
-    """Drafts that run or wait, and each conversation's newest draft if it failed."""
+    """Drafts that run or wait, and each conversation's newest draft if it failed or was stopped by a pause."""
     under_way, lately = await asyncio.gather(
         drafts.under_way(user_id, MOST_ITEMS),
         drafts.touched_since(user_id, clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),
     )
     last = {each.conversation_id: each for each in lately}
-    return [*under_way, *(each for each in last.values() if each.status == "failed")]
+    return [*under_way, *(each for each in last.values() if each.status in ("failed", "stopped"))]

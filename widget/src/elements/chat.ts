@@ -16,6 +16,7 @@ import { readEvents } from "../events.ts";
 import { Feedback } from "../feedback.ts";
 import { Memories, remembered } from "../memory_lines.ts";
 import { CUT } from "../network.ts";
+import { type NextStep, NextSteps } from "../next_steps.ts";
 import { Queue } from "../queue.ts";
 import { ResumeDrop } from "../resume_drop.ts";
 import { APPROVAL_STYLES } from "../styles/approvals.ts";
@@ -40,6 +41,13 @@ const OF_DECISION = new Set(["changed", "braked", "not_found", "invalid"]);
 
 /** What is said in the person's name to have an answer continued that broke off. */
 const CONTINUE = "Continue where you left off.";
+
+/** What asks again for a draft that a pause stopped, by its kind. */
+const DRAFT_AGAIN: Record<string, string> = {
+  card: "Draft my Qwestly Card",
+  about: "Write the About section of my LinkedIn profile",
+  headlines: "Suggest a headline",
+};
 
 /** Shown where the page has no suggestions of its own. */
 const STARTERS = ["What do you know about me?", "Draft my Qwestly Card", "Suggest a headline", "What can you do for me?"];
@@ -66,12 +74,18 @@ export class QwestlyChat extends HTMLElement {
   #seen = ""; // the response that is shown of the open conversation
   #loaded = false;
   #approvals!: Approvals;
-  #drafts = new Drafts();
+  #drafts = this.#newDrafts();
   #memories!: Memories;
   #updates: Updates | null = null;
   #queue = new Queue();
   #resume!: ResumeDrop;
   #again: (() => void) | null = null; // what the notice offers to try again
+  #wasPaused = false;
+  #role = "chat"; // of the open conversation
+  #next = new NextSteps({
+    read: () => this.#server.json<NextStep[]>("GET", "/api/next-steps"),
+    take: (step) => this.#takeStep(step),
+  });
   #nextRole: string | null = null; // of the conversation that is begun next, where it is not the chat's own
 
   // The parts of the page, in its order.
@@ -152,7 +166,7 @@ export class QwestlyChat extends HTMLElement {
       decide: (view, decision) => this.#decide(view, decision),
       changed: () => this.#showWaiting(),
     });
-    this.#drafts = new Drafts();
+    this.#drafts = this.#newDrafts();
     const undo = (id: string) => this.#server.json<{ restored: MemoryView[] }>("POST", `/api/memories/${encodeURIComponent(id)}/undo`);
     this.#memories = new Memories(undo, this.#announce);
     this.#input.value = this.#recall("draft") ?? this.#input.value;
@@ -187,7 +201,7 @@ export class QwestlyChat extends HTMLElement {
   // State of this tab that survives a reload. The key includes the token's URL: an origin may have several users.
 
   /** Of conversations that are begun here; null for the chat's own. */
-  get #role() {
+  get #newRole() {
     return this.#nextRole ?? this.getAttribute("agent-role");
   }
 
@@ -231,6 +245,7 @@ export class QwestlyChat extends HTMLElement {
   #startNew(role: string | null = null) {
     this.#leave();
     this.#nextRole = role;
+    this.#role = this.#newRole ?? "chat";
     this.#become(null, "");
     this.#show([], false);
   }
@@ -261,9 +276,10 @@ export class QwestlyChat extends HTMLElement {
     const { signal } = this.#work;
     try {
       for (;;) {
-        const { title, messages, running } = await this.#server.json<Conversation>("GET", conversationPath(id), { signal });
+        const { title, role, messages, running } = await this.#server.json<Conversation>("GET", conversationPath(id), { signal });
         if (signal.aborted) return;
         this.#become(id, title);
+        this.#role = role ?? "chat";
         this.#show(messages, running);
         if (!running) return;
         if (!(await this.#takeUp(id, signal)) && !signal.aborted) await this.#pause(POLL_MS);
@@ -336,6 +352,8 @@ export class QwestlyChat extends HTMLElement {
     for (const turn of this.#turns) if (turn !== last) turn.withdrawRetry();
     if (running) last?.resume();
     this.#log.replaceChildren(...(last ? this.#turns.map((turn) => turn.element) : [this.#empty]));
+    if (running) this.#next.hide();
+    else this.#showNext();
     this.#placeAll();
     if (focused?.isConnected) focused.focus({ preventScroll: true }); // inserting a node again removes its focus
     if (running && last) last.underWay = true;
@@ -460,6 +478,7 @@ export class QwestlyChat extends HTMLElement {
     for (const other of this.#turns) other.withdrawRetry();
     this.#turns = [...this.#turns.filter((other) => other !== turn), turn];
     this.#empty.remove();
+    this.#next.hide();
     this.#log.append(turn.element);
     turn.begin();
     this.#pinned = true;
@@ -474,7 +493,23 @@ export class QwestlyChat extends HTMLElement {
     this.#changed();
     this.#list.read();
     this.#updates?.now();
+    this.#showNext();
     this.dispatchEvent(new CustomEvent("turnend"));
+  }
+
+  /** Under an answer that was given in a conversation of the chat's own. */
+  async #showNext() {
+    const last = this.#turns.at(-1);
+    if (this.#role !== "chat" || !last?.answerId || last.failure) return this.#next.hide();
+    last.element.append(this.#next.element);
+    await this.#next.show(new Set(this.#turns.map(({ said }) => said)));
+    this.#stick();
+  }
+
+  #takeStep({ label, does }: NextStep) {
+    if (does === "review") this.showApprovals();
+    else if (does === "upload") this.#resume.file.click();
+    else this.send(label);
   }
 
   /** Ends a reload that a turn has overtaken. */
@@ -513,7 +548,7 @@ export class QwestlyChat extends HTMLElement {
   async #post(turn: Turn, signal: AbortSignal): Promise<Response> {
     const what = bodyOf(turn);
     const attempt = () => {
-      const where = this.#conversation ? { conversation_id: this.#conversation } : { role: this.#role ?? undefined };
+      const where = this.#conversation ? { conversation_id: this.#conversation } : { role: this.#newRole ?? undefined };
       return this.#server.call("POST", "/api/chat", { signal, body: { ...what, ...where } });
     };
     try {
@@ -675,6 +710,13 @@ export class QwestlyChat extends HTMLElement {
   #note(memory: MemoryView): HTMLElement {
     this.#happened.textContent = remembered(memory);
     return this.#memories.line(memory);
+  }
+
+  #newDrafts() {
+    return new Drafts((kind) => {
+      const again = DRAFT_AGAIN[kind];
+      return again ? () => this.send(again) : null;
+    });
   }
 
   /** Places cards of the open conversation that are not shown yet: after the card that they replace, else last. */
@@ -851,16 +893,20 @@ export class QwestlyChat extends HTMLElement {
   }
 
   /** Shows a message that concerns no single turn; null removes it. */
-  #notify(sentence: string | null, again: (() => void) | null = null) {
+  #notify(sentence: string | null, again: (() => void) | null = null, label = "Try again") {
     this.#again = again;
     this.#notice.hidden = sentence === null;
     this.#notice.replaceChildren(icon("alert"), element("span", {}, sentence ?? ""));
-    if (again) this.#notice.append(element("button", { type: "button", class: "quiet-button", click: again }, "Try again"));
+    if (again) this.#notice.append(element("button", { type: "button", class: "quiet-button", click: again }, label));
   }
 
   #showBrake() {
     if (!(this.#input as HTMLTextAreaElement | undefined)) return; // not built yet
     this.#input.placeholder = this.#brake.pulled ? "The agent is paused" : "Write a message…";
+    const [isResumed, last] = [this.#wasPaused && !this.#brake.pulled, this.#turns.at(-1)];
+    this.#wasPaused = this.#brake.pulled;
+    if (!isResumed || !last || last.accepted || last.failure !== "braked") return;
+    this.#notify("Your agent works again. Send the message that you wrote while it was paused?", () => this.#run(last), "Send");
   }
 
   /** Updates the composer from the state, and keeps the scroll position at the bottom if it is there. */

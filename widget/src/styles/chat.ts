@@ -82,6 +82,8 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
 .empty h3 { font-size: 1.4rem; line-height: 1.3; font-weight: 600; letter-spacing: -.01em; text-wrap: balance; }
 .empty p { color: var(--muted); text-wrap: balance; }
 .suggestions { display: flex; flex-wrap: wrap; justify-content: center; gap: .6rem; margin-block-start: 1rem; }
+.suggestions.next { justify-content: flex-start; gap: .5rem; margin-block: .25rem 1rem; }
+.suggestions.next button { padding: .35rem .85rem; font-size: .9rem; }
 .suggestions slot { display: contents; }
 .suggestions button, ::slotted(button) { font: inherit; font-size: .95rem; cursor: pointer; padding: .5rem 1rem; border: 1px solid var(--line); border-radius: 2rem; background: var(--surface); color: var(--text); }
 .suggestions button:hover, ::slotted(button:hover) { border-color: var(--accent); color: var(--accent); }

@@ -10,6 +10,7 @@ from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.chat.activity_view import EventList, list_of, position_of, undone_approval, undone_memory
+from qwestly_agent.chat.next_steps import NextStep, next_steps
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.activity import Severity
 from qwestly_agent.memory.edit import undo as undo_memory
@@ -45,6 +46,12 @@ async def list_activity(
         severities=severity or (),
     )
     return await list_of(services.approvals, services.memories, user_id, found, limit, services.clock())
+
+
+@router.get("/api/next-steps")
+async def list_next_steps(services: TheServices, user_id: TheUser) -> list[NextStep]:
+    """What they could do next: at most three, from what waits for them and what their profile lacks."""
+    return await next_steps(services, user_id)
 
 
 @router.post("/api/activity/{event_id}/undo")

@@ -1,0 +1,60 @@
+"""What a person could do next, by code from what waits for them and what is missing. No model is asked."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel
+
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.domain.resume import ResumeRecord
+from qwestly_agent.services import HasApprovals, HasDrafts, HasProfiles, HasResumes
+from qwestly_agent.stores.drafts import UNDER_WAY, Draft
+
+
+class NextServices(HasApprovals, HasDrafts, HasProfiles, HasResumes, Protocol): ...
+
+
+MOST_STEPS = 3
+MOST_WAITING = 20
+DRAFT_CARD = "Draft my Qwestly Card"
+
+
+class NextStep(BaseModel):
+    label: str
+    does: Literal["say", "review", "upload"]
+    """Say the label in the chat · open what waits for approval · choose a résumé's file."""
+
+
+async def next_steps(services: NextServices, user_id: str) -> list[NextStep]:
+    """At most three, the most urgent first."""
+    waiting, drafts, career, card, resumes = await asyncio.gather(
+        services.approvals.waiting(user_id, MOST_WAITING),
+        services.drafts.all(user_id, MOST_WAITING),
+        services.profiles.career(user_id),
+        services.profiles.card_shown_first(user_id),
+        services.resumes.newest(user_id, 1),
+    )
+    return [*_steps(waiting, drafts, career, card, resumes)][:MOST_STEPS]
+
+
+def _steps(
+    waiting: Sequence[Approval],
+    drafts: Sequence[Draft],
+    career: dict[str, Any],
+    card: str | None,
+    resumes: Sequence[ResumeRecord],
+) -> Iterator[NextStep]:
+    if waiting:
+        count = "one change" if len(waiting) == 1 else f"{len(waiting)} changes"
+        yield NextStep(label=f"Decide on {count}", does="review")
+    if not resumes and not career.get("employment"):
+        yield NextStep(label="Add my résumé", does="upload")
+    is_drafting = any(each.kind == "card" and each.status in UNDER_WAY for each in drafts)
+    if not card and not is_drafting:
+        yield NextStep(label=DRAFT_CARD, does="say")
+    if not career.get("headline"):
+        yield NextStep(label="Suggest a headline", does="say")
+    if not career.get("preferences"):
+        yield NextStep(label="Help me say what I am looking for", does="say")
+    yield NextStep(label="What do you remember about me?", does="say")

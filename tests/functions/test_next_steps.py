@@ -1,0 +1,38 @@
+"""`GET /api/next-steps`: what a person could do next, from what waits for them and what is missing."""
+
+from typing import Any
+
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT
+from tests.functions.test_contact_details import Stored, database  # noqa: F401
+from tests.servers import Client
+
+
+def steps(client: Client) -> list[tuple[str, str]]:
+    return [(each["does"], each["label"]) for each in client.request("GET", "/api/next-steps").json()]
+
+
+def test_somebody_new_is_offered_what_their_profile_lacks(client: Client) -> None:
+    assert steps(client) == [
+        ("upload", "Add my résumé"),
+        ("say", "Draft my Qwestly Card"),
+        ("say", "Suggest a headline"),
+    ]
+
+
+def test_what_waits_comes_first_and_what_is_there_is_not_offered(
+    client: Client,
+    model: ModelServer,
+    database: Stored,  # noqa: F811
+) -> None:
+    profile: dict[str, Any] = {"user_id": client.user_id}
+    database[CANDIDATES].insert_one({**profile, "name": "Ada", "headline": "Head of Product"})
+    database[EMPLOYMENT].insert_one({**profile, "company": "Globex", "title": "Head of Product"})
+    change = {"field": "location", "value": "Lisbon", "rationale": "You moved."}
+    model.script_chat(Reply(tool_calls=[{"name": "update_profile_field", "arguments": change}]), Reply(text="Asked."))
+    client.say("I may move to Lisbon.")
+    assert steps(client) == [
+        ("review", "Decide on one change"),
+        ("say", "Draft my Qwestly Card"),
+        ("say", "Help me say what I am looking for"),
+    ]
