@@ -9,7 +9,7 @@ from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.chat.conversation_view import ConversationSummary, summary_of
 from qwestly_agent.stores.conversation_search import ConversationSearch, Hit, Hits, pattern_of
 from qwestly_agent.stores.conversations import TITLE_CHARACTERS
-from qwestly_agent.text.clean import visible, well_formed
+from qwestly_agent.text.clean import one_line
 from qwestly_agent.text.sanitize import safe_text
 
 MOST_WORDS = 10
@@ -58,7 +58,7 @@ async def find(
 
 
 def words_of(query: str) -> list[str]:
-    return list(dict.fromkeys(visible(well_formed(query)).split()))[:MOST_WORDS]
+    return list(dict.fromkeys(one_line(query).split()))[:MOST_WORDS]
 
 
 def found_of(hits: Hits, words: Sequence[str], now: float) -> FoundConversations:
@@ -76,21 +76,16 @@ def _found(hit: Hit, words: Sequence[str]) -> ConversationHit:
 
 def _snippet(text: str, pattern: re.Pattern[str]) -> str:
     """The words' surroundings on one line, in which no link, image or tag is left."""
-    line = plain(text)
+    line = one_line(text)
     first = pattern.search(line)
     start = max((first.start() if first else 0) - BEFORE_CHARACTERS, 0)
     end = start + SNIPPET_CHARACTERS
     return safe_text(f"{'…' if start else ''}{line[start:end].strip()}{'…' if end < len(line) else ''}", ())
 
 
-def plain(text: str) -> str:
-    """One line of visible characters."""
-    return " ".join(visible(well_formed(text)).split())
-
-
 async def rename(search: ConversationSearch, user_id: str, conversation_id: str, posted: Renamed) -> str:
     """Give the conversation the title; return it as it is kept. Raises `Invalid` and `NotFound`."""
-    title = safe_text(plain(posted.title[:LONGEST_QUERY_CHARACTERS]), ()).strip()
+    title = safe_text(one_line(posted.title[:LONGEST_QUERY_CHARACTERS]), ()).strip()
     if not title or len(title) > TITLE_CHARACTERS:
         raise Invalid(WRONG_TITLE)
     if not await search.rename(user_id, conversation_id, title):

@@ -10,11 +10,10 @@ from pydantic import BaseModel, StringConstraints
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.chat.find_conversations import plain
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import CallServices, structured_output
 from qwestly_agent.services import HasModels
-from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.clean import one_line, quoted
 from qwestly_agent.text.prompt_tags import SAID
 from qwestly_agent.text.sanitize import safe_text
 from qwestly_agent.text.stems import content_stems
@@ -40,7 +39,7 @@ class Title(BaseModel):
 
 async def title_for(services: TitleServices, user_id: str, message: str) -> str:
     """A title of at most 60 characters; empty if the beginning of the message is to be the title."""
-    typed = " ".join(typed_in(message).split())
+    typed = one_line(typed_in(message))
     if len(typed) <= LONGEST_CHARACTERS or trouble_in(message):
         return ""
     try:
@@ -57,6 +56,6 @@ async def title_for(services: TitleServices, user_id: str, message: str) -> str:
         )
     except AgentError:
         return ""
-    title = " ".join(safe_text(plain(answer.title), ()).split()).rstrip(".")
+    title = " ".join(safe_text(one_line(answer.title), ()).split()).rstrip(".")
     is_of_its_words = set(content_stems(title)) <= set(content_stems(typed))
     return title if is_of_its_words and 0 < len(title) <= LONGEST_CHARACTERS else ""

@@ -45,6 +45,11 @@ def visible(text: str, *, before: str = "") -> str:
     return "".join(kept)
 
 
+def one_line(text: str) -> str:
+    """One line of visible characters."""
+    return " ".join(visible(well_formed(text)).split())
+
+
 def visible_data(value: Any) -> Any:
     """Apply `visible` to every text in a JSON value."""
     match value:
