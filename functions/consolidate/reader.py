@@ -4,10 +4,10 @@ from typing import Any
 
 from qwestly_agent import container
 from qwestly_agent.memory.plan import plan
-from qwestly_agent.workflow_state import by_name, dispatch
+from qwestly_agent.workflow_state import by_name, dispatch_within_day
 
 STATES = by_name(plan)
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    return container.model_services.run(dispatch(STATES, event, context))
+    return container.model_services.run(dispatch_within_day(STATES, event, context))

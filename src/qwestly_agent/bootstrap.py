@@ -57,6 +57,7 @@ from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.stores.summaries import Summaries
 from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.tool_calls import ToolCalls
@@ -205,6 +206,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         tool_calls=ToolCalls(database),
         topics=Topics(database),
         usage=Usage(database),
+        stage_day=StageDay(Sweeps(database), settings.stage_day_ceiling_usd),
         activity=Activity(database),
         adverts=Adverts(database),
         answers=Answers(database),

@@ -48,6 +48,7 @@ from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.stores.summaries import Summaries
 from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.tool_calls import ToolCalls
@@ -109,6 +110,7 @@ class Services:
     tool_calls: ToolCalls
     topics: Topics
     usage: Usage
+    stage_day: StageDay
     activity: Activity
     adverts: Adverts
     answers: Answers

@@ -43,6 +43,7 @@ from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.resumes import ResumeFiles, Resumes
 from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.stores.summaries import Summaries
 from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.tool_calls import ToolCalls
@@ -266,6 +267,11 @@ class HasTopics(Protocol):
 class HasUsage(Protocol):
     @property
     def usage(self) -> Usage: ...
+
+
+class HasStageDay(Protocol):
+    @property
+    def stage_day(self) -> StageDay: ...
 
 
 class HasUserSettings(Protocol):

@@ -22,6 +22,7 @@ from qwestly_agent.base.traces import span_below
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import HasClock, HasLogger, HasRuns, HasSignals
 from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 
 
 class UnknownState(Exception):
@@ -137,6 +138,20 @@ def dispatch(
         services.logger.thread_safe_append_keys(request_id=getattr(context, "aws_request_id", None))
         with span_below(services.traces, function.name, given.run_id):
             return (await function(services, given)).out
+
+    return work
+
+
+def dispatch_within_day(
+    states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any], context: object
+) -> Callable[[Any], Awaitable[dict[str, Any]]]:
+    """As `dispatch`, for states that ask models: once most of the stage's day is spent they raise `StageOverBudget`,
+    and the state machine waits as for a slot."""
+    dispatched = dispatch(states, event, context)
+
+    async def work(services: Any) -> dict[str, Any]:
+        await _sanitize_errors(services.logger, services.stage_day.check(services.clock(), WORKFLOWS_UP_TO), {})
+        return await dispatched(services)
 
     return work
 

@@ -353,6 +353,7 @@ OWN: dict[str, Callable[[], None]] = {
     "RolloutHeld": lambda: observability.measure_rollout(share=10, held=True),
     "RolloutTakenBack": lambda: observability.measure_rollout(taken_back=True),
     "JobsWait": lambda: observability.measure_left("Jobs", 50, 15_000),
+    "StageDaySpent": observability.measure_stage_over_budget,
     "StepsWait": lambda: observability.measure_left("Steps", 1, 4_000),
     "NightsWait": lambda: observability.measure_left("Memories", 900, 200_000),
 }

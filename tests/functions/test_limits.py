@@ -12,6 +12,7 @@ from pymongo import MongoClient
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.stores.conversations import LEASE_SECONDS
+from qwestly_agent.stores.due import Sweeps
 from tests.servers import ChatServer, Client, FakeClock, until, user_says
 
 CALL: ToolCall = {"name": "query_qwestly_docs", "arguments": {"query": "prices"}}
@@ -161,6 +162,51 @@ def test_what_is_left_of_the_day_is_all_that_a_turn_may_cost(
     with limited(chat, client, day_ceiling_usd=USAGE_USD * 1.5, turn_ceiling_usd=1) as user:
         user.say("Hello")
         assert user.say("Again").last.data["code"] == "over_budget"
+
+
+def test_once_all_users_together_have_spent_the_stages_day_no_turn_begins_until_midnight(
+    chat: ChatServer, client: Client, model: ModelServer
+) -> None:
+    clock = FakeClock()
+    clock.advance(400 * 86_400)  # a day on which no other test spends
+    model.script(Reply(text="Dear.", usage=USAGE))
+    with limited(chat, client, clock, stage_day_ceiling_usd=USAGE_USD / 4, turn_ceiling_usd=1) as user:
+        assert user.say("Hello").last.name == "done"
+        asked = len(model.requests)
+        clock.advance(61)
+        with Client(user.url, f"{user.user_id}-neighbour", clock=clock) as neighbour:
+            status, code, message, retry_after = refusal(neighbour)
+        assert (status, code) == (429, "over_budget")
+        assert message == "Our AI has reached its limit for today. Please come back tomorrow."
+        assert int(retry_after or 0) == 86_400 - clock.now % 86_400
+        assert len(model.requests) == asked
+        clock.advance(86_400)
+        assert user.say("Good morning").last.name == "done"
+
+
+def test_without_a_ceiling_of_the_stages_day_its_sum_is_not_read(
+    chat: ChatServer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sweeps, "spent_today", None)
+    assert client.say("Hello").last.name == "done"
+
+
+@pytest.mark.thorough
+def test_the_sum_of_the_stages_day_is_read_once_a_minute(
+    chat: ChatServer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, clock = list[float](), FakeClock()
+
+    async def spent_today(_: Sweeps, now: float) -> float:
+        read.append(now)
+        return 0.0
+
+    monkeypatch.setattr(Sweeps, "spent_today", spent_today)
+    with limited(chat, client, clock, stage_day_ceiling_usd=1.0) as user:
+        for _ in range(4):
+            user.say("Hello")
+            clock.advance(25)
+    assert len(read) == 2
 
 
 @pytest.mark.thorough

@@ -17,6 +17,7 @@ from qwestly_agent.base.observability import (
     measure_refused_mail,
     measure_rollout,
     measure_set_aside,
+    measure_stage_over_budget,
     measure_turn,
     measure_waiting,
 )
@@ -60,6 +61,7 @@ def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     measure_briefing("lite")
     measure_refused_mail()
     measure_set_aside()
+    measure_stage_over_budget()
     for variant in ("brief", "base"):
         more = {"variant": variant, "own_first_text_ms": 1}
         measure_turn("complete", {**tokens, **more, "cost_usd": 0.1, "first_text_ms": 1, "total_ms": 2}, {})

@@ -80,7 +80,7 @@ def test_each_choice_has_a_default(machine: dict[str, Any]) -> None:
 
 
 FOR_A_SLOT = {
-    "ErrorEquals": ["Lambda.TooManyRequestsException"],
+    "ErrorEquals": ["Lambda.TooManyRequestsException", "StageOverBudget"],
     "IntervalSeconds": 5,
     "BackoffRate": 1.5,
     "MaxAttempts": 30,

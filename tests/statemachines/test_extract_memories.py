@@ -35,6 +35,7 @@ from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.service_records import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.stage_day import StageDay
 from tests.counts import sample
 from tests.functions.talking import Talk
 from tests.servers import until
@@ -458,6 +459,24 @@ def test_a_conversation_that_finds_no_slot_for_long_loses_no_try_and_is_read_lat
     assert (len(handed), states.count("retry_later")) == (31, 1)
     assert bob.remembered() == ["Speaks German."]
     assert ada.conversation()["extract_attempts"] == 0
+    world.clock.advance(retry_later.POSTPONED_SECONDS)
+    ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+@pytest.mark.parametrize("how", ["by the sweep", "at once"])
+def test_once_most_of_the_stages_day_is_spent_a_conversation_waits_loses_no_try_and_is_read_later(
+    ada: Speaker, world: World, model: ModelServer, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nine_tenths(_: StageDay, __: float, share: float) -> bool:
+        return share <= 0.9
+
+    ada.says("I live in Lisbon.")
+    with monkeypatch.context() as patch:
+        patch.setattr(StageDay, "is_spent", nine_tenths)
+        states = ends(world, silence(world) if how == "by the sweep" else world.aws.start(MACHINE, ada.given()))
+    assert states.count("retry_later") == (how == "at once")
+    assert (model.requests, ada.conversation().get("extract_attempts", 0)) == ([], 0)
     world.clock.advance(retry_later.POSTPONED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]

@@ -20,7 +20,7 @@ from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.execute import FINDING_OUT, STOPPED
 from qwestly_agent.approvals.forget import forget
 from qwestly_agent.approvals.view import view_of
-from qwestly_agent.base.errors import Braked, Invalid, OverBudget
+from qwestly_agent.base.errors import Braked, Invalid, OverBudget, StageOverBudget
 from qwestly_agent.cards.card_state import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Approval, Level
@@ -28,6 +28,7 @@ from qwestly_agent.service_records import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.stage_day import StageDay
 from tests.counts import count, sample
 from tests.servers import until
 from tests.statemachines.conftest import Person, World
@@ -451,6 +452,24 @@ def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: 
     assert ada.outcome() == ("FAILED", "failed")
     assert ada.draft().label == OverBudget.sentence
     assert not model.requests
+
+
+@pytest.mark.parametrize("refusals", [3, 1_000])
+def test_a_card_waits_while_most_of_the_stages_day_is_spent(
+    maya: Person, monkeypatch: pytest.MonkeyPatch, refusals: int
+) -> None:
+    spent = iter([True] * refusals)
+
+    async def is_spent(_: StageDay, __: float, share: float) -> bool:
+        return share < 1 and next(spent, False)
+
+    monkeypatch.setattr(StageDay, "is_spent", is_spent)
+    maya.wants_a_card()
+    if refusals == 3:
+        maya.is_asked()
+    else:
+        assert maya.outcome() == ("FAILED", "failed")
+        assert maya.draft().label == StageOverBudget.sentence
 
 
 BEFORE_GROUNDING_USD = 0.005187

@@ -44,6 +44,7 @@ from qwestly_agent.model_calls.structured import ContentRefused
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.job_matches import JobMatches
 from qwestly_agent.stores.job_searches import SEARCHING_SECONDS, JobSearch, JobSearches
+from qwestly_agent.stores.stage_day import StageDay
 from tests.statemachines.conftest import World
 
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{Template.load().name('ScoutJobsMachine')}"
@@ -628,6 +629,17 @@ def test_a_night_under_the_brake_is_searched_once_it_is_released(night: Night) -
     night.world.run(lambda _: signals.brake_off("auth0|paused", night.world.clock()))
     assert night.sweep(5)["started"] == 2
     assert sorted(night.begun) == ["auth0|free", "auth0|other", "auth0|paused"]
+
+
+def test_a_night_begins_once_the_stages_day_has_money_again(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nine_tenths(_: StageDay, __: float, share: float) -> bool:
+        return share <= 0.9
+
+    night.due("auth0|late")
+    with monkeypatch.context() as patch:
+        patch.setattr(StageDay, "is_spent", nine_tenths)
+        assert night.sweep(5)["due"] == 0
+    assert night.sweep(5)["started"] == 1
 
 
 async def _signals(services: Any) -> Any:

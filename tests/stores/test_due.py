@@ -12,6 +12,7 @@ from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores import approvals
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.usage import Usage
 from tests.stores.conftest import Sent
 
 pytestmark = pytest.mark.anyio
@@ -46,6 +47,7 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "conversations_by_variant": lambda sweeps: sweeps.conversations_by_variant(),
     "variant_sums": lambda sweeps: sweeps.variant_sums(["t1:0:brief"]),
     "variant_users": lambda sweeps: sweeps.variant_users("t1:0:brief"),
+    "spent_today": lambda sweeps: sweeps.spent_today(NOW),
     "begin_mail": lambda sweeps: sweeps.begin_mail("2026-11-23", 10),
     "copied_after": lambda sweeps: sweeps.copied_after(EPOCH, EPOCH, 10),
     "mail_of_token": lambda sweeps: sweeps.mail_of_token("hash"),
@@ -122,3 +124,19 @@ async def test_users_are_found_up_to_an_id_though_one_has_more_memories_than_a_p
     assert await sweeps.users_to_consolidate("", 10) == ["a", "b", "c", "d"]
     assert await sweeps.users_to_consolidate("a", 2) == ["b", "c"]
     assert await sweeps.users_to_consolidate("", 10, "b") == ["a", "b"]
+
+
+async def test_what_all_users_spent_today_leaves_out_other_days(database: AsyncDatabase[Document]) -> None:
+    usage, sweeps = Usage(database), Sweeps(database)
+    assert await sweeps.spent_today(NOW) == 0.0
+    for user_id, cost_usd, at in (
+        ("a", 0.5, NOW),
+        ("b", 0.25, NOW),
+        ("b", 8.0, NOW - 86_400),
+        ("c", 4.0, NOW - 86_400),
+    ):
+        await usage.open(user_id, at)
+        await usage.spend(user_id, {"cost_usd": cost_usd}, at)
+    await usage.spend("b", {"cost_usd": 0.125}, NOW)
+    await usage.open("d", NOW)
+    assert await sweeps.spent_today(NOW) == 0.875

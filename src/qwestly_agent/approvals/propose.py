@@ -15,14 +15,14 @@ from qwestly_agent.approvals.list_application import note_asked
 from qwestly_agent.approvals.wish import is_asked_for, named_changes
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import Approval, Change, Level, canonical_json
-from qwestly_agent.services import HasJudges, HasLogger, HasSettings, HasUsage
+from qwestly_agent.services import HasJudges, HasLogger, HasSettings, HasStageDay, HasUsage
 
 REMEMBERED = 50
 MOST_WAITING = 20
 """Limit of a user's pending approvals: each is mailed, and a person must read it."""
 
 
-class ProposeServices(ExecuteServices, HasJudges, HasLogger, HasSettings, HasUsage, Protocol): ...
+class ProposeServices(ExecuteServices, HasJudges, HasLogger, HasSettings, HasStageDay, HasUsage, Protocol): ...
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,12 @@ class OverBudget(AgentError):
     sentence = "You’ve hit today’s limit. Come back tomorrow."
 
 
+class StageOverBudget(OverBudget):
+    """All users together have spent what a stage may cost in a day, or most of it."""
+
+    sentence = "Our AI has reached its limit for today. Please come back tomorrow."
+
+
 class Braked(AgentError):
     code, http_status = "braked", 423
     sentence = "Everything is paused. Nothing runs until you resume."

@@ -209,6 +209,13 @@ def measure_set_aside() -> None:
     metrics.flush_metrics()
 
 
+def measure_stage_over_budget() -> None:
+    """Emit that a turn was refused, or a workflow waits, because the stage's day is spent or nearly spent."""
+    metrics = _metrics()
+    metrics.add_metric("StageOverBudget", MetricUnit.Count, 1)
+    metrics.flush_metrics()
+
+
 def measure_left(what: str, count: int, oldest_seconds: float) -> None:
     """Report what a sweep left for the next one, and how long the oldest of it is due."""
     metrics = _metrics()

@@ -104,6 +104,9 @@ class Settings:
     """Cost of a turn after which it makes no model request."""
     day_ceiling_usd: float = 1.0
     """Cost of a user's turns in one day (UTC) after which no turn makes a model request."""
+    stage_day_ceiling_usd: float = 0.0
+    """Cost of all users together in one day (UTC) after which no turn begins; from four fifths of it on workflows wait.
+    0 for none."""
     running_turns: int = 3
     """Maximum number of a user's concurrent turns."""
     messages_a_minute: int = 20

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal, Protocol
 
-from qwestly_agent.base.errors import NotFound, OverBudget
+from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
 from qwestly_agent.cards.card_state import (
     CardState,
     NothingSupported,
@@ -27,6 +27,7 @@ _SAID: Mapping[str, str] = {
     "NothingToTell": NothingToTell.sentence,
     "NothingSupported": NothingSupported.sentence,
     "OverBudget": OverBudget.sentence,
+    "StageOverBudget": StageOverBudget.sentence,
     "ModelUnavailable": "Our AI couldn’t be reached. Please try again later",
     "DeadlineExceeded": "Our AI took too long. Please try again later",
     "ModelRefused": "We’re fixing a problem on our side. Please try again later",

@@ -8,15 +8,21 @@ import math
 from qwestly_agent.base.errors import OverBudget, TooManyTurns
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.stores.conversations import LEASE_SECONDS, Conversations
+from qwestly_agent.stores.stage_day import DAY_SECONDS, StageDay
 from qwestly_agent.stores.usage import MINUTE_SECONDS, Load, Usage
-
-DAY_SECONDS = 86_400
 
 
 async def admit(
-    conversations: Conversations, usage: Usage, settings: Settings, user_id: str, load: Load, now: float
+    conversations: Conversations,
+    usage: Usage,
+    stage_day: StageDay,
+    settings: Settings,
+    user_id: str,
+    load: Load,
+    now: float,
 ) -> None:
     """Raises `OverBudget` and `TooManyTurns`."""
+    await stage_day.check(now)
     if load.spent_today_usd >= settings.day_ceiling_usd:
         raise OverBudget(retry_after=math.ceil(DAY_SECONDS - now % DAY_SECONDS))
     if len(load.last_minute) >= settings.messages_a_minute:

@@ -46,6 +46,7 @@ from qwestly_agent.services import (
     HasModeration,
     HasNewId,
     HasSettings,
+    HasStageDay,
     HasUsage,
     HasUserSettings,
 )
@@ -67,6 +68,7 @@ class PrepareServices(
     HasRollouts,
     HasRunning,
     HasSettings,
+    HasStageDay,
     HasUsage,
     HasUserSettings,
     Protocol,
@@ -105,7 +107,15 @@ async def prepare_turn(
     try:
         said, known, load = await reading
         _check_choice(request, claim)
-        await admit(services.conversations, services.usage, services.settings, user_id, load, turn.started_at)
+        await admit(
+            services.conversations,
+            services.usage,
+            services.stage_day,
+            services.settings,
+            user_id,
+            load,
+            turn.started_at,
+        )
         read_at = turn.started_at
         answer = await typed_answer(services, user_id, conversation_id, request, said)
         request = replace(request, decisions=request.decisions or answer.decisions)

@@ -20,13 +20,14 @@ from qwestly_agent.base.observability import Event, cause_of, measure_left
 from qwestly_agent.domain.approval import EVERYBODY, sha256_hex
 from qwestly_agent.jobs.follow_ups import FollowUpServices, tell_due_steps
 from qwestly_agent.jobs.start import ScoutStartServices, start_scout
-from qwestly_agent.services import HasLogger, HasRuns, HasSweeps, HasUserSettings
+from qwestly_agent.services import HasLogger, HasRuns, HasStageDay, HasSweeps, HasUserSettings
 from qwestly_agent.stores.due import Backlog
+from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, state
 
 
 class SweepJobsServices(
-    ScoutStartServices, FollowUpServices, HasLogger, HasRuns, HasSweeps, HasUserSettings, Protocol
+    ScoutStartServices, FollowUpServices, HasLogger, HasRuns, HasStageDay, HasSweeps, HasUserSettings, Protocol
 ): ...
 
 
@@ -41,9 +42,11 @@ class JobsSwept(WorkflowState):
 
 @state(JobsSwept, under_brake=True)
 async def sweep(services: SweepJobsServices, _: JobsSwept) -> JobsSwept:
-    """A night of users whose brake is on stays due, so that it is searched as soon as they release it."""
+    """A night of users whose brake is on stays due, so that it is searched as soon as they release it; so
+    does everybody's once most of the stage's day is spent."""
     now, braked = services.clock(), await services.sweeps.braked_users()
-    due = [] if EVERYBODY in braked else await _next_due(services, now, braked)
+    waits = EVERYBODY in braked or await services.stage_day.is_spent(now, WORKFLOWS_UP_TO)
+    due = [] if waits else await _next_due(services, now, braked)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
 
     async def look(user_id: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol
 
-from qwestly_agent.base.errors import NotFound, OverBudget
+from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.services import HasClock, HasLessons, HasLogger, HasRuns, HasSignals
 from qwestly_agent.workflow_state import state
@@ -17,6 +17,7 @@ TRY_AGAIN = "It could not be written. Please ask for it again."
 _SAID: Mapping[str, str] = {
     "Braked": "Stopped when you paused",
     "OverBudget": OverBudget.sentence,
+    "StageOverBudget": StageOverBudget.sentence,
     "ModelUnavailable": "Our AI couldn’t be reached. Please ask for it again later.",
     "DeadlineExceeded": "Our AI took too long. Please ask for it again later.",
     "ModelRefused": "We’re fixing a problem on our side.",

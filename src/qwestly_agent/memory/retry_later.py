@@ -17,7 +17,7 @@ TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
 POSTPONED_SECONDS = 3_600.0
 """Where it is no fault of the conversation, and no attempt: a day's budget, a refusing model or Lambda; and the brake,
 after which it is due at once: the sweep picks it when the brake is released."""
-_NOT_ITS_FAULT = ("Braked", "OverBudget", "ModelRefused", "Lambda.TooManyRequestsException")
+_NOT_ITS_FAULT = ("Braked", "OverBudget", "StageOverBudget", "ModelRefused", "Lambda.TooManyRequestsException")
 
 
 @state(ExtractionState, under_brake=True)

@@ -13,7 +13,7 @@ class SumUpServices(StateServices, HasClock, HasSweeps, Protocol): ...
 
 PASSING = (
     *("Braked", "Unavailable", "DataGone", "Lambda.TooManyRequestsException"),
-    *("OverBudget", "ModelUnavailable", "DeadlineExceeded"),
+    *("OverBudget", "StageOverBudget", "ModelUnavailable", "DeadlineExceeded"),
 )
 """What the next night makes up for. A provider that refuses us (`ModelRefused`) is not among them: somebody must mend
 that."""

@@ -12,14 +12,25 @@ from qwestly_agent.services import (
     HasRuns,
     HasSettings,
     HasSignals,
+    HasStageDay,
     HasSweeps,
     HasWatermarks,
 )
+from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, state
 
 
 class SweepMemoriesServices(
-    HasClock, HasLogger, HasNewId, HasSettings, HasRuns, HasSignals, HasSweeps, HasWatermarks, Protocol
+    HasClock,
+    HasLogger,
+    HasNewId,
+    HasSettings,
+    HasRuns,
+    HasSignals,
+    HasStageDay,
+    HasSweeps,
+    HasWatermarks,
+    Protocol,
 ): ...
 
 
@@ -36,11 +47,13 @@ class Picked(WorkflowState):
 
 @state(Picked, under_brake=True)
 async def sweep(services: SweepMemoriesServices, _: Picked) -> Picked:
-    """What is due of users whose brake is on stays due, so that it is read as soon as they release it."""
+    """What is due of users whose brake is on stays due, so that it is read as soon as they release it; so does
+    everything once most of the stage's day is spent."""
     now, run_id = services.clock(), services.new_id()
     braked = await services.sweeps.braked_users()
     limit = services.settings.conversations_a_sweep
-    due = [] if EVERYBODY in braked else await services.sweeps.silent_conversations(now, limit, braked)
+    waits = EVERYBODY in braked or await services.stage_day.is_spent(now, WORKFLOWS_UP_TO)
+    due = [] if waits else await services.sweeps.silent_conversations(now, limit, braked)
     picked = await asyncio.gather(
         *(
             services.watermarks.pick(user_id, conversation_id, now, now + PICKED_SECONDS)

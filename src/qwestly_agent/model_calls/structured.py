@@ -18,10 +18,10 @@ from qwestly_agent.base.observability import Event, cause_of, measure_answer
 from qwestly_agent.llm.models import TierModel, capabilities_of, refuses_everybody
 from qwestly_agent.model_calls.budget import BoundedCost, Budget, BudgetAlone
 from qwestly_agent.model_calls.failures import failure_of
-from qwestly_agent.services import HasClock, HasLogger, HasSettings, HasUsage
+from qwestly_agent.services import HasClock, HasLogger, HasSettings, HasStageDay, HasUsage
 
 
-class CallServices(HasClock, HasLogger, HasSettings, HasUsage, Protocol): ...
+class CallServices(HasClock, HasLogger, HasSettings, HasStageDay, HasUsage, Protocol): ...
 
 
 T = TypeVar("T")
@@ -53,6 +53,7 @@ async def structured_output(
     provider refuses us, and `ContentRefused` where it refuses this.
     """
     now = services.clock()
+    await services.stage_day.check(now)
     left = services.settings.day_ceiling_usd - await services.usage.spent_today(user_id, now)
     budget = Budget(max(0.0, left), OverBudget(), now)
     agent = make_typed_agent(model, output_type, name=name, instructions=instructions, retries=retries)

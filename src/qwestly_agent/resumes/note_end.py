@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol, cast
 
-from qwestly_agent.base.errors import NotFound, OverBudget
+from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
 from qwestly_agent.resumes.keep_document import NotKept
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.resumes.unreadable import SENTENCES, Why
@@ -20,6 +20,7 @@ TRY_AGAIN = "It could not be finished. Please upload it again."
 _SAID: Mapping[str, str] = {
     "Braked": "Stopped when you paused",
     "OverBudget": OverBudget.sentence,
+    "StageOverBudget": StageOverBudget.sentence,
     "ModelUnavailable": "Our AI couldn’t be reached. Please upload it again later.",
     "DeadlineExceeded": "Our AI took too long. Please upload it again later.",
     "ModelRefused": "We’re fixing a problem on our side.",

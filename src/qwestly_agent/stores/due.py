@@ -9,9 +9,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.approval import EVERYBODY, SENT
 from qwestly_agent.domain.briefing import run_of
 from qwestly_agent.stores import (
@@ -29,6 +30,7 @@ from qwestly_agent.stores import (
     resumes,
     runs,
     signals,
+    usage,
     user_settings,
     variant_counts,
 )
@@ -240,6 +242,15 @@ class Sweeps(Store):
         pipeline = [{"$match": query}, {"$group": {"_id": "$assignment.variant", "count": {"$sum": 1}}}]
         found = await self.database[CONVERSATIONS].aggregate(pipeline)
         return {each["_id"]: each["count"] async for each in found}
+
+    async def spent_today(self, now: float) -> float:
+        """Today's cost (UTC) of all users together, in US dollars."""
+        midnight = to_datetime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+        # Whoever spends is kept for so long from then on: the index leads to those alone who spent today.
+        match = {"expires_at": {"$gte": midnight + timedelta(days=usage.DAYS_KEPT)}}
+        total = {"_id": None, "cost_usd": {"$sum": f"$days.{usage.day_of(now)}.cost_usd"}}
+        found = await self.database[usage.COLLECTION].aggregate([{"$match": match}, {"$group": total}])
+        return sum([float(each["cost_usd"] or 0.0) async for each in found])
 
     async def due_applications(self, now: float, limit: int) -> list[tuple[str, str]]:
         """User and id of applications whose next step is due, the longest due first."""

@@ -61,7 +61,7 @@ class Usage(Store):
 
     async def settle(self, user_id: str, run_id: str, spent: Mapping[str, float], load: Load, now: float) -> None:
         """End a turn: add its amounts to the day, and drop days older than `DAYS_KEPT`."""
-        day, oldest = f"days.{_day(now)}", _day(now - DAYS_KEPT * 86_400)
+        day, oldest = f"days.{day_of(now)}", day_of(now - DAYS_KEPT * 86_400)
         counted = {f"{day}.{name}": amount for name, amount in spent.items() if amount}
         past = {f"days.{each}": "" for each in load.days if each < oldest}
         await self.database[COLLECTION].update_one(
@@ -86,7 +86,7 @@ class Usage(Store):
     async def spend(self, user_id: str, amounts: Mapping[str, float], now: float) -> None:
         """Add amounts spent outside of turns to the day. It does not make the document (`enter` and `open` do), so
         that a workflow that ends after its user was erased leaves nothing."""
-        counted = {f"days.{_day(now)}.{name}": amount for name, amount in amounts.items()}
+        counted = {f"days.{day_of(now)}.{name}": amount for name, amount in amounts.items()}
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$inc": counted, "$set": _keep(now)}
         )
@@ -122,14 +122,14 @@ def _load(document: Document, run_id: str, now: float) -> Load:
 
 
 def _spent(document: Document, now: float) -> float:
-    return float(document.get("days", {}).get(_day(now), {}).get("cost_usd", 0.0))
+    return float(document.get("days", {}).get(day_of(now), {}).get("cost_usd", 0.0))
 
 
 def _mark(run_id: str, now: float) -> str:
     return f"{now:.3f}:{run_id}"
 
 
-def _day(now: float) -> str:
+def day_of(now: float) -> str:
     """The day in UTC, as a field name."""
     return f"{to_datetime(now):%Y-%m-%d}"
 
