@@ -1,25 +1,34 @@
-"""Look through what went wrong, and through the first memories, one after the other.
+"""Look through what went wrong, through the first memories, or at one user for support.
 
 `cases FILE` shows each conversation whose answer got a thumb down or whose approval was denied, without what tells who
 had it, and adds it to FILE as a case after a yes. `memories FILE` shows the first memories, each with its quote, and
 adds a verdict to FILE without any of their words. Nothing is written without an answer to each; what stands in FILE is
 not shown again. The end of the input ends it.
+
+`--user ID --reason "…"` prints one user's newest turns, approvals and events. The look stands in that user's activity
+with its reason, before anything is printed. An id that holds a | needs quotes.
 """
 
 import argparse
+import asyncio
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pymongo import MongoClient
+from pymongo import AsyncMongoClient, MongoClient
 from pymongo.database import Database
 
 from evals.pseudonyms import Pseudonyms, left_over
 from evals.statistics import wilson
+from evals.support import look_at_user
 from infra.local.environment import SafeLoader
-from infra.stages import database_settings
+from infra.stages import WrongUsage, database_settings
+from qwestly_agent.base.clock import system_clock
+from qwestly_agent.base.ids import new_id
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT, PREFERENCES
 from qwestly_agent.stores import approvals, conversations, messages
@@ -30,21 +39,40 @@ Stored = Database[dict[str, Any]]
 Ask = Callable[[str], str]
 MOST_BEFORE = 6
 """Messages that are kept of what was said before."""
+LONGEST_REASON = 200
 VERDICTS: Mapping[str, str] = {"r": "right", "w": "wrong", "u": "unsure"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["cases", "memories"], help="what to look through")
-    parser.add_argument("file", type=Path, metavar="FILE", help="YAML; made if it is not there, added to if it is")
+    parser.add_argument("what", nargs="?", choices=["cases", "memories"], help="what to look through")
+    parser.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help="YAML; made if it is not there, added to if it is"
+    )
     parser.add_argument("--most", type=int, default=100, metavar="N", help="so many at most (100)")
+    parser.add_argument("--user", metavar="ID", help="whom to look at, for support")
+    parser.add_argument("--reason", default="", help="why; the user reads it")
 
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    reason = " ".join(arguments.reason.split())
+    if bool(arguments.user) == bool(arguments.what) or bool(arguments.what) != bool(arguments.file):
+        raise WrongUsage("Name cases or memories with a FILE, or a --user.")
+    if arguments.user and not 0 < len(reason) <= LONGEST_REASON:
+        raise WrongUsage(f"Say why you look, by --reason of at most {LONGEST_REASON} characters. The user reads it.")
     settings = database_settings(environment)
+    if arguments.user:
+        page = asyncio.run(_page_about(settings, arguments.user, reason, arguments.most))
+        print(page or f"Nothing is kept about {arguments.user}.", file=sys.stdout if page else sys.stderr)
+        return 0 if page else 1
     look = {"cases": look_at_cases, "memories": look_at_memories}[arguments.what]
     with MongoClient[dict[str, Any]](settings.mongodb_uri) as mongo:
         look(mongo[settings.mongodb_database], arguments.file, arguments.most, input, print)
     return 0
+
+
+async def _page_about(settings: Settings, user_id: str, reason: str, most: int) -> str | None:
+    async with AsyncMongoClient[dict[str, Any]](settings.mongodb_uri, tz_aware=True) as mongo:
+        return await look_at_user(mongo[settings.mongodb_database], user_id, reason, most, system_clock, new_id)
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------

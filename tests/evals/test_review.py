@@ -1,5 +1,6 @@
 """What went wrong becomes a case, and a memory gets a verdict: after a person's answer to each, and without names."""
 
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from evals.pseudonyms import Pseudonyms, left_over
-from evals.review import look_at_cases, look_at_memories
+from evals.review import add_arguments, command, look_at_cases, look_at_memories
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
+from infra.stages import WrongUsage
 from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT
 from qwestly_agent.stores import approvals, messages
 from qwestly_agent.stores.memory_documents import COLLECTION as MEMORIES
@@ -123,3 +125,83 @@ def test_a_memory_gets_a_verdict_without_its_words(
     again = Answers("r")
     look_at_memories(database, file, 2, again, said.append)
     assert again.asked == 0
+
+
+# --- one user, for support --------------------------------------------------------------------------------------------
+
+
+def review(chat: ChatServer, *typed: str) -> int:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    uri, name = chat.settings.mongodb_uri, chat.settings.mongodb_database
+    return command(parser.parse_args(typed), {"MONGODB_URI": uri, "MONGODB_DATABASE": name})
+
+
+@pytest.mark.usefixtures("complained")
+def test_support_sees_a_user_on_one_page_and_the_user_sees_that_they_looked(
+    chat: ChatServer, client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change: ToolCall = {"name": "update_preference", "arguments": {"name": "work_mode", "value": "remote"}}
+    model.script(Reply(tool_calls=[change]), Reply(text="Please decide."))
+    client.say("I like offices")
+    with Client(client.url, f"{client.user_id}-neighbour") as neighbour:
+        neighbour.say("I am somebody else")
+        capsys.readouterr()
+        assert review(chat, "--user", client.user_id, "--reason", " Ticket 88:\nthe answer is wrong ") == 0
+        assert "support.looked" not in {each["type"] for each in neighbour.get("/api/activity")["items"]}
+    page = capsys.readouterr().out
+    for shown in (
+        "agent, complete: You are a cook at Kestrel Aviation, Ada.",
+        "thumb down: I am no cook, says Lovelace.",
+        "tool update_preference: ",
+        "pending: Change your preference for work mode to remote (update_preference, ap_",
+        "approval.asked: Your approval is asked for",
+    ):
+        assert shown in page
+    assert "somebody else" not in page
+    [look] = [each for each in client.get("/api/activity")["items"] if each["type"] == "support.looked"]
+    assert look["title"] == (
+        "Qwestly support looked at your conversations, approvals and activity: Ticket 88: the answer is wrong"
+    )
+    assert (look["role"], "each look is listed here" in look["why"]) == ("operators", True)
+    exported = client.get("/api/me/export")["collections"]["agent_activity"]
+    assert look["title"] in [each["title"] for each in exported]
+
+
+@pytest.mark.parametrize("typed", [(), ("--reason", " "), ("--reason", "x" * 201), ("cases", "--reason", "Ticket 88")])
+def test_without_a_reason_support_sees_nothing(
+    chat: ChatServer, client: Client, typed: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.say("Hello")
+    capsys.readouterr()
+    with pytest.raises(WrongUsage):
+        review(chat, "--user", client.user_id, *typed)
+    assert capsys.readouterr().out == ""
+    assert client.get("/api/activity")["items"] == []
+
+
+def test_support_does_not_see_what_the_user_had_forgotten(
+    chat: ChatServer, client: Client, database: Database[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.say("I was ill in 2019.")
+    database[messages.COLLECTION].update_one({"user_id": client.user_id, "role": "user"}, {"$set": {"withheld": True}})
+    review(chat, "--user", client.user_id, "--reason", "Ticket 88")
+    page = capsys.readouterr().out
+    assert "(holds something that the user had forgotten)" in page
+    assert "I was ill" not in page
+
+
+def test_what_a_user_pasted_does_nothing_to_the_terminal_of_support(
+    chat: ChatServer, client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.say("Look: \x1b[2J")
+    review(chat, "--user", client.user_id, "--reason", "Ticket 88")
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_mistyped_user_is_told_and_gets_no_activity(
+    chat: ChatServer, database: Database[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert review(chat, "--user", "auth0|nobody", "--reason", "Ticket 88") == 1
+    assert "Nothing is kept about auth0|nobody." in capsys.readouterr().err
+    assert database["agent_activity"].count_documents({"user_id": "auth0|nobody"}) == 0

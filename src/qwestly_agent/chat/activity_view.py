@@ -70,6 +70,7 @@ _BY_TYPE: Mapping[str, str] = {
     "jobs.found": "You let your agent look for jobs, each night or when you ask.",
     "jobs.failed": "You let your agent look for jobs; it tries again.",
     "memory.extracted": "You said it, and it was read once the conversation was over.",
+    "support.looked": "Support looks only for a reason, and each look is listed here. What you forgot stays hidden.",
     "memory.merged": "Each night, what says the same is put together; where two disagree, the newer one holds.",
 }
 _BY_SUBJECT: Mapping[str, str] = {

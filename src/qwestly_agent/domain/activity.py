@@ -1,7 +1,8 @@
 """Activity: events that tell a user what their agent did, does and waits for.
 
-An event quotes nobody: its title is a fixed sentence, with the title of a preview at most, and its data are ids,
-numbers and enumerated words. Forgetting a memory or deleting a conversation therefore leaves it as it is.
+An event quotes nobody: its title is a fixed sentence, with the title of a preview or the reason of a look by support at
+most, and its data are ids, numbers and enumerated words. So forgetting a memory or deleting a conversation leaves it as
+it is.
 """
 
 from collections.abc import Mapping
