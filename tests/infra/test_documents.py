@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from dataclasses import fields
+from datetime import timedelta
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -18,6 +19,7 @@ from functions.chat.app import create_app
 from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
 from infra.local.environment import API, FUNCTION, VARIABLES, Template, _Loader
 from infra.local.front import TURNS
+from infra.mongo.indexes import INDEXES
 from infra.stages import Stage
 from qwestly_agent.agents.contract import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
@@ -31,8 +33,14 @@ from qwestly_agent.base.observability import Event
 from qwestly_agent.base.settings import Settings, is_reference
 from qwestly_agent.bootstrap import FIRST_COMMANDS, MOST_CONNECTIONS
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
+from qwestly_agent.clients import job_boards
 from qwestly_agent.domain.approval import Level, Status, Verb
+from qwestly_agent.llm import embeddings, moderation
+from qwestly_agent.llm.client import PROVIDER_ADDRESSES
+from qwestly_agent.llm.models import DEFAULT_MODELS
+from qwestly_agent.stores import adverts
 from qwestly_agent.stores.drafts import DraftKind
+from qwestly_agent.stores.user_data import COLLECTIONS, Expires, Stays
 from tests.statemachines.conftest import states_of
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +49,7 @@ README, CONTRIBUTING, SECURITY = (ROOT / f"{name}.md" for name in ("README", "CO
 INTEGRATE, GLOSSARY = (ROOT / "docs" / f"{name}.md" for name in ("integrate", "glossary"))
 APPROVALS, ARCHITECTURE, ABOUT_TOOLS = (ROOT / "docs" / f"{name}.md" for name in ("approvals", "architecture", "tools"))
 
-RUNBOOK, NEVER_RUN = (ROOT / "docs" / f"{name}.md" for name in ("runbook", "never-run"))
+RUNBOOK, NEVER_RUN, DATA = (ROOT / "docs" / f"{name}.md" for name in ("runbook", "never-run", "data"))
 
 IN_WORDS = re.compile(r"`([a-z_]+)`")
 
@@ -229,6 +237,36 @@ def test_each_collection_that_we_write_is_described() -> None:
         name for row in rows(ARCHITECTURE, "collection") if row[1] == "ours" for name in IN_WORDS.findall(row[0])
     }
     assert described == written
+
+
+def test_each_collection_is_listed_with_how_long_it_is_kept() -> None:
+    listed = {name.strip("`"): kept for name, _, kept in rows(DATA, "collection")}
+    periods = {name: period_of(kept.after) for name, kept in COLLECTIONS.items() if isinstance(kept, Expires)}
+    periods |= {adverts.COLLECTION: period_of(adverts.RETENTION), adverts.ANSWERS: "1 day"}
+    assert timedelta(days=1).total_seconds() == adverts.LONGEST_CACHE_SECONDS
+    periods |= {name: "until the user erases it" for name, kept in COLLECTIONS.items() if isinstance(kept, Stays)}
+    assert listed.keys() == periods.keys()
+    wrong = {name: (listed[name], each) for name, each in periods.items() if not listed[name].startswith(each)}
+    assert not wrong
+    expire = {name for name, indexes in INDEXES.items() if any("expireAfterSeconds" in i.document for i in indexes)}
+    assert {name for name, kept in listed.items() if re.match(r"\d", kept)} == expire
+
+
+def period_of(time: timedelta) -> str:
+    count, unit = (time.days, "day") if time.days else (time.seconds // 3_600, "hour")
+    return f"{count} {unit}{'' if count == 1 else 's'}"
+
+
+def test_each_address_and_model_that_receives_text_is_named() -> None:
+    text = DATA.read_text(encoding="utf-8")
+    addresses = [*PROVIDER_ADDRESSES.values(), job_boards.ADZUNA, job_boards.JSEARCH, job_boards.BRAVE]
+    hosts = {address.split("/")[2] for address in addresses}
+    models = {*(name.partition(":")[2] for name in DEFAULT_MODELS.values()), embeddings.MODEL, moderation.MODEL}
+    assert not [each for each in hosts | models if f"`{each}`" not in text]
+    off = re.findall(r"`(Moderation|JobBoards|JudgeReservedConcurrency)=(\w+)`|`(TracesUrl|EventBus)`", text)
+    assert {name or alone for name, _, alone in off} <= TEMPLATE.parameters.keys()
+    assert all(TEMPLATE.parameters[name] == "" for name in ("TracesUrl", "EventBus", "FallbackModel", "JudgeModel"))
+    assert TEMPLATE.parameters["JobBoards"] == "none"
 
 
 def test_each_folder_of_tests_has_its_line() -> None:

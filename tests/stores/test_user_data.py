@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -123,4 +123,6 @@ def test_what_expires_has_the_date_by_which_it_does(
     for name, documents in of_user(database, client.user_id).items():
         if isinstance(kept := COLLECTIONS.get(name), Expires):
             # The laptop's server gives a date that was updated as text.
-            assert all(isinstance(each.get(kept.field), datetime | str) for each in documents), name
+            dates = [datetime.fromisoformat(str(each[kept.field])).replace(tzinfo=UTC) for each in documents]
+            latest = datetime.now(UTC) + kept.after
+            assert all(datetime.now(UTC) < date <= latest for date in dates), name

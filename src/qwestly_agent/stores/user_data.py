@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from qwestly_agent.stores import (
     activity,
@@ -35,6 +36,8 @@ from qwestly_agent.stores.store import Store
 class Expires:
     """MongoDB deletes a document once the date in this field has passed."""
 
+    after: timedelta
+    """The longest time from the document's creation, or from the last use that prolongs it."""
     field: str = "expires_at"
 
 
@@ -46,32 +49,34 @@ class Stays:
 
 
 COLLECTIONS: Mapping[str, Expires | Stays] = {
-    conversations.COLLECTION: Expires(),
-    messages.COLLECTION: Expires(),
-    tool_calls.COLLECTION: Expires(),
+    conversations.COLLECTION: Expires(timedelta(seconds=conversations.RETENTION_SECONDS)),
+    messages.COLLECTION: Expires(
+        timedelta(seconds=conversations.RETENTION_SECONDS + conversations.RETENTION_SLACK_SECONDS)
+    ),
+    tool_calls.COLLECTION: Expires(tool_calls.RETENTION),
     memories.COLLECTION: Stays("A memory holds until its user forgets it; what was forgotten is not learnt again."),
-    extractions.COLLECTION: Expires(),
+    extractions.COLLECTION: Expires(extractions.RETENTION),
     # An undone run has no expiry date, so that it is not done again.
-    journal.COLLECTION: Expires(),
+    journal.COLLECTION: Expires(journal.RETENTION),
     # Here `expires_at` is the deadline of the decision.
-    approvals.COLLECTION: Expires("kept_until"),
-    drafts.COLLECTION: Expires(),
-    resumes.COLLECTION: Expires(),
-    resumes.FILES: Expires(),
-    lessons.COLLECTION: Expires(),
-    learning.COLLECTION: Expires(),
-    applications.COLLECTION: Expires(),
-    job_matches.COLLECTION: Expires(),
+    approvals.COLLECTION: Expires(approvals.RETENTION, "kept_until"),
+    drafts.COLLECTION: Expires(drafts.RETENTION),
+    resumes.COLLECTION: Expires(resumes.RETENTION),
+    resumes.FILES: Expires(resumes.FILE_RETENTION),
+    lessons.COLLECTION: Expires(lessons.RETENTION),
+    learning.COLLECTION: Expires(learning.RETENTION),
+    applications.COLLECTION: Expires(applications.RETENTION),
+    job_matches.COLLECTION: Expires(job_matches.RETENTION),
     job_searches.COLLECTION: Stays("One document a user: the jobs that they look for, and what their thumbs taught."),
-    usage.COLLECTION: Expires(),
+    usage.COLLECTION: Expires(timedelta(days=usage.DAYS_KEPT)),
     autonomy.COLLECTION: Stays("One document a user: the level that they chose, and what was earned."),
     user_settings.COLLECTION: Stays(
         "One document a user: the language, the time zone and the briefings that they chose."
     ),
-    runs.COLLECTION: Expires(),
-    activity.COLLECTION: Expires(),
-    briefings.COLLECTION: Expires(),
-    variant_counts.COLLECTION: Expires(),
+    runs.COLLECTION: Expires(max(runs.RETENTION, runs.UNKNOWN_KEPT)),
+    activity.COLLECTION: Expires(activity.RETENTION),
+    briefings.COLLECTION: Expires(briefings.RETENTION),
+    variant_counts.COLLECTION: Expires(variant_counts.RETENTION),
     # Last: while the brake is on, nothing of this user starts, and so nothing is written again.
     signals.COLLECTION: Stays("One document a user: their brake stays on until they release it."),
 }
