@@ -125,6 +125,13 @@ def test_each_module_and_package_has_its_place_on_the_map() -> None:
     assert {name for row in mapped for name in re.findall(r"`([\w.]+/?)`", row[0])} == there
 
 
+def test_each_test_that_stands_beside_a_change_is_there() -> None:
+    files = (ROOT / "tests").glob("**/test_*.py")
+    there = {name for path in files for name in re.findall(r"def (test_\w+)\(", path.read_text(encoding="utf-8"))}
+    changes = rows(CONTRIBUTING, "change")
+    assert {name for row in changes for name in re.findall(r"`(test_\w+)`", row[3])} - there == set()
+
+
 def test_each_workflow_and_each_page_of_the_documents_is_named_in_the_readme() -> None:
     text = README.read_text(encoding="utf-8")
     tops = " ".join(row[0] for row in rows(CONTRIBUTING, "at the top"))
