@@ -1,1 +1,1 @@
-"""Measures what judges truth against claims that people labelled."""
+"""Measure the truth checks against claims that people labelled."""

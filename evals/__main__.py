@@ -1,4 +1,4 @@
-"""Asks each labelled claim, and prints how often the answer is wrong: `make evals`."""
+"""Check each labelled claim, and print how often the verdict is wrong: `make evals`."""
 
 import argparse
 import asyncio
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 async def _judged(cases: Sequence[Case]) -> tuple[str, list[Judged]] | None:
-    """The name of the configured judge, and what it says; None where none is configured."""
+    """The name of the configured judge, and its verdicts; None where none is configured."""
     async with configured_judge() as configured:
         if configured is None:
             return None
@@ -72,8 +72,8 @@ def _chosen(cases: Sequence[Case], half: str, samples: int | None) -> list[Case]
 
 
 def _show(judged: Sequence[Judged], *, meanings: bool) -> None:
-    """Prints each true claim that is refused and each lie that is not, but nothing that is kept aside; false meanings
-    where somebody judged them."""
+    """Print each true claim that is refused and each false one that passes, without the half that is kept aside. False
+    meanings are printed only if a judge read them."""
     for each in judged:
         missed = each.fate == "refused" if each.case.true else each.fate != "refused"
         if each.case.half == "kept" or not missed or (report.group_of(each) == "meaning" and not meanings):

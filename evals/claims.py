@@ -1,4 +1,4 @@
-"""The labelled claims, as what is asked about them: sources, a statement, and whether it is true."""
+"""The labelled claims: sources, a statement, and whether the statement is true."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 
 FOLDER = Path(__file__).parent / "claims"
 TODAY = date(2026, 11, 22)
-"""The day that the labels hold on: "for six years" is true of it."""
+"""The day for which the labels hold: "for six years" depends on it."""
 
 Half: TypeAlias = Literal["tuned", "kept"]
-"""Tuned on · kept aside, for the end · from the rules that were replaced: tuned on too, and reported apart."""
+"""`tuned`: checks are tuned on it; `kept`: kept aside for the final figures."""
 
 TRUE_KINDS = ("paraphrase", "format", "arithmetic", "translation", "merge")
 EXACT_KINDS = ("digit", "date", "unit", "currency", "percent")

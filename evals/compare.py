@@ -1,4 +1,4 @@
-"""Compare two runs case by case: what was lost, what was won, and how sure it is that this is no chance."""
+"""Compare two runs case by case: cases lost, cases won, and the probability that the difference is chance."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Compared:
 
 
 def compare(before: Run, now: Run) -> Iterator[Compared]:
-    """A case counts once, by most of its samples: samples of one case are no independent pairs."""
+    """A case counts once, by the majority of its samples, because samples of one case are not independent."""
     for dataset in now.datasets:
         old, new = by_case(before.of(dataset)), by_case(now.of(dataset))
         both = [key for key in new if key in old]

@@ -40,7 +40,7 @@ Vectors = Mapping[str, Sequence[float]]
 @dataclass(frozen=True)
 class Text:
     turns: frozenset[str]
-    """Those that it is, or was drawn from."""
+    """The turn itself, or the turns that an observation was drawn from."""
     text: str
 
 
@@ -58,7 +58,7 @@ class Sample:
 
 
 def samples_of(found: Any) -> dict[str, list[Sample]]:
-    """By what is searched. A question whose evidence is nowhere among it counts, as not found."""
+    """By search. A question whose evidence is not among the texts counts as not found."""
     kinds = {"observations": _observations, "turns": _turns}
     return {name: [_sample([*texts_of(each)], each["qa"]) for each in found] for name, texts_of in kinds.items()}
 
@@ -81,7 +81,7 @@ def _observations(sample: Any) -> Iterator[Text]:
 
 
 def _turns_in(named: Any) -> frozenset[str]:
-    """The set names turns as "D1:3", as lists of them, and as several in one string."""
+    """The set writes turns as "D1:3", as lists, and as several in one string."""
     return frozenset(re.findall(r"D\d+:\d+", str(named)))
 
 

@@ -1,4 +1,4 @@
-"""The thresholds that a release must reach: `thresholds.yaml`."""
+"""Compare a run with the thresholds of a release (`thresholds.yaml`)."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,9 +16,9 @@ class Threshold(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     least: float = Field(ge=0, le=1)
-    """Of samples that hold."""
+    """Least share of samples that must hold."""
     cases: int = Field(default=1, ge=1)
-    """Fewest that must have been run: a dataset that was left out has not held."""
+    """Least number of cases that must have been run: a dataset that was left out has not held."""
     always: tuple[str, ...] = ()
     """Cases of which no sample may fail."""
     most_usd: float | None = None
@@ -36,7 +36,8 @@ def load(file: Path = FILE) -> Thresholds:
 
 
 def missed(run: Run, thresholds: Thresholds) -> Iterator[str]:
-    """Every threshold that the run does not reach; what wants something counts as not reached."""
+    """Yield each threshold that the run does not reach. A case that was not run because something was missing counts as
+    not reached."""
     for name, threshold in thresholds.items():
         yield from (f"{name}: {each}" for each in _missed(run, name, threshold))
     for what, wants in run.wanting.items():

@@ -1,4 +1,4 @@
-"""The judge that the environment configures, outside of any stack."""
+"""The judge that the environment configures, used without a running stack."""
 
 import os
 import time
@@ -18,7 +18,7 @@ from qwestly_agent.model_calls.structured import make_typed_agent
 
 CONFIGURES = ("MODEL_BASE_URL", "DEEPSEEK_API_KEY", "OPENAI_API_KEY")
 WRITER = "pro"
-"""The labelled claims are such as cards have, which the pro model writes."""
+"""The labelled claims resemble those of cards, which the pro model writes."""
 MOST_USD = 5.0
 
 

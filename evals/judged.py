@@ -1,4 +1,5 @@
-"""Claims, memories, retellings and people in trouble as outcomes, by code and by the models that are configured."""
+"""Run the datasets that are no talks: claims, memories, retellings, people in trouble. Code decides, or the configured
+models."""
 
 import asyncio
 import time
@@ -14,8 +15,8 @@ NEAR_FROM = 0.6
 
 
 def claims_of(samples: int) -> list[Outcome]:
-    """What is true must not be refused, what is false must not pass. Without a judge, false meanings are left out: code
-    does not look for them."""
+    """Check that true claims are not refused and false ones do not pass. Without a judge, claims of false meaning are
+    skipped, because code does not check meaning."""
     cases = claims.load()
     return asyncio.run(_claims(cases, samples))
 
@@ -46,7 +47,7 @@ def _of_claims(judged: Sequence[Judged], sample: int, source: Source, model: str
             sample=sample,
             source=source,
             passed=not each.wrong,
-            # What is kept aside is shown to nobody: whoever reads it tunes on it.
+            # Only the verdict: nobody may read the claims that are kept aside, or checks would be tuned on them.
             problems=(each.fate,) if each.wrong else (),
             model=model,
             total_ms=ms or None,
@@ -54,7 +55,7 @@ def _of_claims(judged: Sequence[Judged], sample: int, source: Source, model: str
 
 
 def memories_of(samples: int) -> list[Outcome]:  # noqa: ARG001
-    """What code loses and lets pass of notes, with a judge that answers by the labels."""
+    """Count right notes that code drops and wrong ones that it keeps, with a judge that answers by the labels."""
     told = list(memories.conversations(memories.FOLDER))
     fates = asyncio.run(_fates(told))
     return [
@@ -75,7 +76,7 @@ async def _fates(told: Sequence[memories.Candidate]) -> list[str]:
 
 
 def retellings_of(samples: int) -> list[Outcome]:  # noqa: ARG001
-    """Retellings of what was forgotten must be noticed, other matters not. The embedding is the scripted one."""
+    """Check that retellings of a forgotten memory are noticed, and other matters are not. The embedding is scripted."""
     found = memories.retellings(memories.FOLDER, lambda text: embedding(text, memories.DIMENSIONS), NEAR_FROM)
     return [
         Outcome(
@@ -90,8 +91,8 @@ def retellings_of(samples: int) -> list[Outcome]:  # noqa: ARG001
 
 
 def trouble_of(samples: int) -> list[Outcome]:  # noqa: ARG001
-    """Who says in so many words that they are in trouble must be found, and nobody else taken for one: by the phrases,
-    and by the moderation endpoint where it is configured."""
+    """Check that messages of people in trouble are found, and no others: by phrases, and by the moderation endpoint if
+    it is configured."""
     messages = [each for each in trouble.load(*trouble.ASIDE) if each.label in "epo"]
     found, moderated = trouble.by_phrases(messages), asyncio.run(trouble.if_configured(messages))
     either = [a or b for a, b in zip(found, moderated or found, strict=True)]

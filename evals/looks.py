@@ -1,4 +1,4 @@
-"""Verdicts of the looks on labelled claims, compared with the labels."""
+"""Compare the verdicts of the three checks on labelled claims with the labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from qwestly_agent.grounding.judge import Judge
 from qwestly_agent.grounding.model import GroundingVerdict
 
 Fate: TypeAlias = Literal["refused", "open", "passed"]
-"""`open`: unread or unchecked, so that somebody must still look."""
+"""`open`: not read or not judged, so that a person must still decide."""
 STATEMENTS_AT_ONCE = 10
-"""About as many as a section of a card has."""
+"""About as many claims as a section of a card has."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A case with what became of it."""
+    """A case with its verdict."""
 
     case: Case
     verdict: GroundingVerdict
@@ -25,18 +25,18 @@ class Judged:
 
     @property
     def wrong(self) -> bool:
-        """A true claim that is refused, or a lie that passes."""
+        """A true claim that is refused, or a false one that passes."""
         return self.fate == ("refused" if self.case.true else "passed")
 
 
 def by_code(case: Case) -> Judged:
-    """Verdict of looks 1 and 2 alone. A claim that they have nothing against counts as passed."""
+    """Run checks 1 and 2 alone. A claim that neither refuses counts as passed."""
     verdict = check(case.statement, case.sources, TODAY)
     return Judged(case, verdict, "refused" if verdict.outcome == "refused" else "open" if verdict.unread else "passed")
 
 
 async def by_judge(cases: Sequence[Case], judge: Judge) -> list[Judged]:
-    """Verdicts of all three looks; the judge is asked about some claims of one person at a time."""
+    """Run all three checks; the judge reads a few claims of one person at a time."""
     fates: dict[str, Fate] = {"supported": "passed", "refused": "refused", "unchecked": "open"}
     found: list[Judged] = []
     for some in _batches(cases):

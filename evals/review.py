@@ -1,4 +1,4 @@
-"""Look through what went wrong, through the first memories, or at one user for support.
+"""Review complaints, the first memories, or one user for support.
 
 `cases FILE` shows each conversation whose answer got a thumb down or whose approval was denied, without what tells who
 had it, and adds it to FILE as a case after a yes. `memories FILE` shows the first memories, each with its quote, and
@@ -38,7 +38,7 @@ from qwestly_agent.stores.memory_documents import READABLE
 Stored = Database[dict[str, Any]]
 Ask = Callable[[str], str]
 MOST_BEFORE = 6
-"""Messages that are kept of what was said before."""
+"""Number of earlier messages that a case keeps."""
 LONGEST_REASON = 200
 VERDICTS: Mapping[str, str] = {"r": "right", "w": "wrong", "u": "unsure"}
 
@@ -156,7 +156,7 @@ def look_at_memories(database: Stored, file: Path, most: int, ask: Ask, say: Cal
 
 
 def _verdict(ask: Ask) -> str:
-    """Asks until it is one."""
+    """Ask until the answer is one of these."""
     while True:
         if verdict := VERDICTS.get(ask("Right, wrong or unsure? [r/w/u] ").strip().casefold()[:1]):
             return verdict

@@ -1,4 +1,4 @@
-"""The product on this machine, for a run of evals: its model stands behind a relay."""
+"""Run the product on this machine for evals, with a relay in front of its model."""
 
 import json
 import os
@@ -31,7 +31,7 @@ SECONDS_A_TURN = 180
 
 @dataclass(frozen=True)
 class Begun:
-    """A workflow that a turn would have started."""
+    """A workflow that a turn asked to start."""
 
     name: str
     given: Mapping[str, Any]
@@ -50,7 +50,7 @@ class Stage:
         return frozenset(designs.agents[designs.of_new])
 
     def play(self, case: Case, recorded: Sequence[Step] = ()) -> tuple[Turn, list[Step]]:
-        """Play the case as a person of its own. Returns the last turn, and what the model answered in it."""
+        """Play the case as a new user. Return the last turn, and the model's answers in it."""
         with Client(self.chat.url, f"auth0|{uuid.uuid4().hex}") as person:
             person.http.timeout = SECONDS_A_TURN
             self._keep(person.user_id, case)
@@ -69,7 +69,7 @@ class Stage:
             return Turn(last["content"], calls, answer.last.name, last["receipt"], waiting), steps
 
     def script(self, steps: Sequence[Step]) -> None:
-        """Play these to the next requests that they are for."""
+        """Serve these answers to the next matching requests."""
         self.relay.script(*SCRIPT.validate_python({"steps": list(steps)})["steps"])
 
     def _keep(self, user_id: str, case: Case) -> None:
@@ -98,14 +98,14 @@ def _arguments(shown: str) -> Mapping[str, Any]:
 
 @contextmanager
 def staged(upstreams: Mapping[str, Upstream], **settings: Any) -> Iterator[Stage]:
-    """`settings` name the models and the design. No workflow is started: the stage lists what would have begun."""
+    """`settings` name the models and the design. Workflows are not started but listed."""
     begun = list[Begun]()
 
     async def begins(_: Workflows, machine_arn: str, name: str, given: Mapping[str, Any]) -> None:  # noqa: ARG001
         begun.append(Begun(name, given))
 
     with ExitStack() as stack:
-        # Of each turn the product prints its metrics, as Lambda reads them.
+        # The product prints the metrics of each turn, in the form that Lambda reads.
         nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
         stack.enter_context(redirect_stdout(nowhere))
         uri, _ = stack.enter_context(mongo_server())

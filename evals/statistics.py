@@ -1,4 +1,4 @@
-"""How sure a rate is."""
+"""Confidence intervals and tests for rates."""
 
 from math import comb, sqrt
 
@@ -14,7 +14,7 @@ def wilson(found: int, of: int) -> tuple[float, float]:
     middle = rate + z2 / (2 * of)
     spread = Z_95 * sqrt(rate * (1 - rate) / of + z2 / (4 * of * of))
     low, high = (middle - spread) / (1 + z2 / of), (middle + spread) / (1 + z2 / of)
-    # What rounding of floats leaves of an exact 0 or 1.
+    # Undo the rounding of floats at an exact 0 or 1.
     return (low if found else 0.0), (high if found < of else 1.0)
 
 

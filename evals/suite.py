@@ -30,7 +30,7 @@ from qwestly_agent.base.settings import Settings
 OTHERS: Mapping[str, Callable[[Stage, int, Answers | None], Played]] = {
     whole_talks.NAME: whole_talks.play_whole_talks,
 }
-"""Datasets that are played in a way of their own."""
+"""Datasets that have a player of their own."""
 PLAYED = (*DATASETS, *OTHERS)
 NAMES = (*PLAYED, *JUDGED)
 OF_MODELS = ("model_fast", "model_pro", "model_judge", "model_fallback", "agent_design", "agent_design_paths")

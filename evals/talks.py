@@ -1,4 +1,4 @@
-"""Cases that are played as turns through the chat's front door, and what each turn must and must not do."""
+"""Cases that are played as turns through the chat's HTTP routes, and the expectations of each turn."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ class _Strict(BaseModel):
 class WantedCall(_Strict):
     tool: str
     arguments: Mapping[str, str] = {}
-    """Patterns that the arguments hold, in any case."""
+    """Patterns that the arguments must match, ignoring case."""
 
     def is_met_by(self, name: str, arguments: Mapping[str, Any]) -> bool:
         return self.tool == name and all(
@@ -32,7 +32,7 @@ class WantedCall(_Strict):
 
 
 class Expected(_Strict):
-    """What must come of a turn. A list among `must` is met by any of its calls."""
+    """Expectations of a turn. A list within `must` is met by any one of its calls."""
 
     must: tuple[WantedCall | tuple[WantedCall, ...], ...] = ()
     must_not: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Expected(_Strict):
     most_words: int = 10_000
     most_sentences: int = 1_000
     approvals: int | None = None
-    """How many wait for the person afterwards."""
+    """Number of approvals that wait for the person afterwards."""
 
 
 Step = dict[str, Any]
@@ -55,11 +55,11 @@ Step = dict[str, Any]
 class Before(_Strict):
     said: str
     answers: tuple[Step, ...]
-    """Given, whatever model is asked afterwards."""
+    """Answers that are always prescribed, whichever model answers afterwards."""
 
 
 class Given(_Strict):
-    """What is kept about the person before the talk begins."""
+    """The person's data before the talk begins."""
 
     profile: Mapping[str, Any] = {}
     memories: tuple[str, ...] = ()
@@ -69,14 +69,14 @@ class Given(_Strict):
 class Case(_Strict):
     case: Annotated[str, Field(coerce_numbers_to_str=True)]
     listed: str = ""
-    """The line of the list that it stands for, word for word."""
+    """The line of the original list, verbatim."""
     expected: str = ""
     role: str = "chat"
     group: str = ""
     given: Given = Given()
     before: tuple[Before, ...] = ()
     said: str = ""
-    """Empty where it is about all turns of a run."""
+    """Empty if the case is about all turns of a run."""
     expect: Expected = Expected()
     of_run: str = ""
     """The measure of a case that is about all turns of a run."""
@@ -91,7 +91,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Turn:
-    """What came of a turn."""
+    """The result of a turn."""
 
     text: str
     calls: Sequence[Call]
@@ -103,7 +103,7 @@ class Turn:
 
 
 def load(file: Path) -> list[Case]:
-    """The cases of a file; `kinds` holds expectations that several share, and a variant has what its case has."""
+    """Load the cases of a file. `kinds` holds shared expectations, and a variant inherits those of its case."""
     read = yaml.load(file.read_text(encoding="utf-8"), SafeLoader)  # noqa: S506
     kinds = read.get("kinds", {})
     known = {each.case: each for each in load(file.parent / read["of"])} if "of" in read else {}
@@ -130,7 +130,7 @@ def _case(given: Mapping[str, Any], kinds: Mapping[str, Any]) -> Case:
 
 
 def problems_of(expect: Expected, turn: Turn) -> list[str]:
-    """Everything that the turn did otherwise than expected; empty where it held."""
+    """List the expectations that the turn did not meet; empty if it held."""
     return [*_ended(turn), *_of_calls(expect, turn), *_of_words(expect, turn)]
 
 
@@ -192,5 +192,5 @@ def load_answers(file: Path) -> Answers:
 
 
 def write_answers(file: Path, told: Mapping[str, str], answers: Answers) -> None:
-    """`told` says where they are from."""
+    """`told` describes their origin."""
     file.write_text(yaml.safe_dump({**told, "answers": answers}, allow_unicode=True, sort_keys=False, width=120))

@@ -1,5 +1,5 @@
-"""Play whole talks, from the first word to their own end: a person answers by what is asked, and the draft is written
-after each answer as its workflow writes it. What is looked at is the talk, not a turn."""
+"""Play whole talks until they end by themselves: a simulated person answers the questions, and the draft is written
+after each answer as its workflow writes it. The talk as a whole is checked, not a turn."""
 
 import asyncio
 import re
@@ -42,13 +42,13 @@ class _Strict(BaseModel):
 
 
 class Told(_Strict):
-    """A matter that the person can tell of when they are asked."""
+    """Something that the person tells when asked about it."""
 
     name: str
     to: str
-    """A pattern of the questions that it answers."""
+    """A pattern that matches the questions it answers."""
     says: tuple[str, ...]
-    """One after the other."""
+    """Its answers, given one after the other."""
 
 
 class Case(_Strict):
@@ -57,23 +57,23 @@ class Case(_Strict):
     opens: str
     tells: tuple[Told, ...]
     otherwise: str
-    """Said to every other question."""
+    """The answer to every other question."""
     ends: tuple[str, ...]
     """How it may end."""
     most_turns: int = 16
     drafts: tuple[str, ...] = ()
-    """Patterns of what the draft says."""
+    """Patterns that the draft must match."""
     not_drafts: tuple[str, ...] = ()
 
 
 @dataclass
 class Talk:
-    """A talk as it went: what was said, and the draft that was written from it."""
+    """A played talk: its messages, and the draft written from them."""
 
     said: list[str] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     covered: list[frozenset[str]] = field(default_factory=list)
-    """By turn: the matters that were told and are in the draft, before the answer."""
+    """By turn: what was told and is in the draft before the answer."""
     ended: str = ""
     interview: Interview | None = None
     problems: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ def load() -> list[Case]:
 
 
 def play_whole_talks(stage: Stage, samples: int, answers: Answers | None) -> Played:
-    """With `answers` no model is asked; a case without any is not run."""
+    """With `answers` no model is called, and a case without answers is not run."""
     played = Played()
     for case in load():
         if answers is not None and case.case not in answers:
@@ -123,7 +123,7 @@ def play_whole_talks(stage: Stage, samples: int, answers: Answers | None) -> Pla
 
 
 def _talked(stage: Stage, case: Case, recorded: Sequence[Step]) -> tuple[Talk, list[Step]]:
-    """Until it ends by itself. Returns it, and what the model answered."""
+    """Play until the talk ends by itself. Return it, and the model's answers."""
     talk, left = Talk(), {each.name: list(each.says) for each in case.tells}
     stage.script(recorded)
     stage.relay.recorded_steps.clear()
@@ -157,7 +157,7 @@ def _talked(stage: Stage, case: Case, recorded: Sequence[Step]) -> tuple[Talk, l
 
 
 async def _drafted(services: ModelServices, begun: Sequence[Begun], turn: int) -> list[str]:
-    """Do what the workflow `write_draft` does. Returns why it could not."""
+    """Do what the workflow `write_draft` does; return why if it could not."""
     for given in (each.given for each in begun if each.name.startswith("interview-")):
         try:
             after = await decide.work(services, DraftState.model_validate(given))
@@ -176,14 +176,14 @@ def _end(interview: Interview | None, begun: Sequence[Begun]) -> str:
 
 
 def _line(case: Case, answer: str, left: Mapping[str, list[str]]) -> str:
-    """Choose what the person says next: the first matter left that the question asks for."""
+    """Choose what the person says next: the first untold matter that the question asks for."""
     asked = " ".join(_questions(answer))
     told = next((each for each in case.tells if left[each.name] and re.search(each.to, asked, re.IGNORECASE)), None)
     return left[told.name].pop(0) if told else case.otherwise
 
 
 def _covered(case: Case, talk: Talk, left: Mapping[str, list[str]]) -> frozenset[str]:
-    """The matters of which all was told and, where a draft is written, some is in it."""
+    """Return the matters that were told in full and, if a draft is written, are partly in it."""
     draft = talk.interview.draft if talk.interview else ()
     quotes = [quote.text for each in draft for quote in each.quotes]
     told = [each for each in case.tells if not left[each.name]]
@@ -237,5 +237,5 @@ def _of_draft(case: Case, talk: Talk) -> Iterator[str]:
 
 
 def _questions(answer: str) -> list[str]:
-    """Without what it quotes."""
+    """Remove quotations from the text."""
     return _QUESTION.findall(_QUOTED.sub("", answer))
