@@ -1,9 +1,9 @@
-"""What operators type, from a checkout.
+"""The operators' command, run from a checkout.
 
 Settings come from the environment, or with --stage from template.yaml and samconfig.toml as they are in this checkout.
-References to secrets are read with the rights of whoever types.
+References to secrets are read with the rights of the operator.
 
-Exit codes: 0 done; 1 it failed or did not hold; 2 wrong usage, or a setting is missing.
+Exit codes: 0 done; 1 failed, or a check did not hold; 2 wrong usage, or a setting is missing.
 """
 
 import argparse
@@ -27,7 +27,7 @@ COMMANDS = {
     "smoke": ("infra.smoke.command", "walk through a deployed chat as a user who is nobody"),
     "fire": ("infra.local.fire", "fire a schedule of the stack that runs on this machine"),
 }
-"""Each with its module, which has `add_arguments(parser)` and `command(arguments, environment)`, and what it is for."""
+"""Subcommands: a module with `add_arguments(parser)` and `command(arguments, environment)`, and a description."""
 WITHOUT_STAGE = {"fire"}
 
 
@@ -40,7 +40,7 @@ def main() -> int:
         if sys.argv[1:2] != [name]:
             commands.add_parser(name, help=summary)
             continue
-        # No other: they take long to import.
+        # Only this one: the others take long to import.
         module = import_module(path)
         chosen = commands.add_parser(name, help=summary, description=module.__doc__, **layout)
         module.add_arguments(chosen)

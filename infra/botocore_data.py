@@ -1,7 +1,7 @@
-"""Leave of botocore's data what the backend calls: `python infra/botocore_data.py <folder> ssm:GetParameters …`.
+"""Reduce botocore's data to the operations we call: `python infra/botocore_data.py <folder> ssm:GetParameters …`.
 
-The first client of a process reads where every service of AWS has its endpoints, and each client all that its service
-can do: megabytes, in which a cold start looks for a handful of operations.
+The first client of a process reads the endpoints of every AWS service, and each client reads all operations of its
+service: megabytes, of which a cold start needs a handful of operations.
 """
 
 import gzip
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 DESCRIPTIONS = ("service-2", "endpoint-rule-set-1")
-"""Of a service; others serve waiters, pages of results and examples."""
+"""Files of a service that are kept; the others serve waiters, pagination and examples."""
 
 
 def prune(data: Path, operations: Mapping[str, set[str]]) -> None:
-    """Raises `KeyError` for an operation that there is not."""
+    """Raises `KeyError` for an unknown operation."""
     for folder in [each for each in data.iterdir() if each.is_dir() and each.name not in operations]:
         shutil.rmtree(folder)
     prefixes = {_prune_service(data / service, names) for service, names in operations.items()}
@@ -29,7 +29,7 @@ def prune(data: Path, operations: Mapping[str, set[str]]) -> None:
 
 
 def _prune_service(folder: Path, names: set[str]) -> str:
-    """The name that endpoints.json has for it."""
+    """Return its name in endpoints.json."""
     [version] = folder.iterdir()
     for file in list(version.iterdir()):
         if not file.name.startswith(DESCRIPTIONS):
@@ -38,7 +38,7 @@ def _prune_service(folder: Path, names: set[str]) -> str:
     service = json.loads(gzip.decompress(packed.read_bytes()))
     service["operations"] = {name: service["operations"][name] for name in sorted(names)}
     service["shapes"] = _reachable(service["shapes"], service["operations"])
-    # So little is read faster as it is.
+    # A file this small is read faster uncompressed.
     packed.with_suffix("").write_text(json.dumps(_undocumented(service)))
     packed.unlink()
     return service["metadata"]["endpointPrefix"]

@@ -1,4 +1,4 @@
-"""Conversations that could not be read for what to remember.
+"""List or retry conversations that could not be read for memories.
 
 `list` prints a line of JSON for each that was set aside, with the kind of its last failure; the log has the rest.
 `again USER CONVERSATION` has one read by the next sweep, with all its attempts before it. An id that holds a | needs

@@ -1,4 +1,4 @@
-"""What was consolidated of a user's memories, and the stems of all.
+"""Undo a night's consolidation of a user's memories, or recompute the stems of all memories.
 
 `undo` restores what was before that run, except what was forgotten or superseded since, and prints the memories that
 hold again; its pairs are never joined again.

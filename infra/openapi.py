@@ -1,7 +1,7 @@
-"""Print what `@qwestly/agent-client` is generated from: `python -m infra.openapi`. With `--surface` a line for whatever
-a client can rely on: a release writes it to `docs/api-surface.txt`, and the next one keeps it.
+"""Print the document that `@qwestly/agent-client` is generated from: `python -m infra.openapi`. With `--surface` a line
+for each thing that a client can rely on: a release writes them to `docs/api-surface.txt`, and the next one keeps them.
 
-It is the API's own OpenAPI document, and beside its schemas `AgentTools`: what each tool of the default design takes.
+It is the API's OpenAPI document with one more schema, `AgentTools`: the arguments of each tool of the default design.
 """
 
 import json
@@ -43,7 +43,7 @@ def surface(described: Mapping[str, Any]) -> list[str]:
 
 
 def breaking(before: Collection[str], after: Collection[str]) -> list[str]:
-    """What a client of the surface before cannot rely on any more, or has to send besides."""
+    """List what a client can no longer rely on, or must send in addition."""
     optional = [line for line in before if line.startswith("takes ") and line.endswith(" is required")]
     known = {line.split(".")[0] for line in before}
     gone = [line for line in before if line not in {*after, *optional}]
@@ -57,7 +57,7 @@ def _each_operation(paths: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str
 
 
 def _reached(schemas: Mapping[str, Any], begins: Any) -> list[str]:
-    """Names of the schemas that this names, and those that they name."""
+    """Return the names of the schemas that this refers to, directly or not."""
     reached, left = dict[str, None](), [begins]
     while left:
         match left.pop():

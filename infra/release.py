@@ -1,4 +1,4 @@
-"""Take a release of a stage back, and keep no more versions than that needs.
+"""Roll a stage back to an earlier release, and delete versions that this does not need.
 
 A release is what one build brought: all functions, on one version of the layer, whose number names it. `list` shows the
 releases that are kept, and which one the functions' alias `live` points to. `back` points it to the release before, in
@@ -30,10 +30,10 @@ from qwestly_agent.clients.aws import AWS
 
 LIVE = "live"
 RECORD = re.compile(r"release (\d+) since (\S+)")
-"""The alias's description, which no deployment changes: the last release that this command saw live."""
+"""Stored in the alias's description, which no deployment changes: the last live release that this command saw."""
 _REQUEST = {"http": {"method": "GET", "path": "/healthz", "sourceIp": "127.0.0.1"}}
 HEALTH = {"version": "2.0", "rawPath": "/healthz", "headers": {}, "requestContext": _REQUEST}
-"""As a function URL would ask."""
+"""The event of a function URL."""
 PATIENCE = {"Delay": 5, "MaxAttempts": 120}
 NOT_TAKEN_BACK = """\
 Not taken back: state machines, schedules, alarms, roles, reserved concurrency, secrets, indexes and what was written to
@@ -42,7 +42,7 @@ fails returns to it."""
 
 
 class Refused(Exception):
-    """With a sentence for the operator; nothing was changed, or what was is said."""
+    """Carries a sentence for the operator: nothing was changed, or it says what was."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Function:
     revision: str
     record: str
     versions: Sequence[Version]
-    """Those of releases, oldest first."""
+    """Versions of releases, oldest first."""
 
     def newest_of(self, release: int) -> Version | None:
         return next((each for each in reversed(self.versions) if each.release == release), None)
@@ -89,7 +89,7 @@ class Release:
     number: int
     published: datetime
     functions: Sequence[Function]
-    """Those that have a version of it."""
+    """The functions that have a version of it."""
 
     @property
     def live(self) -> list[Function]:
@@ -134,7 +134,7 @@ def _release(number: int, functions: Sequence[Function]) -> Release:
 
 
 def live_release(functions: Sequence[Function]) -> int:
-    """The one that every function is at; raises `Refused` where somebody moved a part of them."""
+    """Return the live release; raises `Refused` if functions differ, because somebody moved some of them."""
     numbers = {version.release if (version := each.live_version) else 0 for each in functions}
     if len(numbers) > 1 or 0 in numbers or any(each.newest_of(*numbers) != each.live_version for each in functions):
         raise Refused("The functions are not all at the newest version of one release: name one, `release to …`.")
@@ -158,7 +158,7 @@ def wake(client: Any, function: Function, version: Version) -> None:
     if client.get_function_configuration(**named)["State"] == "Active":
         return
     print(f"{function.name} {version.number} has no snapshot: it is made, for some minutes.", file=sys.stderr)
-    # Refused, for that is what begins it; in between it may be ready, and answers.
+    # The refusal begins the snapshot; if it is ready by then, the call is answered.
     with suppress(client.exceptions.SnapStartNotReadyException, client.exceptions.ResourceConflictException):
         client.invoke(FunctionName=f"{function.name}:{version.number}", Payload=json.dumps(HEALTH))
     try:
@@ -188,7 +188,7 @@ def move(client: Any, functions: Sequence[Function], release: int, now: datetime
 
 
 def _point(client: Any, function: Function, version: int, record: str) -> Function:
-    """All of the traffic to one version; the function as it is then."""
+    """Send all traffic to one version; return the function afterwards."""
     named = {"FunctionName": function.name, "Name": LIVE, "RevisionId": function.revision}
     whole: Any = {"AdditionalVersionWeights": {}}
     alias = client.update_alias(**named, FunctionVersion=str(version), RoutingConfig=whole, Description=record)

@@ -1,4 +1,4 @@
-"""What the layer and the functions weigh, and what each costs to import: the table at the end of `make build`.
+"""Measure the size of the layer and of the functions, and the import time of each: the table after `make build`.
 
 A handler is imported as Lambda does at a cold start: by its own Python, from the layer alone, nothing loaded before.
 The layer that `sam build` made is of Lambda's architecture; where that is not this machine's, one is built that is.
@@ -28,14 +28,14 @@ ARCHITECTURE = "aarch64"
 RUNS = 5
 
 CLIENTS = {"ssm": "ssm", "kms": "kms", "ses": "sesv2", "states": "stepfunctions"}
-"""The client of boto3 that asks for the actions of a service; logs and traces are Lambda's own affair."""
+"""The boto3 client for the actions of a service; Lambda itself writes logs and traces."""
 
 BASE = "pydantic-ai and FastAPI"
-"""What any chat handler of this kind imports, by itself."""
+"""The imports of any chat handler of this kind, for comparison."""
 _IMPORT_BASE = "import fastapi, pydantic_ai, pydantic_ai.models.openai"
 
 EVERY_ROUTE = "chat/app with every route"
-"""What the chat handler has imported once a request came that is no turn."""
+"""The chat handler's imports after a request that is not a turn."""
 
 IMPORT_ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -44,7 +44,7 @@ IMPORT_ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "none",
     "AWS_SECRET_ACCESS_KEY": "none",
 }
-"""In which a handler is imported, and its clients are made; none of them asks anything."""
+"""Environment for importing a handler and making its clients; none of them sends a request."""
 
 _MEASURE = """
 import re, sys, time
@@ -68,7 +68,7 @@ class Handler:
     logical_id: str
     calls_model: bool
     actions: tuple[str, ...]
-    """That its role lets it ask of AWS, each as `client:Operation`."""
+    """The AWS operations that its role allows, each as `client:Operation`."""
 
     @property
     def services(self) -> list[str]:
@@ -85,7 +85,7 @@ class Handler:
 
 
 def _imports_of_bootstrap(*functions: str) -> list[str]:
-    """What these functions of `bootstrap` import only where they are called."""
+    """Imports within these functions of `bootstrap`."""
     module = ast.parse((ROOT / "src/qwestly_agent/bootstrap.py").read_text(encoding="utf-8"))
     called = [each for each in module.body if isinstance(each, ast.AsyncFunctionDef) and each.name in functions]
     nodes = [node for each in called for node in ast.walk(each)]
@@ -96,8 +96,8 @@ def _imports_of_bootstrap(*functions: str) -> list[str]:
 class ImportCost:
     handler: str
     cpu_seconds: float
-    """The least of its runs, as a disturbance only adds; with the handler's clients of AWS made where it calls no
-    model."""
+    """The shortest of several runs, because a disturbance only adds time; with the AWS clients of a handler that calls
+    no model."""
     rss_mb: float
     calls_model: bool
 

@@ -1,4 +1,4 @@
-"""A stage as `samconfig.toml` deploys it: what it is called, template.yaml with its parameters, and its settings."""
+"""A stage as `samconfig.toml` deploys it: its name, template.yaml with its parameters, and its settings."""
 
 import tomllib
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from qwestly_agent.bootstrap import look_up
 
 SAMCONFIG = ROOT / "samconfig.toml"
 READER_URI, OPENER_URI = "READER_MONGODB_URI", "OPENER_MONGODB_URI"
-"""The MONGODB_URI of the readers and of what opens files, beside that of all other functions."""
+"""Names for the MONGODB_URI of the readers and of the function that opens files, beside that of all others."""
 
 
 class WrongUsage(Exception):
-    """With a sentence for whoever typed a command."""
+    """Carries a sentence for the operator."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Stage:
             raise WrongUsage(f"{samconfig.name} has no stage {name!r}; there are {', '.join(stages)}.")
         given = configured[name]["deploy"]["parameters"]
         pairs = (each.split("=", 1) for each in given.get("parameter_overrides", []))
-        # SAM takes quotes off, and without them cuts a value at its first space.
+        # SAM removes quotes, and cuts an unquoted value at its first space.
         overrides = {parameter: value.strip('"') for parameter, value in pairs}
         template = Template.load()
         names = {"AWS::StackName": given["stack_name"]}
@@ -56,7 +56,7 @@ class Stage:
 
 
 def database_settings(environment: Mapping[str, str], *others: str) -> Settings:
-    """Of the database, and these: references among the rest may lead to secrets that are not there yet.
+    """The settings of the database and these; others may refer to secrets that do not exist yet.
 
     Raises `InvalidSettings`.
     """

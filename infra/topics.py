@@ -1,4 +1,4 @@
-"""The library of what can be learnt.
+"""Bring in the library of learning topics.
 
 ingest FOLDER    make the library FOLDER's Markdown: a file a module, with subject, topic, module, summary and order as
                  its front matter. All of it is checked before anything is written.
@@ -36,7 +36,7 @@ class FrontMatter(BaseModel):
 
 
 def read_library(folder: Path) -> list[Module]:
-    """Every module of the folder. Raises `WrongUsage`, which names the first file that is wrong."""
+    """Read every module of the folder. Raises `WrongUsage`, which names the first wrong file."""
     paths = sorted(folder.rglob("*.md")) if folder.is_dir() else []
     if not paths:
         raise WrongUsage(f"{folder}: there is no Markdown in it.")
@@ -74,7 +74,7 @@ def _module(path: Path, folder: Path) -> Module:
 
 
 def _problems(modules: Sequence[tuple[Path, Module]]) -> Iterator[str]:
-    """What is wrong with the files together."""
+    """List what is wrong with the files as a whole."""
     names: dict[str, tuple[str, Path]] = {}
     places: dict[tuple[str, int], Path] = {}
     for where, module in modules:
@@ -98,7 +98,7 @@ def _slug(name: str) -> str:
 
 
 async def ingest(modules: Sequence[Module], topics: Topics) -> str:
-    """What was done, in a sentence."""
+    """Replace the library, and return a sentence on what was done."""
     changed, removed, left = await topics.replace(modules)
     return f"{changed} modules added or changed, {removed} removed, {left} unchanged."
 

@@ -1,6 +1,6 @@
-"""template.yaml as CloudFormation gets it, on the standard output: for whoever looks at what SAM makes of it.
+"""Print template.yaml as SAM transforms it for CloudFormation.
 
-It runs in the environment of the SAM CLI, and asks no cloud: `.venv-sam/bin/python infra/transform.py`.
+Runs in the environment of the SAM CLI, without a cloud: `.venv-sam/bin/python infra/transform.py`.
 """
 
 from pathlib import Path

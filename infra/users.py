@@ -1,8 +1,8 @@
-"""What is kept about one user, on their behalf. An id that holds a | needs quotes.
+"""Export or erase what is kept about one user. An id that contains a | needs quotes.
 
-For somebody who asked for it outside of the chat, and cannot sign in: what GET /api/me/export and DELETE /api/me do.
-`erase` stops what runs, tells executions that wait, and prints how many documents went, by collection; what the
-candidate app keeps is erased there. Where nothing is kept both exit with 1: an id that was mistyped.
+For a user who asked outside of the chat and cannot sign in: does what GET /api/me/export and DELETE /api/me do.
+`erase` stops what runs, wakes executions that wait, and prints the number of deleted documents by collection; what the
+candidate app keeps is erased there. Both exit with 1 if nothing is kept, as for a mistyped id.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from qwestly_agent.bootstrap import bootstrap
 
 
 class NothingKept(Exception):
-    """About this user."""
+    """There is nothing about this user."""
 
 
 async def run(what: str, user_id: str, settings: Settings) -> str:

@@ -1,10 +1,10 @@
-"""Tell what is right with a stage and what is not, in one table: what no deployment can tell by itself.
+"""Check a stage and print one table of results: everything that a deployment cannot notice by itself.
 
-With --stage it looks at the stage as this checkout deploys it; without, at the settings of the environment, and at
-nothing in AWS but the references in them. It reads only. --spend also asks each model for words, for a tool call and
-for a typed answer, and makes one embedding and one mail to SES's simulator.
+With --stage it checks the stage as this checkout deploys it; without, the settings of the environment, and in AWS only
+the references in them. It changes nothing. --spend also asks each model for text, for a tool call and for a typed
+answer, makes one embedding, and sends one mail to SES's simulator.
 
-Exits with 1 where something is wrong. ADMIN_MONGODB_URI names a database user that may list indexes; the functions' own
+Exits with 1 if something is wrong. ADMIN_MONGODB_URI names a database user that may list indexes; the functions' own
 may not.
 """
 
@@ -58,7 +58,7 @@ async def examine(target: Target, *, spend: bool = False) -> list[Result]:
     results = await _at_once(target, {**EVERYWHERE, **(OF_A_STAGE if target.stage else {})})
     if not target.stage:
         results.append(note("AWS", "not looked at: no stage was named"))
-    # Afterwards: to make the models' agents holds up whatever waits for the database.
+    # Last: building the models' agents would delay the checks that wait for the database.
     return [*results, *(await _at_once(target, SPENDING) if spend else [])]
 
 

@@ -1,4 +1,4 @@
-"""The database, as the functions' own users see it."""
+"""Check the database with the rights of the functions' own users."""
 
 import asyncio
 import json
@@ -36,15 +36,15 @@ LOOKS = {
     *("listCollections", "listIndexes", "listSearchIndexes", "collStats", "dbStats", "dbHash", "indexStats"),
     *("planCacheRead", "killCursors", "changeOwnPassword", "changeOwnCustomData"),
 }
-"""Actions that neither read nor change a document: whoever has them in addition has nothing to hide."""
+"""Actions that neither read nor change a document: having them in addition is harmless."""
 
 Database: TypeAlias = AsyncDatabase[Document]
 Right: TypeAlias = tuple[str, str]
-"""What, as `database.collection`, `database.*`, `*.*` or `cluster`, and the action on it."""
+"""A resource (`database.collection`, `database.*`, `*.*` or `cluster`) and the action on it."""
 
 
 async def check_database(target: Target) -> Results:
-    """Through one client: each opens as many connections as a turn needs."""
+    """Use one client for all checks: each opens as many connections as a turn needs."""
     settings = target.settings
     async with (
         _opened(settings, settings.mongodb_uri) as own,
@@ -118,8 +118,8 @@ async def check_role(about: str, database: Database, role: Path) -> Results:
 
 
 async def check_other_role(about: str, target: Target, variable: str, role: Path) -> Results:
-    """The workflows' readers have a user of their own, who can write no approval and no level; what opens files has
-    another."""
+    """Check the role of another user: of the workflows' readers, who can write no approval and no level, or of the
+    function that opens files."""
     if not (uri := target.variables.get(variable)):
         yield note(about, f"not looked at: set {variable}")
         return
@@ -140,7 +140,7 @@ def rights(privileges: Iterable[dict[str, Any]]) -> set[Right]:
 
 
 def wanted_rights(database: str, role: Path = ROLE) -> set[Right]:
-    """The role is written for production's database; another one has the same in its own."""
+    """Return the role's privileges for this database; the file names production's."""
     privileges = json.loads(role.read_text(encoding="utf-8"))["privileges"]
     return {(f"{database}.{what.partition('.')[2]}", action) for what, action in rights(privileges)}
 
@@ -152,7 +152,7 @@ def _place(resource: dict[str, Any]) -> str:
 
 
 def _places(what: str) -> tuple[str, ...]:
-    """Where a right to this may stand."""
+    """Return the places where a right to this resource may be granted."""
     database, _, collection = what.partition(".")
     return what, f"{database}.*", f"*.{collection}", "*.*", "anyResource"
 
@@ -172,7 +172,7 @@ async def check_brake(database: Database) -> Results:
 
 
 async def check_variants(database: Database) -> Results:
-    """A conversation keeps its variant as long as its trial lasts: until then its prompts and models are needed."""
+    """Check that the variants of conversations exist: while a trial lasts, they need its prompts and models."""
     rollout = await Rollouts(database).get()
     tried = rollout.trial.variant if rollout and rollout.trial else None
     if tried is None or tried in {each.name for each in VARIANTS}:

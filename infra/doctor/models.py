@@ -1,4 +1,4 @@
-"""Checks of models and their prices; and of what costs something: a request to each model, an embedding, a mail."""
+"""Check models and their prices; and by requests that cost something each model, embeddings, moderation and mail."""
 
 import math
 import time
@@ -41,12 +41,12 @@ from qwestly_agent.model_calls.structured import make_typed_agent
 
 OLDEST_PRICES_DAYS = 90
 SIMULATOR = "success@simulator.amazonses.com"
-"""SES takes it like any other address, and nobody reads it."""
+"""SES's simulator: it accepts mail like any other address, and nobody reads it."""
 ANSWER_SECONDS = 25.0
-"""Shorter than the patience with a check, so that of several models the one is named that does not answer."""
+"""Shorter than the time limit of a check, so that the result names the model that does not answer."""
 LONGEST_SAID = 200
 LEAST_FOUND, MOST_FALSE = 0.8, 0.02
-"""Of people in danger, and of others."""
+"""Least share to be found among people in danger, and largest share among others."""
 
 
 def names_of(settings: Settings) -> list[str]:
@@ -72,21 +72,21 @@ async def check_prices(target: Target) -> Results:
 
 
 class NotAnswered(Exception):
-    """The answer is none to what was asked. With a clause for whoever asked."""
+    """The answer does not do what was asked; carries a clause for the operator."""
 
 
 Answer: TypeAlias = tuple[AgentRunResult[Any], str]
-"""What came back, and what it is in a few words."""
+"""The response, and what it is in a few words."""
 
 
 async def words(model: Model) -> Answer:
-    """Streamed, as the chat asks."""
+    """Ask for text, streamed as in the chat."""
     result = await Agent(model).run("Say: ok", event_stream_handler=_streamed, timeout=ANSWER_SECONDS)
     return result, f"“{_short(result.output)}”"
 
 
 async def tool_call(model: Model) -> Answer:
-    """With all the tools of the chat: a provider may refuse how one is described. None of them is carried out."""
+    """Ask for a tool call with all tools of the chat: a provider may refuse the schema of one. No tool is run."""
     agent = Agent(model, tools=[_without_effect(each) for each in TOOLS])
     prompt = "What can you do? Look it up with a tool before you answer."
     result = await agent.run(prompt, event_stream_handler=_streamed, timeout=ANSWER_SECONDS)
@@ -96,7 +96,7 @@ async def tool_call(model: Model) -> Answer:
 
 
 async def typed_answer(model: Model) -> Answer:
-    """As a section of a card is asked for, where nothing is known."""
+    """Ask for a typed answer: a section of a card without evidence."""
     agent = make_typed_agent(
         TierModel(model, None), DraftedSection, name="doctor", instructions=INSTRUCTIONS, retries=OUTPUT_RETRIES
     )
@@ -113,7 +113,7 @@ QUESTIONS: Mapping[str, Callable[[Model], Awaitable[Answer]]] = {
 
 
 async def spend_on_models(about: str, target: Target) -> Results:
-    """One question to each tier's model and to its fallback; to `MODEL_JUDGE` too, which gives typed answers alone."""
+    """Ask each tier's model and its fallback once; `MODEL_JUDGE` for a typed answer only."""
     settings = target.settings
     async with make_http_client(settings) as http:
         tiers = make_models(settings, http)
@@ -161,8 +161,8 @@ async def spend_on_embedding(target: Target) -> Results:
 
 
 async def spend_on_moderation(target: Target) -> Results:
-    """What the endpoint finds of people in danger from themselves, and whom else it takes for one, by a sample of
-    `evals/trouble`. It is free."""
+    """Measure on a sample of `evals/trouble` how many people in danger the endpoint finds, and how many others. It is
+    free."""
     settings = target.settings
     async with make_http_client(settings) as http:
         moderation = make_moderation(settings, http, Logger(service="doctor"))
@@ -185,7 +185,7 @@ async def spend_on_moderation(target: Target) -> Results:
 
 
 async def spend_on_mail(target: Target) -> Results:
-    """By the rights of whoever asks: the functions' own are tried by an approval alone."""
+    """Send with the operator's rights: only an approval uses the functions' own."""
     sender = target.settings.mail_from
     if not sender:
         yield wrong("a mail", "MAIL_FROM is empty")
@@ -196,7 +196,7 @@ async def spend_on_mail(target: Target) -> Results:
 
 
 def _why(error: Exception, settings: Settings) -> str:
-    """The provider's own words where it has some: they name what it refuses, and without our keys they tell nothing."""
+    """Return the reason for a failure: the provider's own message if there is one, with our keys removed."""
     match error:
         case ModelHTTPError() | APIStatusError():
             said = error.body.get("message") if isinstance(error.body, dict) else None

@@ -1,6 +1,6 @@
-"""Checks of what AWS allows the account: executions at once, code that is kept, mails, and events of an execution.
+"""Check the account's quotas: concurrent executions, stored code, mails, and events of an execution.
 
-The Scheduler's quotas are not looked at: each schedule starts one thing, once a minute at most.
+The Scheduler's quotas are not checked: each schedule starts one invocation, once a minute at most.
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from infra.local.environment import FUNCTION, MACHINE
 from infra.stages import SAMCONFIG, Stage
 
 UNRESERVED = 100
-"""Executions at once that AWS leaves to functions that reserve none."""
+"""Concurrent executions that AWS keeps for functions without a reservation."""
 NEARLY = 0.8
 """Share of a quota from which it is time to act."""
 MOST_EVENTS = 25_000
-"""In the history of an execution, which ends at that. No account gets more."""
+"""Maximum number of events of an execution, which fails beyond it. AWS does not raise it."""
 LATEST_EXECUTIONS = 20
-"""Of each state machine."""
+"""Number of executions checked per state machine."""
 MAILS_A_SECOND = 14
-"""With which docs/capacity.md counts."""
+"""Mails per second with which docs/capacity.md computes."""
 
 
 def reserved_by(stage: Stage) -> int:
@@ -81,7 +81,7 @@ async def check_sending(target: Target) -> Results:
 
 
 async def check_histories(target: Target) -> Results:
-    """How near the longest of the latest executions came to the quota that ends one."""
+    """Compare the longest of the latest executions with the quota of events."""
     assert target.stage, "This check is of a stage."
     states, template = target.aws("stepfunctions"), target.stage.template
     machines = (await call(states, "list_state_machines", maxResults=1000))["stateMachines"]
@@ -101,6 +101,6 @@ async def check_histories(target: Target) -> Results:
 
 
 async def _events(states: Any, execution: str) -> int:
-    """How many its history has: the last one's number."""
+    """Return the number of events in its history: the id of the last one."""
     asked = {"executionArn": execution, "reverseOrder": True, "maxResults": 1, "includeExecutionData": False}
     return max((each["id"] for each in (await call(states, "get_execution_history", **asked))["events"]), default=0)

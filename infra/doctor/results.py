@@ -1,4 +1,4 @@
-"""The results of checks, and how one is run: none hides another, and nothing secret is in what it says."""
+"""Run checks and collect their results: no check hides another, and no result contains a secret."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ from qwestly_agent.base.errors import InvalidSettings
 
 Mark: TypeAlias = Literal["right", "note", "WRONG"]
 PATIENCE_SECONDS = 30.0
-"""With one check: a server that is gone takes a client's own time-outs first."""
+"""Time limit of one check; longer than a client's own timeouts."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def right(about: str, what: str) -> Result:
 
 
 def note(about: str, what: str) -> Result:
-    """Not wrong, but worth knowing; or what could not be seen from here."""
+    """Make a note: not wrong, but worth knowing, or not visible from here."""
     return Result("note", about, what)
 
 
@@ -40,7 +40,7 @@ def wrong(about: str, what: str) -> Result:
 
 
 async def run_check(about: str, found: Results, whose: str = "") -> list[Result]:
-    """All that the check finds; where it breaks off, what it found until then, and that it did."""
+    """Return all results of a check; if it breaks off, those until then and that it did."""
     results: list[Result] = []
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -52,14 +52,14 @@ async def run_check(about: str, found: Results, whose: str = "") -> list[Result]
 
 
 async def each_of(about: str, names: Iterable[str], one: Callable[[str], Results]) -> Results:
-    """All at once; one that cannot be looked at hides no other."""
+    """Run the checks in parallel; one that fails hides no other."""
     for results in await asyncio.gather(*(run_check(about, one(name), name) for name in names)):
         for result in results:
             yield result
 
 
 def kind_of(error: BaseException) -> str:
-    """Never the message of somebody else: it may quote an address with its password."""
+    """Describe an error without the message of a library, which may quote an address with its password."""
     match error:
         case ClientError():
             return f"{error.operation_name} answers {error.response['Error']['Code']}"
@@ -74,7 +74,7 @@ def kind_of(error: BaseException) -> str:
 
 
 async def call(client: Any, operation: str, **given: Any) -> Any:
-    """What boto3 answers, without holding up the other checks."""
+    """Call boto3 in a thread, so that other checks continue."""
     return await asyncio.to_thread(getattr(client, operation), **given)
 
 

@@ -1,4 +1,4 @@
-"""Checks of what a stage needs besides its functions, and CloudFormation cannot tell. They read only."""
+"""Check the services that a stage needs besides its functions and that CloudFormation does not check. Reads only."""
 
 from email.utils import parseaddr
 
@@ -13,11 +13,11 @@ from qwestly_agent.clients.candidate_answers import NeverArrived
 from qwestly_agent.clients.candidate_app import CandidateApp
 
 PENDING = "PendingConfirmation"
-"""What SNS gives in place of a subscription's ARN until the mail is answered."""
+"""The value in place of a subscription's ARN until its mail is confirmed."""
 
 
 async def check_candidate_app(target: Target) -> Results:
-    """Asks for a write that never was."""
+    """Ask for the outcome of a write that never happened."""
     settings = target.settings
     async with httpx2.AsyncClient() as http:
         secret = settings.qwestly_candidate_api_secret
@@ -37,7 +37,7 @@ def stage_of(target: Target) -> Stage:
 
 
 async def check_parameters(target: Target) -> Results:
-    """A default that was changed in template.yaml reaches no running stack: SAM sends on what is there."""
+    """Compare the stack's parameters with template.yaml: a changed default does not reach an existing stack."""
     stage = stage_of(target)
     [stack] = (await call(target.aws("cloudformation"), "describe_stacks", StackName=stage.stack))["Stacks"]
     there = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", [])}

@@ -1,11 +1,11 @@
-"""Checks that the settings are complete and the secrets are there. No secret is shown."""
+"""Check that the settings are complete and the secrets exist. No secret is printed."""
 
 from infra.doctor.results import Results, right, wrong
 from infra.doctor.target import Target
 from qwestly_agent.base.errors import InvalidSettings
 
 NEEDED = ("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candidate_api_url")
-"""By the chat, besides what is required of every function."""
+"""Settings that the chat needs besides those of every function."""
 
 
 async def check_settings(target: Target) -> Results:

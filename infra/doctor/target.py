@@ -1,4 +1,4 @@
-"""What is examined: the settings of a stage or of this environment, and the values behind their references."""
+"""The target of the checks: the settings of a stage or of this environment, with the values of their references."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -15,15 +15,15 @@ from qwestly_agent.bootstrap import look_up
 @dataclass(frozen=True)
 class Target:
     aws: Callable[[str], Any]
-    """A client of boto3 by its service's name."""
+    """Returns the boto3 client of a service."""
     variables: Mapping[str, str] = field(repr=False)
-    """With values in place of references; without those that could not be read."""
+    """References are replaced by values; those that could not be read are left out."""
     unread: list[str]
     """A sentence for each reference that could not be read."""
     stage: Stage | None = None
     clock: Clock = system_clock
     admin_uri: str = field(default="", repr=False)
-    """Of a database user that may list indexes; empty where there is none but the functions' own."""
+    """MONGODB_URI of a user that may list indexes; empty if only the functions' own is known."""
 
     @classmethod
     async def read(cls, environment: Mapping[str, str], aws: Callable[[str], Any], **more: Any) -> Self:

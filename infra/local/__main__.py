@@ -57,11 +57,11 @@ exec 3<&0 </dev/null
 }} 2>/dev/null &
 exec 3<&- "$@"
 """
-"""The shell that becomes a part. It leaves a watcher behind, which ends the part once our end of the pipe is closed."""
+"""A shell that becomes the part. It leaves a watcher, which ends the part once our end of the pipe is closed."""
 
 
 class CannotRun(Exception):
-    """With a sentence for whoever typed `make run`."""
+    """Carries a sentence for the person who typed `make run`."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Part:
     folder: str = "."
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     written: int = -1
-    """Its log, also when a stack that starts beside this one has put another in its place."""
+    """Its log, also if another stack that starts beside this one has replaced the file."""
 
     @property
     def log(self) -> str:
@@ -121,7 +121,7 @@ class Part:
 
     def last_words(self) -> str:
         """Its own sentence where it gave one, else the last line."""
-        # To seek would move the place where the part writes.
+        # Seeking would move the position at which the part writes.
         said = os.pread(self.written, os.fstat(self.written).st_size, 0)
         lines = said.decode(errors="replace").strip().splitlines() or ["it said nothing"]
         marker = "InvalidSettings: "
@@ -142,13 +142,13 @@ class Part:
 
 @dataclass
 class Stack:
-    """What there is to start, in the order in which it ends, and the environment of it all."""
+    """Return the parts to start, in the order in which they end, and their environment."""
 
     environment: dict[str, str]
     parts: list[Part] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     status: dict[str, object] = field(default_factory=dict)
-    """What the page tells about what runs."""
+    """Return the page's description of the running stack."""
 
     def add(self, name: str, *command: str, folder: str = ".") -> str:
         """The part's address."""
@@ -158,7 +158,7 @@ class Stack:
 
 
 def plan(given: Mapping[str, str]) -> Stack:
-    """Raises `CannotRun` where something is missing that no part may stand in for."""
+    """Raises `CannotRun` if something is missing that no stub may replace."""
     function = {name: value for name, value in Template.load().environment(CHAT).items() if not is_reference(value)}
     stack = Stack({**function, **{name: value for name, value in given.items() if value}})
     environment = stack.environment
@@ -193,7 +193,7 @@ def _plan_aws(stack: Stack, given: Mapping[str, str], front_port: int) -> None:
     environment["APPROVE_URL"] = given.get("APPROVE_URL") or f"http://127.0.0.1:{front_port}/approve"
     environment["MAIL_FROM"] = environment.get("MAIL_FROM") or SENDER
     if not given.get("AWS_ENDPOINT_URL"):
-        # Nothing of what the machine is configured for may lead past our server: a real account would be billed.
+        # No AWS configuration of this machine may lead past our server: a real account would be billed.
         for name in [name for name in given if name.startswith("AWS_")]:
             environment.pop(name, None)
         # What runs belongs to one database.
@@ -232,7 +232,7 @@ def _module(name: str) -> tuple[str, ...]:
 
 
 def _plan_models(stack: Stack) -> dict[str, str]:
-    """What answers and what embeds; a scripted server stands in for what has neither key nor address."""
+    """Choose the models for chat and embeddings; a scripted server replaces each that has neither key nor address."""
     environment, answers = stack.environment, {}
     for what, real, address, key in (
         ("model", "DeepSeek", "MODEL_BASE_URL", "DEEPSEEK_API_KEY"),
@@ -264,7 +264,7 @@ def is_demo(stack: Stack) -> bool:
 
 
 def run(stack: Stack) -> NoReturn:
-    """Until a part ends or somebody ends us. Raises `CannotRun`."""
+    """Wait until a part ends or this process is ended. Raises `CannotRun`."""
     LOGS.mkdir(parents=True, exist_ok=True)
     front, *behind = stack.parts
     listen(front.port, f"Set another one, as in: PORT={front.port + 1} make run").close()
@@ -280,10 +280,10 @@ def run(stack: Stack) -> NoReturn:
             demo.start(stack.environment, tie)
         for part in reversed(behind):
             part.wait_until_ready()
-        # Before the chat is asked: of a database that is not there this one says which.
+        # Before the chat: its message names a database that cannot be reached.
         demo.wait_until_done()
         _warm_up(stack)
-        # Last: whoever is answered at the one address finds everything there.
+        # Last: once the one address answers, everything is there.
         front.start(stack.environment, tie)
         front.wait_until_ready()
         _announce(stack)
@@ -322,7 +322,7 @@ def _announce(stack: Stack) -> None:
 
 def _stop_on_signals() -> None:
     for number in SIGNALS:
-        # A shell starts what is in the background with SIGINT ignored, which nobody asked it for; nohup was asked.
+        # A shell starts background jobs with SIGINT ignored, which is not wanted here; nohup ignores it on purpose.
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)
 
@@ -333,7 +333,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _ignore_signals() -> None:
-    """The parts are being ended: told once more, we would leave some of them to their watchers."""
+    """The parts are being ended: a second signal would leave some of them to their watchers."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

@@ -1,5 +1,5 @@
-"""Some 200 adverts as job boards have them: sectors, seniorities, places, four languages; some twice, some that
-contradict themselves, some that speak to the model that reads them. Made by rule, the same at each start."""
+"""Some 200 adverts as on job boards: sectors, seniorities, places, four languages; with duplicates, contradictions, and
+prompt injections. They are generated, the same at each start."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from functools import cache
 
 @dataclass(frozen=True)
 class Posting:
-    """One advert of a board's database."""
+    """An advert in a board's database."""
 
     number: int
     title: str

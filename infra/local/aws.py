@@ -1,4 +1,4 @@
-"""AWS on the laptop: Lambda, Step Functions, SES, SSM and KMS as a moto server has them, with what template.yaml says.
+"""AWS on the laptop: Lambda, Step Functions, SES, SSM and KMS of a moto server, set up from template.yaml.
 
 State machines run for real, and an invocation calls the real handler in this process. Beside AWS's own wire there are
 GET /_control/outbox, GET /_control/workflows, GET /_control/schedules and POST /_control/schedules/{name}, which fires
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class AwsServer:
-    """moto keeps everything in its modules: one server at a time in a process, a second one is refused, and the end of
-    one forgets all. So does a `mock_aws` that begins meanwhile, in whatever test: share one server within a module, not
-    within a session.
+    """moto keeps all state in its modules: a process has one server at a time, a second one is refused, and its end
+    clears everything. So does any `mock_aws` that begins meanwhile: share a server within a module of tests, not within
+    a session.
     """
 
     template: Template = field(default_factory=lambda: Template({}))
@@ -68,7 +68,7 @@ class AwsServer:
     hurried: bool = False
     """Retries and `Wait` states take no time."""
     concurrency: int = ACCOUNT_CONCURRENCY
-    """The account's limit of invocations at once; the template says what is reserved of it."""
+    """The account's limit of concurrent invocations; the template says how many are reserved."""
     executions: Path | None = None
     """A folder that keeps the executions that run: the next server `resume`s them."""
 
@@ -121,11 +121,11 @@ class AwsServer:
 
     @property
     def variables(self) -> dict[str, str]:
-        """For the environment of whoever shall find this server."""
+        """Environment variables with which a process finds this server."""
         return aws_variables(self.url)
 
     def client(self, service: str) -> Any:
-        """boto3's, whatever the environment says; it tries once, and is closed with the server."""
+        """A boto3 client for this server, whatever the environment; it tries once, and is closed with the server."""
         if service not in self._clients:
             once = Config(retries={"total_max_attempts": 1})
             self._clients[service] = _session().client(service, endpoint_url=self.url, config=once)
@@ -135,7 +135,7 @@ class AwsServer:
     # Functions
 
     def register(self, name: str, handler: Handler, timeout_seconds: float = 30) -> str:
-        """The ARN of the function that it is from now on."""
+        """Register a function, and return its ARN."""
         self.functions.add(Function(name, lambda: handler, timeout_seconds))
         return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"
 
@@ -174,7 +174,7 @@ class AwsServer:
             aws_moto.resume(self.executions)
 
     def let_time_out(self, task_token: str) -> None:
-        """What waits for this token gets `States.Timeout`, now. Raises `LookupError` where nothing ever did."""
+        """End the wait for this token with `States.Timeout` now. Raises `LookupError` for an unknown token."""
         aws_moto.let_time_out(task_token)
 
     def workflows(self) -> list[Workflow]:
@@ -184,7 +184,7 @@ class AwsServer:
     # Schedules
 
     def fire(self, schedule: Schedule, moment: float) -> Answer:
-        """What its function answers, or the ARN of the execution that was started."""
+        """Return the answer of its function, or the ARN of the started execution."""
         event = event_of(schedule, moment, execution_id := str(uuid.uuid4()))
         if function := self.functions.find(schedule.target):
             return self.functions.invoke(function, event.encode(), queued=True)
@@ -199,7 +199,7 @@ def _session() -> Any:
 
 
 def definition_of(template: Template, logical_id: str) -> dict[str, Any]:
-    """A state machine's, as AWS gets it. Raises `KeyError` for what nothing is substituted for."""
+    """Return a state machine's definition as AWS gets it. Raises `KeyError` for a missing substitution."""
     properties = template.of_type(MACHINE)[logical_id]
     written = yaml.load((template.folder / properties["DefinitionUri"]).read_text(encoding="utf-8"), SafeLoader)
     given = {name: template.text(value) for name, value in properties.get("DefinitionSubstitutions", {}).items()}
@@ -299,7 +299,7 @@ def main() -> None:
     parser.add_argument("--executions", type=Path, help="a folder that keeps what runs, for the next start")
     given = parser.parse_args()
     port = given.port
-    # What runs in a function cannot be ended, and all state is in memory: no reason to wait for anything.
+    # A running function cannot be ended, and all state is in memory: there is nothing to wait for.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
     logging.basicConfig(format="%(asctime)s %(message)s")
@@ -319,7 +319,7 @@ def main() -> None:
 
 
 def variables_of(template: Template) -> dict[str, str]:
-    """Of all functions in Python: they share one process. Secrets are not in it."""
+    """The environment of all functions in Python, which share one process. It holds no secrets."""
     variables = [template.environment(function).items() for function in template.python_functions()]
     return {name: value for each in variables for name, value in each if not is_reference(value)}
 

@@ -1,5 +1,5 @@
-"""A function URL that buffers: the event (payload format 2.0) that Lambda makes of a request, and the response that it
-makes of what the function answers."""
+"""A buffering function URL: makes Lambda's event (payload format 2.0) of a request, and a response of the function's
+answer."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from infra.local.aws_limits import Refused
 
 TEXT = ("text/", "application/json", "application/javascript", "application/xml")
-"""Everything else reaches the function in base64, a form too."""
+"""All other bodies, also forms, reach the function as base64."""
 
 
 async def event_of(request: Request) -> dict[str, Any]:
@@ -93,5 +93,5 @@ def response_of(result: Any) -> Response:
 
 @cache
 def _lambda() -> Any:
-    # Asked once: what a function did before it was lost is not done again behind its back.
+    # Called once: a function whose answer is lost may have had its effect.
     return boto3.client("lambda", config=Config(retries={"total_max_attempts": 1}))

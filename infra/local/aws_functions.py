@@ -1,4 +1,4 @@
-"""What Lambda does with a handler in Python: a thread for each running invocation, limits, errors as JSON.
+"""Run handlers in Python as Lambda does: a thread for each running invocation, limits, errors as JSON.
 
 All functions share this process: its environment, and whatever a module keeps for its container.
 """
@@ -25,14 +25,14 @@ from infra.local.environment import ACCOUNT, REGION, Template
 Handler: TypeAlias = Callable[[Any, Any], Any]
 
 THREADS = 1_000
-"""More than invocations can run at once. They are made as they are needed."""
+"""More threads than concurrent invocations; they are made when needed."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass
 class Context:
-    """The second argument of a handler, as far as handlers and Powertools look into it."""
+    """The second argument of a handler, with the fields that handlers and Powertools read."""
 
     function_name: str
     memory_limit_in_mb: int
@@ -53,7 +53,7 @@ class Context:
 class Answer:
     payload: bytes
     failed: bool = False
-    """Unhandled, in Lambda's word."""
+    """True for what Lambda calls "Unhandled"."""
 
     @classmethod
     def error(cls, kind: str, message: str, context: Context, stack: list[str] | None = None) -> "Answer":
@@ -79,7 +79,7 @@ class Function:
             return self._handler
 
     def answer(self, payload: bytes, context: Context) -> Answer:
-        """Never raises: what goes wrong in a function is what it answers."""
+        """Never raises: an error in the function becomes its answer."""
         try:
             handler = self.handler
         except Exception as error:
@@ -97,7 +97,7 @@ class Function:
 
 
 class Functions:
-    """By their names; what is not here is a function that does not exist."""
+    """Functions by name; any other does not exist."""
 
     def __init__(self, slots: Slots) -> None:
         self._functions: dict[str, Function] = {}

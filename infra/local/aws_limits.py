@@ -1,6 +1,6 @@
-"""What Lambda refuses: invocations beyond a function's concurrency, requests to a URL beyond its rate, large payloads.
+"""Refuse what Lambda refuses: invocations beyond a concurrency, requests beyond a URL's rate, large payloads.
 
-Lambda has no queue for whoever waits for an answer. An event that nobody waits for is kept until there is room.
+Lambda does not queue synchronous invocations. An asynchronous event is kept until there is a slot.
 """
 
 import json
@@ -16,13 +16,13 @@ from qwestly_agent.base.clock import Clock
 ACCOUNT_CONCURRENCY = 1000
 """The limit of an account, unless AWS raised it; a new one may have 10."""
 MOST_BYTES, MOST_EVENT_BYTES = 6 * 2**20, 2**20
-"""Of a payload whose sender waits for the answer, and of one whose sender does not."""
+"""Maximum bytes of a synchronous payload, and of an asynchronous one."""
 REQUESTS_PER_SLOT = 10
-"""A second, at a function's URL."""
+"""Maximum requests per second at a function's URL."""
 
 
 class Refused(Exception):
-    """An invocation that Lambda does not begin: its status, and what it answers in the form of its API."""
+    """An invocation that Lambda refuses: the status, and the answer in the form of its API."""
 
     def __init__(self, status: int, kind: str, message: str, reason: str = "") -> None:
         super().__init__(message)
@@ -64,8 +64,8 @@ class Slots:
         self._freed = Condition()
         self._closed = False
         self.counted = Counter[tuple[str, str]]()
-        """What CloudWatch is told: `(metric, function)` → how often. `Invocations` and `Throttles` are counted here,
-        `Errors` and `Url5xxCount` by whoever sees them."""
+        """CloudWatch's counts by `(metric, function)`. `Invocations` and `Throttles` are counted here, `Errors` and
+        `Url5xxCount` by the callers."""
 
     def is_reserved(self, function: str) -> bool:
         return function in self._reserved
@@ -101,7 +101,7 @@ class Slots:
 
 
 class TokenBucket:
-    """Lets so many requests through a second, and after a quiet second so many at once."""
+    """Allow so many requests per second; after a quiet second as a burst."""
 
     def __init__(self, rate: float, clock: Clock) -> None:
         self._rate, self._clock = rate, clock
@@ -119,7 +119,7 @@ class TokenBucket:
 
 
 class UrlLimits:
-    """What the URLs of functions let through."""
+    """Limit the requests to function URLs."""
 
     def __init__(self, slots: Slots, clock: Clock = time.monotonic) -> None:
         self.slots, self._clock = slots, clock

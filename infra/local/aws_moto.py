@@ -1,4 +1,4 @@
-"""Everything that reaches into moto: what it is made to do otherwise, what it is told to have, what it is asked.
+"""All access to moto: patches, resources, and queries.
 
 Its modules are imported where they are used: they take a second, and most who import the stack need none of them.
 """
@@ -38,7 +38,7 @@ NO_ROLE = f"arn:aws:iam::{ACCOUNT}:role/local"
 def prepared(
     functions: Functions, keep: Callable[["Mail"], None], hurried: bool, executions: Path | None
 ) -> Iterator[None]:
-    """moto with these functions, and with what it lacks; afterwards it is as it was, and knows nothing any more."""
+    """Patch moto with these functions and with what it lacks; afterwards undo the patches and clear its state."""
     _import_without_ec2()
     from moto.core.base_backend import BackendDict
     from moto.core.config import default_user_config
@@ -61,7 +61,7 @@ def prepared(
 
 @cache
 def _import_without_ec2() -> None:
-    """moto's EC2 takes half a second to import, for Batch and for the instances of SSM, of which nothing here knows."""
+    """Skip moto's EC2, which takes half a second to import: only Batch and SSM's instances need it."""
     absent = {name: Mock() for name in ("moto.batch", "moto.batch.utils", "moto.ec2") if name not in sys.modules}
     sys.modules.update(absent)
     try:
@@ -98,7 +98,7 @@ def _invoke(changes: ExitStack, functions: Functions) -> None:
 
 
 def _make_once(changes: ExitStack) -> None:
-    """What each task of an execution would make anew: a client of Lambda, and the parser of a path."""
+    """Share what each task of an execution would make again: a Lambda client, and the parser of a path."""
     from jsonpath_ng.ext.parser import parse
     from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
     from moto.stepfunctions.parser.asl.utils import json_path
@@ -255,7 +255,7 @@ class Workflow:
     machine: str
     status: str
     state: str | None
-    """That it is in, or succeeded in: a machine that was stopped or told no succeeds, too. None where it failed."""
+    """The state that it is in or succeeded in, also after a stop or a denial. None if it failed."""
     started_at: float
 
 
@@ -289,7 +289,7 @@ def states(execution_arn: str) -> list[str]:
 
 
 def _entered(execution: Any) -> list[str]:
-    # Its API copies the whole history deeply each time it is asked. While one starts it has no worker, then no history.
+    # Its API deep-copies the whole history at each call. A starting execution has no worker at first, then no history.
     environment = getattr(execution.exec_worker, "env", None)
     events = list(environment.event_manager._history_event_list) if environment else []
     return [each["stateEnteredEventDetails"]["name"] for each in events if STATE_ENTERED.fullmatch(each["type"])]
@@ -370,14 +370,14 @@ def _part(message: EmailMessage, kind: str) -> str:
 
 
 def allow_sender(address: str) -> None:
-    """It, and whoever else is at its host."""
+    """Verify the domain of the address, so that every address in it may send."""
     backend: SESBackend = _backend("ses")
     backend.create_email_identity_v2(parseaddr(address)[1].rpartition("@")[2], None, None, None)
 
 
 def create_key(key_id: str) -> None:
-    """A key with an id that is known beforehand, as ours are. It is symmetric: no RSA key is made for it. It is the
-    same after a restart: a token that cannot be opened any more would be tried for five minutes."""
+    """Make a key with a fixed id. It is symmetric, so that no RSA key is generated. It is the same after a restart: a
+    token that can no longer be opened would be retried for five minutes."""
     backend: KmsBackend = _backend("kms")
     made_known = patch("moto.kms.models.generate_key_id", lambda _: key_id)
     material = hashlib.sha256(key_id.encode()).digest()

@@ -1,7 +1,7 @@
-"""A stub of the candidate app: mints tokens exactly as the real one does, and does what its write API promises.
+"""A stub of the candidate app: mints tokens exactly as the real one does, and implements its write API.
 
-The write API is docs/candidate-app-api.yaml, over the database of the stack; it is there where
-`QWESTLY_CANDIDATE_API_SECRET` is set and the database is a local one. It misbehaves when told to: POST
+The write API is docs/candidate-app-api.yaml, over the database of the stack; it is served if
+`QWESTLY_CANDIDATE_API_SECRET` is set and the database is a local one. It fails on request: POST
 `/_control/faults` (`{"faults": [Fault, …]}`, one for each request that comes next), POST `/_control/release`, GET and
 DELETE `/_control/requests`. In a test `with CandidateAppServer(…) as server:` starts one on a free port, with the same
 controls.
@@ -71,7 +71,7 @@ Fault: TypeAlias = (
     | Literal["drop_after", "error_after", "hold_after", "half_after", "cut_after", "huge_after", "html_after"]
     | Literal["ingestion_waits", "ingestion_fails"]
 )
-"""What goes wrong with the next request, before or after its effect: `drop` (the connection is lost without a byte),
+"""The fault of the next request, before or after its effect: `drop` (the connection is lost without a byte),
 `error` (500), `hold` (no answer before the release), `changed` (412), `busy` (429), `forbidden` (403), `half` (half an
 object), `cut` (the connection is lost within the body), `huge` (2 MB), `html` (a page), `redirect`. `ingestion_waits`
 (for the release) and `ingestion_fails` concern what goes on after an ingestion was accepted."""
@@ -111,12 +111,12 @@ class Subject:
 
 
 def version_of(document: Mapping[str, Any]) -> str:
-    """Return the version as the API tells it: 0 for a document that was stored without one."""
+    """Return the version as the API reports it: 0 for a document that was stored without one."""
     return str(document.get("version", 0))
 
 
 def chunks_of(text: str) -> list[str]:
-    """Paragraphs together, each chunk about as long as a page's third."""
+    """Join paragraphs to chunks of about a third of a page."""
     chunks: list[str] = []
     for paragraph in text.split("\n\n"):
         if chunks and len(chunks[-1]) + len(paragraph) < CHUNK_CHARACTERS:
@@ -128,7 +128,7 @@ def chunks_of(text: str) -> list[str]:
 
 @cache
 def schema(name: str) -> Draft202012Validator:
-    """The contract's own schema of a body: its allow-list stands there and nowhere else."""
+    """Return the contract's schema of a body, which alone holds the allow-list."""
     components = yaml.load(CONTRACT.read_text(encoding="utf-8"), SafeLoader)["components"]
     return Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": components})
 
@@ -141,7 +141,7 @@ def preference_names() -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Write:
-    """A request whose headers and body are as the contract says."""
+    """A request whose headers and body keep the contract."""
 
     subject: Subject
     key: str
@@ -271,7 +271,7 @@ class WriteApi:
     async def _once(
         self, write: Write, effect: Callable[[Write], Awaitable[tuple[str | None, Result] | None]]
     ) -> Response:
-        """The effect answers the new version and the result, or None where it goes on by itself."""
+        """The effect returns the new version and the result, or None if it continues in the background."""
         operations, subject = self.database[OPERATIONS], write.subject
         operation = {"key": write.key, "status": "pending", "subject": subject.name}
         kept = {"user_id": subject.user_id, "fingerprint": write.fingerprint, "at": self.clock()}
@@ -480,7 +480,7 @@ class WriteApi:
             raise Refusal(404, "unknown_operation", "No request with this key has arrived.")
         return JSONResponse(_public(kept))
 
-    # What goes wrong when it is told to
+    # Faults on request
 
     def _with_faults(self, answer: Callable[[Request], Awaitable[Response]]) -> "Callable[[Request], Awaitable[Any]]":
         async def misbehave(request: Request) -> Response | _Broken:
@@ -587,7 +587,7 @@ def _precondition(request: Request, may_create: bool) -> str | None:
 
 
 def _stored(version: str) -> Any:
-    """Return the query for the stored version; it matches no document where the version is none that we gave."""
+    """Return the query for the stored version; it matches nothing if we never gave that version."""
     if version == "0":
         return {"$in": [0, None]}
     return int(version) if re.fullmatch(r"[1-9][0-9]{0,15}", version) else {"$in": []}
@@ -629,7 +629,7 @@ def _spoilt(fault: Fault | None, response: Response) -> "Response | _Broken":
 
 @dataclass(frozen=True)
 class _Broken:
-    """Begins an answer, or not even that, and hangs up."""
+    """Hang up, after the beginning of an answer or before."""
 
     response: Response | None
     body: bytes
@@ -672,7 +672,7 @@ def _card_page(name: str, card: Mapping[str, Any]) -> str:
 
 
 class _Connection(H11Protocol):
-    """Gives the application the socket: ASGI itself has no word for hanging up."""
+    """Give the application the socket: ASGI has no way to hang up."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -710,7 +710,7 @@ def make_api(mongodb_uri: str, database: str, secret: str, clock: Callable[[], f
 
 
 def api_of(environment: Mapping[str, str]) -> WriteApi | None:
-    """None without a secret, and where the database is no local one: a stub writes into nobody's real data."""
+    """None without a secret, and if the database is not local: a stub must not write into real data."""
     secret, uri = environment.get("QWESTLY_CANDIDATE_API_SECRET", ""), environment.get("MONGODB_URI", "")
     database = environment.get("MONGODB_DATABASE") or DEMO_DATABASE
     if secret and not uri:
@@ -720,7 +720,7 @@ def api_of(environment: Mapping[str, str]) -> WriteApi | None:
 
 @dataclass
 class CandidateAppServer:
-    """A write API of one's own, over real sockets, as a context manager."""
+    """A write API over real sockets, as a context manager."""
 
     mongodb_uri: str
     database: str

@@ -16,7 +16,8 @@ from neosqlite import Collection, query_operators
 from neosqlite.collection.query_helper import QueryHelper, aggregation
 
 PURGE_SECONDS = 60.0
-"""MongoDB looks for expired documents so often; the library does before each read, by reading the whole collection."""
+"""Interval at which MongoDB deletes expired documents; the library does it before each read, by reading the whole
+collection."""
 
 _purged: WeakKeyDictionary[Collection, float] = WeakKeyDictionary()
 _purge_expired = Collection._auto_purge_ttl
@@ -29,7 +30,7 @@ def _purge_once_a_minute(self: Collection) -> None:
 
 
 def _is_in_an_index(self: QueryHelper, field: str) -> bool:
-    """Use an index for an equality on any of its fields; the library does so for the last field alone.
+    """Use an index for an equality on any of its fields; the library does so only for the last one.
 
     No array of ours is in an index and searched by equality, for which the library's way makes up.
     """

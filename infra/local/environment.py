@@ -1,5 +1,5 @@
-"""What the parts of the stack are started with: the environment that template.yaml gives the function, with local
-values in place of what a deployment would fill in. What is already set in the real environment wins."""
+"""The environment of the stack's parts: the one that template.yaml gives the function, with local values for what a
+deployment would fill in. Variables of the real environment win."""
 
 import os
 import re
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 DEMO_DATABASE = "qwestly_local"
 DEMO_USER = "auth0|demo"
 API_PATH = "/api/agent/v1"
-"""Of the candidate app's write API."""
+"""Path of the candidate app's write API."""
 SENDER = "Qwestly <agent@qwestly.example>"
 
 REGION, ACCOUNT = "us-east-1", "123456789012"
@@ -55,11 +55,11 @@ VARIABLES: dict[str, str] = {
     "AGENT_DESIGN_SETTINGS": "settings of designs, a JSON object by their names (none)",
     "LAMBDA_CONCURRENCY": "the account's limit of invocations at once (1000)",
 }
-"""What may be set before `make run`, each with what stands in for it. CONTRIBUTING.md's table says the same."""
+"""Variables that may be set before `make run`, each with its default. CONTRIBUTING.md has the same table."""
 
 
 def is_local(mongodb_uri: str, database: str) -> bool:
-    """Whether demo data and the scripted model may be used with this database."""
+    """True if demo data and the scripted model may be used with this database."""
     hosts = urlsplit(mongodb_uri).netloc.rpartition("@")[2].split(",")
     return database.startswith(DEMO_DATABASE) or all(_is_loopback(host) for host in hosts)
 
@@ -73,7 +73,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def aws_variables(url: str) -> dict[str, str]:
-    """What sends every client of AWS in a process to this address, whatever the machine is configured for."""
+    """Variables that send every AWS client of a process to this address, whatever the machine's configuration."""
     return {
         "AWS_ENDPOINT_URL": url,
         "AWS_REGION": REGION,
@@ -95,8 +95,8 @@ Properties: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Template:
-    """template.yaml, read far enough to start what is in it as AWS would. Names and ARNs are known before anything
-    exists, so that a function can be told those of a state machine which is not up yet."""
+    """template.yaml, read as far as needed to start its resources as AWS would. Names and ARNs are known in advance, so
+    that a function can be given those of a state machine that is not up yet."""
 
     resources: Mapping[str, Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Template:
         return replace(self, resources={name: body for name, body in self.resources.items() if body["Type"] != kind})
 
     def python_functions(self) -> dict[str, Properties]:
-        """Those with a handler in Python; the others have a program that Lambda starts."""
+        """The functions with a handler in Python; the others have a program that Lambda starts."""
         functions = self.of_type(FUNCTION)
         return {name: each for name, each in functions.items() if not str(each["Handler"]).endswith(".sh")}
 
@@ -155,7 +155,7 @@ class Template:
                     yield from ((action, self.text(resource)) for resource in _listed(statement["Resource"]))
 
     def name(self, logical_id: str) -> str:
-        """What the resource is called once it exists."""
+        """Return the resource's name."""
         body = self.resources[logical_id]
         properties = body.get("Properties", {})
         match body["Type"]:
@@ -178,7 +178,7 @@ class Template:
         return f"arn:aws:{kinds.get(kind, 'none')}:{REGION}:{ACCOUNT}:{path}"
 
     def text(self, value: Any) -> str:
-        """The value with its intrinsic function worked out; empty where only a deployment knows."""
+        """Evaluate the value's intrinsic function; empty if only a deployment knows it."""
         match value:
             case ("Ref", name):
                 return self._referred(name)

@@ -13,7 +13,7 @@ from typing import Any
 
 
 class NotFired(Exception):
-    """With a sentence for whoever typed the name."""
+    """Carries a sentence for the person who typed the name."""
 
 
 def ask(port: str, path: str, method: str) -> Any:

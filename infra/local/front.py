@@ -1,6 +1,6 @@
 """One origin for the browser: the page, the widget, and what the function URL serves.
 
-Towards the chat it is what CloudFront, the two function URLs and the Lambda Web Adapter are together: it answers CORS
+Towards the chat it does what CloudFront, the two function URLs and the Lambda Web Adapter do together: it answers CORS
 as template.yaml says, sends a turn to one function and everything else to the other, refuses what Lambda refuses, tells
 the function its request id and deadline, and passes bytes on as they come. One process stands for both functions.
 Towards the approve function it is a function URL without the adapter: one event, one answer.
@@ -47,7 +47,7 @@ PAGE_HEADERS = {
     "Cache-Control": "no-cache",
 }
 MAIL_HEADERS = {
-    # A mail is somebody else's page: no script, nothing loaded, its links in tabs of their own.
+    # A mail is untrusted: no script, nothing loaded, links open in new tabs.
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'; "
         "sandbox allow-popups allow-popups-to-escape-sandbox"
@@ -102,7 +102,7 @@ class Front:
         return JSONResponse({"user": DEMO_USER, "notes": [], **self.status})
 
     async def token(self, request: Request) -> Response:
-        """What the candidate app's own page does for its signed-in user."""
+        """Mint a token, as the candidate app's page does for its signed-in user."""
         client: httpx2.AsyncClient = request.state.client
         try:
             minted = await client.get(f"{self.candidate_app_url}/api/agent/token", params=dict(request.query_params))
@@ -111,7 +111,7 @@ class Front:
         return Response(minted.content, minted.status_code, {"Cache-Control": "no-store"}, "application/json")
 
     async def show_aws(self, request: Request) -> Response:
-        """What AWS itself would not say: outbox, workflows, schedules; and a schedule is fired."""
+        """Controls that AWS does not have: outbox, workflows, schedules, and firing a schedule."""
         if request.method == "POST" and request.headers.get("origin", _origin(request)) != _origin(request):
             return _error(403, "forbidden", "Only this page may do that.")
         return await self._ask_aws(request, request.scope["raw_path"].removeprefix(b"/local/"))
@@ -136,7 +136,7 @@ class Front:
         return Response(answer.content, answer.status_code, {"Cache-Control": "no-store"}, "application/json")
 
     async def approve(self, request: Request) -> Response:
-        """The approve function, as its URL answers."""
+        """Forward to the approve function like its URL."""
         if not self.approve_function:
             return _gone("template.yaml has no approve function.")
         event, loop = await aws_function_url.event_of(request), asyncio.get_running_loop()
@@ -151,7 +151,7 @@ class Front:
             return _gone("The approve function cannot be reached.")
 
     async def function_url(self, request: Request) -> Response:
-        """The chat's functions, as their URLs answer."""
+        """Forward to the chat's functions like their URLs."""
         path = request.scope["path"]
         function = self.turns if path == TURNS or path.startswith(f"{TURNS}/") else self.others
         with ExitStack() as holding:
@@ -209,7 +209,7 @@ async def _read(answer: httpx2.Response, pieces: asyncio.Queue[bytes | None], sl
             async for chunk in answer.aiter_raw():
                 pieces.put_nowait(chunk)
         except httpx2.TransportError:
-            pass  # the function died: what came so far is all that a client of the URL would get, too
+            pass  # the function died: a client of the URL would get no more than this, too
         finally:
             await answer.aclose()
     pieces.put_nowait(None)
@@ -279,7 +279,7 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
             Route("/graphs.js", front.graphs_script),
             Route("/favicon.svg", front.icon),
         ],
-        # A page elsewhere whose name is made to point here must not be handed anybody's token.
+        # Against DNS rebinding: a foreign page whose name resolves to this address must get no token.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]), answers_cors],
         exception_handlers={HTTPException: _refuse},
         lifespan=client_of,
@@ -291,7 +291,7 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
 
 
 def _functions(front: Front) -> ASGIApp:
-    """Every path that is not the page's own: both functions judge for themselves what they are asked for."""
+    """Forward every path that is not the page's own: both functions check the path themselves."""
 
     async def functions(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)

@@ -1,7 +1,8 @@
-"""Answers of the scripted model where no test scripted one: a function of the request alone, without chance or clock.
+"""Default answers of the scripted model, when no test scripted one: a function of the request alone, without chance or
+clock.
 
-The scripts (`scripts/`, as `script.py` plays them) say what it says and calls. What is here reads the request for
-them, and answers where they say nothing: from the results of tools, or with the smallest value that is asked for.
+The scripts (`scripts/`, played by `script.py`) decide text and calls. This module reads the request for them, and
+answers if no script matches: from the results of tools, or with the smallest value that the schema accepts.
 """
 
 import json
@@ -50,7 +51,7 @@ DECISIONS = re.compile(r"<approval_news>.*?</approval_news>\s*", re.DOTALL)
 
 
 def think(body: Mapping[str, Json], scripts: Script) -> Thought:
-    """The answer to a chat completion request: tool calls, words, or what its schema wants."""
+    """Return the answer to a chat completion request: tool calls, text, or a value of its schema."""
     messages = [message for message in body["messages"] if message.get("role") not in ("system", "developer")]
     said = [_text(message) for message in messages if message.get("role") == "user"] or [""]
     words = DECISIONS.sub("", said[-1]).strip() or said[-1]
@@ -86,7 +87,7 @@ def _instructions(body: Mapping[str, Json]) -> str:
 
 
 def _results(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
-    """Tool name and content of each result since the user last spoke."""
+    """Return tool name and content of each result since the user's last message."""
     spoken = max((i for i, message in enumerate(messages) if message.get("role") == "user"), default=-1)
     names = {call["id"]: call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
     for message in messages[spoken + 1 :]:
@@ -141,13 +142,13 @@ UNSAID_KEYS = frozenset(
 )
 UNLABELLED_KEYS = frozenset(["name", "headline", "summary", "about"])
 RETRY = "Fix the errors and try again."
-"""How pydantic-ai ends what it returns for a call that failed."""
+"""The end of pydantic-ai's message for a failed call."""
 FAILED = re.compile(r"\W*(error|failed|could not|cannot|unavailable)\b", re.I)
 NOTHING = re.compile(r"\W*(no|none|nothing|not found|empty)\b", re.I)
 
 
 def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
-    """What is told of these results, by the names of their tools."""
+    """Describe these results, by the names of their tools."""
     told: list[str] = []
     found: dict[str, list[str]] = {}
     missing: list[str] = []
@@ -174,7 +175,7 @@ def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
 
 
 def _section(source: str, facts: Sequence[str], most: int) -> str:
-    """Markdown: where it is from, and a line for each fact."""
+    """Return Markdown: the source, and a line for each fact."""
     lines = [f"**{source[:1].upper()}{source[1:]}**", "", *(f"- {fact}" for fact in facts[:most])]
     left = len(facts) - most
     return "\n".join([*lines, *([f"- … and {left} more: ask me about any of it."] if left > 0 else [])])

@@ -75,7 +75,7 @@ async def _client_gone(receive: Receive) -> None:
 
 
 class Connection(H11Protocol):
-    """Gives the application the socket, as `request.state.transport`: ASGI itself has no word for hanging up."""
+    """Give the application the socket, as `request.state.transport`: ASGI has no way to hang up."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

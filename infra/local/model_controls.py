@@ -27,7 +27,7 @@ STATUS_OR_NONE = TypeAdapter[FaultStatus | None](FaultStatus | None)
 
 RECORDED_REQUESTS = 2_000
 BESIDE = "You name a conversation"
-"""The instructions of what is asked beside an answer: a step without `to` is not for it."""
+"""How the instructions of a request beside an answer begin. A step without `to` does not answer it."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Controls:
         self._arrived = 0
         self._script: deque[Reply] = deque()
         self.fault: Reply | None = None
-        """Answers every chat request until it is cleared; the script waits meanwhile."""
+        """The answer to every chat request until it is cleared; the script is suspended."""
         self.embeddings_fault: FaultStatus | None = None
         """The status that every embeddings request gets until it is cleared."""
         self.in_danger: tuple[str, ...] = ()
@@ -65,17 +65,17 @@ class Controls:
         self.moderation_seconds = 0.0
         """How long a moderation takes."""
         self.keys: frozenset[str] = frozenset()
-        """Keys without which chat and embeddings requests get a 401; none is asked for where there is none."""
+        """Accepted keys; chat and embeddings requests without one get a 401. If empty, no key is needed."""
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """What came in on the providers' routes but beside answers, oldest first: the last 2,000."""
+        """The last 2,000 requests on the providers' routes, oldest first, except those beside answers."""
         with self._changed:
             return [each for each in self._requests if not _is_beside(each.json)]
 
     @property
     def beside(self) -> list[RecordedRequest]:
-        """What was asked beside answers."""
+        """The last requests beside answers."""
         with self._changed:
             return [each for each in self._requests if _is_beside(each.json)]
 
@@ -94,7 +94,7 @@ class Controls:
         self.script(*(replace(step, streams=True) for step in steps))
 
     def release(self) -> int:
-        """Lets go on what is held now; says how many answers that were."""
+        """Release all held answers, and return their number."""
         with self._changed:
             held, self._held = self._held, set()
         for future in held:
@@ -102,7 +102,7 @@ class Controls:
         return len(held)
 
     def reset(self) -> None:
-        """As after the start, but for the ids, which never repeat."""
+        """Reset to the state after the start, except for the ids, which never repeat."""
         with self._changed:
             self._forget()
         self.release()
@@ -141,7 +141,7 @@ class Controls:
                 raise HTTPException(404)
         return JSONResponse({"status": "ok"})
 
-    # What the server asks
+    # Calls by the server
 
     async def recorded(self, request: Request) -> Json:
         """Records a request; its body as JSON, None where it is none."""

@@ -1,4 +1,4 @@
-"""Embeddings of the scripted model: meaning as numbers, by words alone."""
+"""Embeddings of the scripted model, made of words and letters alone."""
 
 import hashlib
 import math

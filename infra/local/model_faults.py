@@ -1,4 +1,4 @@
-"""Faults of the scripted model server: a reply can be told what to get wrong, and goes over the wire like that."""
+"""Faults of the scripted model server: a reply may name a fault, and is sent with it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -20,7 +20,7 @@ Fault: TypeAlias = (
     | Literal["bad_json_line", "other_shape", "empty_choices", "huge_line", "other_lines"]
     | Literal["no_done", "length", "content_filter", "swapped_indices", "bad_tool_arguments", "unknown_tool"]
 )
-"""What goes wrong with an answer.
+"""The fault of an answer.
 
 Instead of it: an error status; `content_risk` (DeepSeek's 400 for what it does not want to read); `refuse_body` (200
 and nothing), `html` (200 and a page), `bad_json` (200 and half an object); `slow` (not a byte before the release);
@@ -40,7 +40,7 @@ later tool calls come first), `bad_tool_arguments` (not JSON), `unknown_tool` (o
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Reply:
-    """One answer to one chat request. Without text and tool calls the scripts say it."""
+    """One answer to one chat request. Without text and tool calls the scripts decide it."""
 
     text: str | list[str] | None = None
     """A list is sent in exactly these chunks."""
@@ -82,7 +82,7 @@ Group: TypeAlias = Sequence[Step]
 
 
 def said(reply: Reply, chunks: list[str], calls: list[ToolCall], body: Json) -> tuple[list[str], list[ToolCall], str]:
-    """Chunks, calls and finish reason, also of a model that misbehaves in what it says."""
+    """Return chunks, calls and finish reason, with faults of content applied."""
     match reply.fault:
         case "length" | "content_filter":
             return chunks[: reply.fault_after], [], reply.fault
@@ -100,7 +100,7 @@ def said(reply: Reply, chunks: list[str], calls: list[ToolCall], body: Json) -> 
 
 
 def refusal(reply: Reply) -> Response | None:
-    """The error that comes instead of an answer."""
+    """Return the error that replaces the answer."""
     if reply.fault == "content_risk":
         return wire.error_response(400, "Content Exists Risk", code="invalid_request_error")
     if isinstance(reply.fault, int):
@@ -175,7 +175,7 @@ def _whole(reply: Reply, answer: Answer) -> list[Step]:
 
 
 def _told(reply: Reply, answer: dict[str, Json]) -> Json:
-    """A whole answer, as a model tells it that misbehaves."""
+    """Return a whole answer, with faults of content applied."""
     [choice] = answer["choices"]
     message = choice["message"]
     match reply.fault:

@@ -1,4 +1,4 @@
-"""Answers of the scripted model that the data of a script cannot give, by the names that scripts use (`function`).
+"""Answers of the scripted model that need code, by the names that scripts use (`function`).
 
 Each function gets the texts of the messages: of a typed request the prompt first, of a chat the user's newest first."""
 
@@ -15,7 +15,7 @@ from infra.local.model_resumes import parse_resume
 
 
 def _tell_decisions(texts: Sequence[str]) -> str:
-    """Tell users what became of decisions, where they only decided."""
+    """Tell the user what became of a decision, in a turn that only decided."""
     news = re.sub(r"</?approval_news>", "\n", texts[0])
     lines = [line.removeprefix("- ") for line in news.splitlines() if line.startswith("- ")]
     return " ".join(map(_decision, lines))
@@ -110,7 +110,7 @@ _FORM = re.compile(
     r"punch\w*|better|(?:first|third) person|(?:in )?(?:english|german|french|spanish|portuguese))\b",
     re.IGNORECASE,
 )
-"""How it is to be written: such a wish says no fact."""
+"""Words about the form of a text: such a wish states no fact."""
 _MENTION = re.compile(r"mention (?:that )?(?:I )?(?P<what>[^.]+)", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\d,.-])\d{1,3}\b(?![,.-]?\d)")
 _SENT_BACK = ("answer it whole again", "the second reader refused these claims")
@@ -131,8 +131,8 @@ Claim = dict[str, Any]
 
 
 def _write_section(texts: Sequence[str]) -> dict[str, Any]:
-    """Put the evidence together by rule, with its quotes. Told to exaggerate (in a wish or in evidence), invent; sent
-    back, take that back, unless told to insist."""
+    """Write a section from the evidence by rule, with quotes. Asked to exaggerate (in a wish or in evidence), invent a
+    claim; after a refusal withdraw it, unless asked to insist."""
     words, told = texts[0], texts[0].lower()
     asked_again = any(sent_back in text for sent_back in _SENT_BACK for text in texts)
     exaggerates = "exaggerate" in told and (not asked_again or "insist" in told)
@@ -140,7 +140,7 @@ def _write_section(texts: Sequence[str]) -> dict[str, Any]:
     _, is_refused, refused = words.partition(_SENT_BACK[1])
     if not is_refused:
         return written
-    # It has nothing to say instead of what the second reader refused, but for the same lies again.
+    # It has no replacement for what the second reader refused, except the same false claims.
     lies = written["claims"] if exaggerates else []
     numbers = [int(match["number"]) for match in _REFUSED.finditer(refused)]
     return {"claims": [{**lie, "number": number} for number, lie in zip(numbers, lies, strict=False)]}
@@ -174,7 +174,7 @@ def _wished(wish: str, kind: str, claims: Sequence[Claim]) -> list[Claim]:
 
 
 def _as_before(words: str, evidence: Mapping[str, str]) -> list[Claim]:
-    """The lines of the field, each with evidence that says it."""
+    """Return the lines of the field, each with supporting evidence."""
     found = _BEFORE.search(words)
     lines = [line.rpartition(" [")[0].strip() for line in html.unescape(found["text"]).splitlines()] if found else []
     sources = {line: [name for name, text in evidence.items() if line and line in text] for line in lines}
@@ -182,7 +182,7 @@ def _as_before(words: str, evidence: Mapping[str, str]) -> list[Claim]:
 
 
 def _reworded(wish: str, evidence: Mapping[str, str], claims: Sequence[Claim]) -> list[Claim]:
-    """What the wish puts in their place; and a single claim that is to be shorter, up to its first comma."""
+    """Replace lines as the wish says; shorten a single claim to its first comma if asked."""
     if (found := _INSTEAD.search(wish)) and not _FORM.search(found["what"]):
         what = found["what"].strip()
         return [_claim(what, name, what) for name, text in _of(evidence, "person") if what in text][-1:]
@@ -238,7 +238,7 @@ def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
 
 
 def _lies(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
-    """Each with quotes that exist, and do not say it."""
+    """Invented claims, each with quotes that exist but do not support it."""
     stints = _of(evidence, "employment")
     match kind:
         case "experience":
@@ -301,12 +301,12 @@ def _sentences(text: str) -> list[str]:
 
 
 def _counts(sentence: str) -> bool:
-    """Whether it tells of a number that is no year."""
+    """True if it contains a number that is not a year."""
     return bool(_NUMBER.search(sentence)) and len(sentence.split()) > 4
 
 
 def _claim(text: str, name: str, quote: str = "") -> Claim:
-    """Where it says no other, its own words are the quote."""
+    """Without another quote, its own words are the quote."""
     return {"text": text.strip()[:400], "quotes": [f"{name} {quote.strip()[:600]}".strip()]}
 
 
@@ -315,7 +315,7 @@ _FIRST_SENTENCE = re.compile(r"[^.!?\n]{3,250}[.!?]?")
 
 
 def _sum_up(texts: Sequence[str]) -> dict[str, Any]:
-    """Of each message its first sentence, word for word."""
+    """Return the first sentence of each message, verbatim."""
     found = _EARLIER.search(texts[0])
     messages = json.loads(found["json"]) if found else []
     lines = [(each["message_id"], _FIRST_SENTENCE.match(each["text"])) for each in messages]

@@ -1,4 +1,4 @@
-"""How the scripted model plays an interview: by rule, so that a newcomer can be interviewed on a laptop."""
+"""Play the interviewer by rule, so that the scripted model can interview a newcomer on a laptop."""
 
 import html
 import json
@@ -31,7 +31,7 @@ AGENDA: Mapping[str, tuple[str, str]] = {
     "what you do not want": ("What do you not want?", r"\b(?:do not|don['’]t|never) want\b"),
 }
 QUESTIONS = {**ASPECTS, **AGENDA}
-"""Each with the question for it, and what in a sentence answers it."""
+"""Aspects, each with its question and a pattern of sentences that answer it."""
 
 _STATE = re.compile(r"<interview>(?P<text>.*?)</interview>", re.DOTALL)
 _SAID = re.compile(r"<said>(?P<json>.*)</said>", re.DOTALL)
@@ -55,7 +55,7 @@ Object = dict[str, Any]
 
 
 def interviewer(texts: Sequence[str]) -> str:
-    """One sentence on what was said, and the question that the state asks for."""
+    """Return one sentence about the last answer, and the question that the interview's state asks for."""
     words, _, task = texts[0].rpartition("</interview>")
     said, _, state = words.partition("<interview>")
     topic = _line(state, "topic")

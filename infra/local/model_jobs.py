@@ -1,4 +1,4 @@
-"""How the scripted model compares adverts with a person: by the words that both have."""
+"""Compare adverts with a person by the words that both share, for the scripted model."""
 
 import html
 import re
@@ -61,7 +61,7 @@ MET, PARTLY = 2, 1
 
 
 def cover_advert(texts: Sequence[str]) -> dict[str, Any]:
-    """What the advert asks for, met where a line of the evidence shares two words with it, partly by one."""
+    """Return the advert's requirements: met if a line of the evidence shares two words, partly met with one."""
     advert = _ADVERTS.search(texts[0])
     told = html.unescape(advert["text"]) if advert else ""
     evidence = [(each["id"], html.unescape(each["text"])) for each in _PIECES.finditer(texts[0])]

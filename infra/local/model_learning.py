@@ -1,4 +1,4 @@
-"""How the scripted model plays the learning guide and writes lessons: by rule, from the library's own sentences."""
+"""Play the learning guide and write lessons by rule, from the library's own sentences, for the scripted model."""
 
 import html
 import re
@@ -30,7 +30,7 @@ Object = dict[str, Any]
 
 
 def guide(texts: Sequence[str]) -> Any:
-    """Offer the topic that is named; of a subject ask which; where nothing is named, ask what."""
+    """Offer the topic that the user names; for a subject ask which topic; otherwise ask what."""
     said, _, rest = texts[0].partition("<learning>")
     name = named(said)
     if not name or "They name nothing to learn" in rest:

@@ -1,4 +1,4 @@
-"""The scripted model's parser of résumés: it knows some headings, and takes for a field what stands below them."""
+"""Parse résumés for the scripted model: it knows some headings, and reads the lines below them as fields."""
 
 import html
 import re

@@ -1,8 +1,8 @@
 """The scripted model server: stands in for DeepSeek and OpenAI at their wire, on the laptop and in every test.
 
 It answers chat completions, embeddings and moderations, with or without `/v1` before the path, refuses what the
-providers refuse (`model_wire.py`), records what it was sent, and misbehaves when told to (`model_controls.py`,
-`model_faults.py`). What is said comes from the steps that a test gave it, else from the scripts in `scripts/`
+providers refuse (`model_wire.py`), records requests, and fails on request (`model_controls.py`,
+`model_faults.py`). Answers come from the steps that a test scripted, else from the scripts in `scripts/`
 (`model_answers.py`).
 
 In a test `with ModelServer() as server:` starts one on a free port. As a program, `python -m infra.local.model_server
@@ -61,12 +61,12 @@ MODERATED = (
 )
 """platform.openai.com/docs/guides/moderation"""
 SERVED_AS: Mapping[str, str] = {"deepseek-v4-flash": "deepseek-flash"}
-"""The name under which a model answers, where it is not the one that was asked: a retired name is served by another."""
+"""The name under which a model answers if it is not the requested one: another model serves a retired name."""
 DIMENSIONS = 1536
 
 
 class ModelServer(Controls):
-    """A model server of one's own, as a context manager. It can be started again, on the same port."""
+    """A model server as a context manager. It can be started again, on the same port."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class ModelServer(Controls):
         return {"id": call.get("id") or f"call_{self._next_id(body)}", "type": "function", "function": function}
 
     def _next_id(self, body: Json = None) -> int:
-        """Higher than any before, also than those in a conversation that an earlier server began."""
+        """Make an id that is higher than all before, also than those of an earlier server's conversations."""
         calls = (call for message in (body or {}).get("messages", ()) for call in message.get("tool_calls") or ())
         known = [int(match[1]) for call in calls if (match := re.fullmatch(r"call_(\d{1,15})", str(call.get("id"))))]
         self._ids = max([self._ids, *known]) + 1

@@ -16,7 +16,7 @@ Json: TypeAlias = Any
 WORDS_A_CHUNK = 3
 ARGUMENT_CHARACTERS_A_CHUNK = 24
 CREATED = 1_767_225_600
-"""What the answers give as their time: there is no clock here."""
+"""The fixed time in all answers."""
 
 
 @dataclass(frozen=True)
@@ -147,14 +147,14 @@ async def refused(_: Request, problem: Exception) -> Response:
 
 
 def unknown_model(name: Json) -> JSONResponse:
-    """As the provider of such a name says it: DeepSeek's 400, or OpenAI's 404."""
+    """Return the error of the provider with such names: DeepSeek's 400, or OpenAI's 404."""
     if _is_deepseek(name):
         return error_response(400, "Model Not Exist", code="invalid_request_error")
     return error_response(404, f"The model `{name}` does not exist or you do not have access to it.")
 
 
 def refusal(body: Json) -> str | None:
-    """Why a provider refuses a request to a model that it knows; None where it does not."""
+    """Return the reason why a provider refuses a request to a known model, or None."""
     deepseek = _is_deepseek(body.get("model"))
     if "thinking" in body and not deepseek:
         return "Unrecognized request argument supplied: thinking"

@@ -5,7 +5,7 @@ import socket
 from contextlib import suppress
 
 FIRST, LAST = 20_000, 32_000
-"""Below those from which a system asks others, so that no connection takes one before its server listens there."""
+"""Below the range of outgoing connections, so that none takes a port before its server listens there."""
 
 
 def free_port() -> int:
@@ -16,8 +16,8 @@ def free_port() -> int:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody does. Who asks for long enough where nobody does is given that very port to ask from, and is
-    then connected to itself."""
+    """Return True if a server listens there. Polling a free port long enough may pick that very port as the source, and
+    connect to itself."""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
         return connection.getsockname() != connection.getpeername()
     return False

@@ -142,14 +142,14 @@ def _number(text: str, names: Sequence[str]) -> int:
 
 
 class Clock:
-    """Asked again and again, tells what became due since. What was due while the machine slept counts once."""
+    """Return what became due since the last call. Moments during which the machine slept count once."""
 
     def __init__(self, schedules: Iterable[Schedule], now: float) -> None:
         self._since = now
         self._next = {each: self._after(each, now) for each in schedules if each.enabled}
 
     def due(self, now: float) -> list[tuple[Schedule, float]]:
-        """Each with the moment that it was due at."""
+        """Return each due schedule, with the moment at which it was due."""
         found = [(each, moment) for each, moment in self._next.items() if moment is not None and moment <= now]
         self._next.update((each, self._after(each, now)) for each, _ in found)
         return found

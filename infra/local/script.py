@@ -1,4 +1,4 @@
-"""Plays scripts: what is said → what the scripted model calls, answers and gives. Scripts are YAML, in `scripts/`:
+"""Play scripts: they map messages to calls, answers and objects of the scripted model. Scripts are YAML, in `scripts/`:
 
     turns:
     - says: "(Please |)find me a job (in|near) {place}"
@@ -71,7 +71,7 @@ SCRIPTS = Path(__file__).with_name("scripts")
 
 
 class ScriptError(Exception):
-    """A script that cannot be played: its file, line and reason."""
+    """A script cannot be played: file, line and reason."""
 
 
 class _Strict(BaseModel):
@@ -83,7 +83,7 @@ class Read(_Strict):
     by: list["Turn"]
 
     def fields(self) -> set[str]:
-        """What is given whichever turn reads it."""
+        """Values that are given whichever turn reads the text."""
         given = [
             {*each.gives, *(each.read.fields() if each.read else ())} for each in self.by if each.gives is not None
         ]
@@ -157,7 +157,7 @@ class Turn(_Strict):
         return [tool for tool, words in self.looks_up.items() if any(each.match(text) is not None for each in words)]
 
     def names_said(self, text: str) -> Object | None:
-        """What can be filled in after this message; None where it does not match."""
+        """Return the values of placeholders after this message; None if it does not match."""
         if not self.patterns:
             return {"sentence": text}
         whole = text.strip().rstrip(ENDING)
@@ -241,7 +241,7 @@ class Chat:
     """By the user, the newest last."""
     offered: Collection[str] = ()
     results: Sequence[tuple[str, str]] = ()
-    """What each tool has returned since the user spoke."""
+    """The results of each tool since the user's last message."""
 
     @property
     def names(self) -> Object:
@@ -250,7 +250,7 @@ class Chat:
 
 
 def play(script: Script, chat: Chat) -> Played | None:
-    """What follows in a chat on what was said and on the results since then; None where no script says it."""
+    """Return the next step of a chat after the message and the results since then; None if no script matches."""
     for turn in script.turns:
         tools = {tool for step in turn.calls for tool in step}
         if not (chat.instructions.startswith(turn.to) and tools <= {*chat.offered}):
@@ -282,7 +282,7 @@ def _next(turn: Turn, chat: Chat, names: Object) -> Played | None:
 
 
 def _calls(step: Mapping[str, Object | list[Object]], names: Object) -> list[tuple[str, Object | None]]:
-    """A step's calls; none where what one of them needs is missing."""
+    """Return a step's calls; none if a value of one of them is missing."""
     calls: list[tuple[str, Object | None]] = []
     for tool, arguments in step.items():
         filled = [given for each in listed(arguments) if (given := fill_or_none(each, names)) is not None]
@@ -293,7 +293,7 @@ def _calls(step: Mapping[str, Object | list[Object]], names: Object) -> list[tup
 
 
 def give(script: Script, instructions: str, texts: Sequence[str]) -> Object | None:
-    """What a typed request gets, whose messages have these texts, the prompt first; None where no script says it."""
+    """Return the object for a typed request with these messages, the prompt first; None if no script matches."""
     for turn in script.turns:
         if not turn.to or not instructions.startswith(turn.to) or (names := turn.names_said(texts[0])) is None:
             continue

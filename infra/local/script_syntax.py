@@ -1,4 +1,4 @@
-"""The syntax of scripts, whose meaning `script.py` tells: patterns, and placeholders to be filled in."""
+"""The syntax of scripts: patterns and placeholders. `script.py` documents their meaning."""
 
 import json
 import re
@@ -11,7 +11,7 @@ Json: TypeAlias = Any
 Object: TypeAlias = dict[str, Json]
 
 MOST_SENTENCES = 500
-"""Of one text; what follows is not read."""
+"""Maximum characters of a text; the rest is not read."""
 ENDING = " \t\r\n.!…,;"
 
 _PART = re.compile(r"(\{[^{}()]*\}|\([^{}()]*\))")
@@ -23,7 +23,7 @@ def sentences(text: str) -> list[str]:
 
 
 def names_of(patterns: Sequence["Pattern"]) -> set[str]:
-    """The names that are there whichever of the patterns matches."""
+    """The names that every one of the patterns captures."""
     return {"sentence"}.union(set.intersection(*(each.names for each in patterns)) if patterns else ())
 
 
@@ -174,7 +174,7 @@ def _at(value: Json, path: str) -> Json:
 
 
 def check(template: Json, known: Collection[str]) -> None:
-    """Raises `ValueError` where nothing can ever fill it in. Of a result no more than its tool is known."""
+    """Raises `ValueError` if nothing can ever fill it in. Of a result only the tool is checked."""
     if isinstance(template, list | dict):
         for each in template.values() if isinstance(template, dict) else template:
             check(each, known)

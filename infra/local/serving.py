@@ -1,4 +1,4 @@
-"""How the parts that are ours are served: on loopback, quietly, with one plain sentence where the port is taken."""
+"""Serve our own parts of the stack: on loopback, quietly, with one plain sentence if the port is taken."""
 
 import errno
 import socket
@@ -15,7 +15,7 @@ def serve(app: ASGIApp, port: int) -> None:
 
 
 def listen(port: int, advice: str = "") -> socket.socket:
-    """Ends the process with a sentence, and the advice, where the port is taken."""
+    """End the process with a sentence and the advice if the port is taken."""
     # With the protocol named, asyncio sets TCP_NODELAY; else each answer on a kept connection waits 40 ms for an ACK.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

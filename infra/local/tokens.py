@@ -1,4 +1,4 @@
-"""Tokens as the candidate app gives them to its page: `jsonwebtoken`'s `sign({user_id, email, name}, secret,
+"""Mint tokens as the candidate app does for its page: `jsonwebtoken`'s `sign({user_id, email, name}, secret,
 {expiresIn: '5m'})`: HS256, and a header and claims in its order."""
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ LIFE_SECONDS = 300
 
 
 def mint(user_id: str, secret: str, now: float, **more: str) -> str:
-    """`more` are claims such as `aud`."""
+    """`more` are further claims such as `aud`."""
     name = user_id.partition("|")[2] or user_id
     issued = int(now)
     claims = {"user_id": user_id, "email": f"{name}@example.com", "name": name.title()}
@@ -17,6 +17,6 @@ def mint(user_id: str, secret: str, now: float, **more: str) -> str:
 
 
 def demanded(environment: Mapping[str, str]) -> dict[str, str]:
-    """The claims that the chat function is told to demand."""
+    """Return the claims that the chat function is configured to demand."""
     claims = {"aud": environment.get("QWESTLY_JWT_AUDIENCE"), "iss": environment.get("QWESTLY_JWT_ISSUER")}
     return {name: value for name, value in claims.items() if value}

@@ -44,13 +44,13 @@ NOTHING_TO_SAY = "empty, so nothing can be said about its fields"
 
 
 def bearable(problem: str) -> bool:
-    """Whether all works nevertheless, or too little is there to say more."""
+    """True if everything works nevertheless, or there are too few documents to judge by."""
     few = re.search(r"no document of (\d+) has", problem)
     return problem.endswith((EXACTLY, NOTHING_TO_SAY)) or (few is not None and int(few[1]) < SAMPLE)
 
 
 async def check(database: AsyncDatabase[Document]) -> list[str]:
-    """A sentence for each thing that is missing."""
+    """Return a sentence for each thing that is missing."""
     return [
         *[problem async for problem in missing_indexes(database)],
         *[problem async for problem in missing_search_indexes(database)],
@@ -59,7 +59,7 @@ async def check(database: AsyncDatabase[Document]) -> list[str]:
 
 
 async def apply(database: AsyncDatabase[Document]) -> list[str]:
-    """A sentence for each collection whose indexes were made or could not be made."""
+    """Make our indexes; return a sentence for each collection."""
     for collection, indexes in INDEXES.items():
         await database[collection].create_indexes(indexes)
     return [
@@ -104,14 +104,14 @@ async def missing_search_indexes(database: AsyncDatabase[Document]) -> AsyncIter
 
 
 async def _search_indexes(database: AsyncDatabase[Document], collection: str) -> dict[str, Any] | None:
-    """Their definitions by name; None on a server that cannot have any."""
+    """Return their definitions by name; None on a server without search indexes."""
     if "version" not in await database.client.server_info():
         return None  # the laptop's server takes such an index, and makes something else of it
     try:
         found = await (await database[collection].list_search_indexes()).to_list()
     except OperationFailure as error:
         if error.code in NOT_ALLOWED:
-            raise  # by somebody who may not ask nothing is known
+            raise  # without the right to list indexes nothing is known
         return None
     return {each["name"]: each["latestDefinition"] for each in found}
 
@@ -166,7 +166,7 @@ def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 
 
 async def run(what: str, folder: Path, environment: Mapping[str, str]) -> list[str]:
-    """What `check`, `apply` or `ingest` has to say. Raises `InvalidSettings`."""
+    """Run `check`, `apply` or `ingest`, and return its sentences. Raises `InvalidSettings`."""
     admin = "" if what == "ingest" else os.environ.get("ADMIN_MONGODB_URI", "")
     given = {**environment, "MONGODB_URI": admin} if admin else environment
     settings = database_settings(given, *(("OPENAI_API_KEY", "EMBEDDINGS_BASE_URL") if what == "ingest" else ()))

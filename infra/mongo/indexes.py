@@ -37,33 +37,33 @@ from qwestly_agent.stores import (
 )
 from qwestly_agent.stores.user_data import COLLECTIONS, Expires
 
-# Of documents with events that are not in the feed yet.
+# For documents with events that are not in the feed yet.
 _UNCOPIED = IndexModel([("uncopied_since", ASCENDING)], name="uncopied", sparse=True)
 
 _GOES = IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0)
 
 _QUERIES: dict[str, list[IndexModel]] = {
-    # By `_id`, which is made of user and conversation, a turn claims its conversation.
+    # A turn claims its conversation by `_id`, which is made of user and conversation.
     conversations.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("last_used", DESCENDING)], name="user_last_used"),
-        # A user's turns that run, and everybody's.
+        # The running turns of a user, and of all users.
         IndexModel([("user_id", ASCENDING), ("lease_until", ASCENDING)], name="user_lease"),
         IndexModel([("lease_until", ASCENDING)], name="lease"),
-        # Of what is due to be read for what to remember.
+        # Conversations that are due to be read for memories.
         IndexModel([("extract_at", ASCENDING)], name="extract_at"),
         IndexModel([("extract_set_aside.at", ASCENDING)], name="set_aside", sparse=True),
-        # Of those in a trial.
+        # Conversations in a trial.
         IndexModel([("assignment.variant", ASCENDING)], name="assignment", sparse=True),
         _UNCOPIED,
     ],
     messages.COLLECTION: [
-        # Unique: of two turns that both believe to hold a conversation only one can record its messages.
+        # Unique: of two turns that both believe they hold a conversation, only one can record its messages.
         IndexModel(
             [("user_id", ASCENDING), ("conversation_id", ASCENDING), ("seq", ASCENDING)], name="order", unique=True
         ),
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("id", ASCENDING)], name="message_id"),
         IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING)], name="user_created_at"),
-        # Of everybody's answers, for the night that judges a sample of a day.
+        # The answers of all users, of which a sample is judged at night.
         IndexModel([("created_at", ASCENDING)], name="answers", partialFilterExpression={"role": "assistant"}),
     ],
     tool_calls.COLLECTION: [
@@ -74,10 +74,10 @@ _QUERIES: dict[str, list[IndexModel]] = {
         IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("created_at", DESCENDING)], name="queue"),
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("news", ASCENDING)], name="news"),
         IndexModel([("due_at", ASCENDING)], name="due"),
-        # Of everybody's: the effects that are being sent, for the brake, and the oldest that waits.
+        # Of all users: effects that are being sent, for the brake, and the oldest pending approval.
         IndexModel([("status", ASCENDING), ("created_at", ASCENDING)], name="status"),
         IndexModel([("links", ASCENDING)], name="links"),
-        # Of what was proposed in a trial.
+        # Approvals that were proposed in a trial.
         IndexModel([("variant", ASCENDING)], name="variant", partialFilterExpression={"variant": {"$type": "string"}}),
         _UNCOPIED,
     ],
@@ -87,7 +87,7 @@ _QUERIES: dict[str, list[IndexModel]] = {
         _UNCOPIED,
     ],
     activity.COLLECTION: [
-        # In the order in which they are told, and in that of the feed.
+        # In the order of updates, and in that of the feed.
         IndexModel([("user_id", ASCENDING), ("copied_at", ASCENDING)], name="user_copied"),
         IndexModel([("copied_at", ASCENDING)], name="copied"),
         IndexModel([("user_id", ASCENDING), ("at", DESCENDING)], name="user_at"),
@@ -96,8 +96,8 @@ _QUERIES: dict[str, list[IndexModel]] = {
     memories.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("salience", DESCENDING)], name="most_salient"),
         IndexModel([("user_id", ASCENDING), ("withdrawn_at", DESCENDING)], name="withdrawn"),
-        # Unique: what says the same is remembered once, whoever stores it at the same moment. A memory has a key as
-        # long as it has a place of its own; the partial filter leaves out what was written before there were keys.
+        # Unique: the same content is stored once, also by two processes at the same moment. A memory has a key as
+        # long as its content must be unique; the partial filter leaves out memories from before there were keys.
         IndexModel(
             [("user_id", ASCENDING), ("key", ASCENDING)],
             name="key",
@@ -106,7 +106,7 @@ _QUERIES: dict[str, list[IndexModel]] = {
         ),
         IndexModel([("user_id", ASCENDING), ("created", DESCENDING)], name="newest"),
         IndexModel([("user_id", ASCENDING), ("superseded_by", ASCENDING)], name="superseded_by"),
-        # Of what the nightly consolidation has not looked at.
+        # Memories that the nightly consolidation has not seen.
         IndexModel(
             [("consolidated", ASCENDING), ("status", ASCENDING), ("user_id", ASCENDING)], name="users_to_consolidate"
         ),
@@ -139,13 +139,13 @@ _QUERIES: dict[str, list[IndexModel]] = {
         IndexModel([("user_id", ASCENDING), ("found_at", DESCENDING), ("score", DESCENDING)], name="user_found")
     ],
     job_searches.COLLECTION: [IndexModel([("next_at", ASCENDING)], name="next_at"), _UNCOPIED],
-    # Of no user.
+    # These belong to no user.
     adverts.COLLECTION: [_GOES],
     adverts.ANSWERS: [_GOES],
     topics.COLLECTION: [IndexModel([("topic", ASCENDING)], name="topic")],
     # A user whose briefings are off has no such moment.
     user_settings.COLLECTION: [IndexModel([("briefing_at", ASCENDING)], name="briefing_at", sparse=True), _UNCOPIED],
-    # Of everybody's, for a leg of a trial.
+    # The counts of all users, for one leg of a trial.
     variant_counts.COLLECTION: [IndexModel([("tag", ASCENDING)], name="tag")],
     runs.COLLECTION: [
         IndexModel([("user_id", ASCENDING)], name="user"),
@@ -155,7 +155,7 @@ _QUERIES: dict[str, list[IndexModel]] = {
 }
 
 INDEXES: dict[str, list[IndexModel]] = _QUERIES | {
-    # The stores write the date, the server deletes.
+    # The stores write the date, and the server deletes the document.
     name: [*_QUERIES.get(name, ()), IndexModel([(kept.field, ASCENDING)], name=kept.field, expireAfterSeconds=0)]
     for name, kept in COLLECTIONS.items()
     if isinstance(kept, Expires)
@@ -218,19 +218,19 @@ SEARCH_INDEXES = (
     ),
     WordsIndex(docs.COLLECTION, "qwestly_docs_search_index", "text"),
     VectorIndex(docs.COLLECTION, "qwestly_docs_vector_index", "embedding"),
-    # The candidate app's, whose words are compared in our process. Until it has the filter field, a user's own chunks
-    # are compared exactly.
+    # The candidate app's; words are compared in our process. Until the index has the filter field, vectors of a
+    # user's own chunks are compared in our process too.
     VectorIndex(knowledge.COLLECTION, "knowledge_chunk_vector_index", "embedding", ("user_id",), ours=False),
 )
 
 
 @dataclass(frozen=True)
 class Assumed:
-    """What we read in a collection of the candidate app."""
+    """The fields that we read in a collection of the candidate app."""
 
     fields: tuple[str, ...]
     required: tuple[str, ...] = field(default=("user_id",))
-    """Without these in it, a document is lost on us."""
+    """A document without these is useless to us."""
 
 
 ASSUMED: Mapping[str, Assumed] = {

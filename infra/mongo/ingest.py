@@ -22,7 +22,7 @@ def sections_of(folder: Path) -> dict[str, DocSection]:
 
 
 async def ingest(sections: Mapping[str, DocSection], docs: Docs, embeddings: "Embeddings") -> list[str]:
-    """What was done, in sentences. Only sections that changed are embedded; those that are gone are removed."""
+    """Embed new sections and remove those that are gone; return a sentence on what was done."""
     known = await docs.ids()
     new = [section for section_id, section in sections.items() if section_id not in known]
     for start in range(0, len(new), BATCH):
@@ -34,7 +34,7 @@ async def ingest(sections: Mapping[str, DocSection], docs: Docs, embeddings: "Em
 
 
 def split(path: Path, folder: Path) -> Iterator[DocSection]:
-    """A section for each heading with text below it; a long one is cut at its paragraphs."""
+    """Yield a section for each heading with text below it; a long one is cut at its paragraphs."""
     page = str(path.relative_to(folder))
     for title, text in _blocks(path.read_text(encoding="utf-8"), path.stem):
         for piece in _pieces(text.strip()):
@@ -43,7 +43,7 @@ def split(path: Path, folder: Path) -> Iterator[DocSection]:
 
 
 def _blocks(markdown: str, title: str) -> Iterator[tuple[str, str]]:
-    """Headings with what stands below them; a `#` in fenced code is no heading."""
+    """Yield each heading with the text below it; a `#` in fenced code is not a heading."""
     lines: list[str] = []
     fenced = False
     for line in markdown.splitlines():

@@ -1,11 +1,11 @@
-"""A walk through a deployed chat, as a user who is nobody: by its URL, or by --stage.
+"""Walk through a deployed chat as a made-up user: by its URL, or by --stage.
 
 With a stage the addresses are its stack's outputs, and the secret is read in Parameter Store. With a URL the secret is
-QWESTLY_AGENT_SHARED_SECRET, a value or a reference; --approve-url and --origin say the rest.
---spend also has the models answer, for some cents: in both protocols, from the three tiers, with something remembered
-and recalled, a card up to its question, an About section, and a change that is asked for and answered with a no.
+QWESTLY_AGENT_SHARED_SECRET, a value or a reference; --approve-url and --origin are needed too.
+--spend also has the models answer, for a few cents: in both protocols, from profile, memories and documents, with a
+memory stored and recalled, a card up to its approval, an About section, and a proposed change that is declined.
 
-Prints a line for each step with its milliseconds, and what its turns cost; erases what it left, and exits with 1 where
+Prints a line for each step with its milliseconds, and what its turns cost; erases what it left, and exits with 1 if
 a step failed.
 """
 
@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 60.0
 LOCAL_ORIGIN = "http://localhost:3000"
 
 Step: TypeAlias = Callable[[Visit], str | None]
-"""It may have something to say."""
+"""Returns a remark, if there is one."""
 
 STEPS: Mapping[str, Step] = {
     "health": routes.health,
@@ -50,13 +50,13 @@ STEPS: Mapping[str, Step] = {
     "a card": paths.a_card_to_its_question,
     "an About section": paths.an_about_section,
     "a no": paths.a_no,
-    # Always the last one: it takes away what the others left.
+    # Always last: it erases what the others left.
     "leaving": routes.leaving,
 }
 
 
 def walk(visit: Visit) -> bool:
-    """Whether no step failed."""
+    """Return True if no step failed."""
     failures = [name for name, step in STEPS.items() if not _taken(visit, name, step)]
     return not failures
 

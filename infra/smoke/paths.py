@@ -1,5 +1,5 @@
-"""The steps that walk a path to its end, as people do. Models differ: a path is judged by routes, tools and records,
-and by no wording."""
+"""Steps that follow a user's task to its end. A step is judged by routes, tools and records, not by wording, because
+models differ."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ TIERS = ("get_user_profile", "search_user_memories", "query_user_knowledge")
 CITY = "Tallinn"
 WORK = "I led the redesign of the checkout at Globex and cut its load time from 9 to 4 seconds."
 NOT_ENOUGH = (NothingToTell.sentence, NothingSupported.sentence)
-"""What somebody of whom nothing else is known is told of a text: an end as good as the text."""
+"""The answer for a user with too little evidence for a text: as good a result as the text."""
 CARD_SECONDS, MEMORY_SECONDS, PAUSE_SECONDS = 600.0, 180.0, 1.0
 
 
@@ -69,7 +69,7 @@ def an_about_section(visit: Visit) -> str:
 
 
 def a_no(visit: Visit) -> str:
-    """Asked twice: the second question shows what became of the first."""
+    """Propose twice: the second proposal shows what became of the first."""
     asked = []
     for _ in range(2):
         turn = say(visit, f"Please change my location to {CITY}.")
@@ -92,13 +92,13 @@ def _say_no(visit: Visit, question: Any) -> None:
 
 
 def _remembered(visit: Visit, turn: Turn) -> list[str]:
-    """The ids of what is remembered of its conversation."""
+    """Return the ids of the memories from its conversation."""
     listed = visit.ask("GET", "/api/memories")["items"]
     return [each["id"] for each in listed if each["source"]["conversation_id"] == turn.conversation_id]
 
 
 def _followed(visit: Visit, turn: Turn, cursor: str, *on_its_way: str) -> Any:
-    """The draft of this turn, once it is no longer on its way, as `GET /api/updates` tells of it."""
+    """Wait until the draft of this turn has ended, and return it as `GET /api/updates` reports it."""
 
     def ended() -> Any:
         told = visit.ask("GET", "/api/updates", params={"after": cursor})["items"]
@@ -110,7 +110,7 @@ def _followed(visit: Visit, turn: Turn, cursor: str, *on_its_way: str) -> Any:
 
 
 def _until(seconds: float, look: Callable[[], T], expected: str) -> T:
-    """What is seen at last. Raises `Failed`."""
+    """Repeat until there is a result. Raises `Failed`."""
     ends = time.monotonic() + seconds
     while not (seen := look()):
         if time.monotonic() > ends:

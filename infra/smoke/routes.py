@@ -1,4 +1,4 @@
-"""The steps that try the routes: what is open and what is shut, a turn in each protocol, and what is kept of it."""
+"""Steps that try the routes: which are open and which are shut, a turn in each protocol, and its record."""
 
 import uuid
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def a_turn_of_the_ai_sdk(visit: Visit) -> str:
 
 
 def _in_pieces(events: Sequence[Event], words: str, last: str) -> str:
-    """Raises `Failed` where words and end came in one piece: whatever is between us and the model then buffers."""
+    """Raises `Failed` if all came in one piece: then something between the model and us buffers."""
     first_words = next((each for each in events if each.name == words), None)
     [end] = [each for each in events if each.name == last]
     if first_words is None:

@@ -1,4 +1,4 @@
-"""A visit to a deployed chat: what it asks by HTTP, and how it tells that something is not as it should be."""
+"""Requests to a deployed chat, and the errors that report a wrong answer."""
 
 import json
 import time
@@ -15,20 +15,20 @@ TURNS = "/api/chat"
 
 
 class Failed(Exception):
-    """With a sentence for whoever looks on."""
+    """A step failed; carries a sentence for the operator."""
 
 
 class NotTried(Exception):
-    """Since something before it failed, or was not asked for."""
+    """A step was skipped, because an earlier one failed or was not requested."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the stage is, and what it demands of a token."""
+    """The addresses of the stage, and the claims that it demands of a token."""
 
     chat: str
     api: str
-    """Where everything but turns is answered; the same where one address serves both."""
+    """Address for everything but turns; the same if one address serves both."""
     approve: str
     origin: str
     secret: str = field(repr=False)
@@ -47,7 +47,7 @@ class Visit:
     conversation_id: str = ""
 
     def ask(self, method: str, path: str, expected: int = 200, **more: Any) -> Any:
-        """The JSON that is answered. Raises `Failed` for another status."""
+        """Return the JSON of the answer. Raises `Failed` for another status."""
         response = self.http.request(method, self.place.url(path), **{"headers": self.headers, **more})
         if response.status_code != expected:
             raise Failed(f"{method} {path} answers {response.status_code}, not {expected}")
@@ -73,13 +73,13 @@ class Event:
     name: str
     data: Any
     piece: int
-    """The number of the piece of the answer in which it came to its end."""
+    """Number of the chunk in which it ended."""
     seconds: float
-    """Since it was asked."""
+    """Time since the request."""
 
 
 def streamed(visit: Visit, body: Mapping[str, Any], last: str) -> list[Event]:
-    """What `POST /api/chat` answers. Raises `Failed` unless that ends with `last`, and `NotTried` where nothing may be
+    """Return the events of `POST /api/chat`. Raises `Failed` unless the last is `last`, `NotTried` if nothing may be
     spent."""
     if not visit.spend:
         raise NotTried("it costs some cents: --spend")
@@ -95,7 +95,7 @@ def streamed(visit: Visit, body: Mapping[str, Any], last: str) -> list[Event]:
 
 
 def _events(response: httpx2.Response) -> Iterator[tuple[str, Any, int]]:
-    """Each event's name and data, and the number of the piece of the answer in which it came to its end."""
+    """Yield each event's name and data, and the number of the chunk in which it ended."""
     rest, name = "", ""
     for piece, text in enumerate(response.iter_text()):
         *lines, rest = (rest + text).split("\n")
@@ -109,7 +109,7 @@ def _events(response: httpx2.Response) -> Iterator[tuple[str, Any, int]]:
 
 @dataclass(frozen=True)
 class Turn:
-    """A message and its answer, in a conversation of its own."""
+    """Send a message in a new conversation, and return its answer."""
 
     conversation_id: str
     events: list[Event]
@@ -120,7 +120,7 @@ class Turn:
 
     @property
     def called(self) -> list[str]:
-        """The names of the tools that were called."""
+        """Return the names of the called tools."""
         return [each["name"] for each in self.all("tool_call")]
 
     @property
@@ -132,7 +132,7 @@ class Turn:
         return [each.data for each in self.events if each.name == name]
 
     def must_have_called(self, *tools: str) -> None:
-        """And that each of them came to a result."""
+        """Check that each of them has a result."""
         worked = {each["name"] for each in self.all("tool_result") if each["ok"]}
         missing = [tool for tool in tools if tool not in worked]
         told = ", ".join(self.called) or "nothing"

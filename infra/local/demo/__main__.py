@@ -1,4 +1,4 @@
-"""Fill the demo user, once: `python -m infra.local.demo`. Only against a database that is plainly not a real one."""
+"""Fill the demo user, once: `python -m infra.local.demo`. Refuses a database that may be a real one."""
 
 import asyncio
 import sys
@@ -43,7 +43,7 @@ async def is_filled(database: AsyncDatabase[Document]) -> bool:
 
 
 async def fill(database: AsyncDatabase[Document], embeddings: "Embeddings", now: float) -> None:
-    """What is there stays as it is."""
+    """Documents that exist stay unchanged."""
     docs = Docs.of(database)
     if not await docs.ids():
         await ingest(sections_of(ROOT / "infra/local/demo/qwestly_docs"), docs, embeddings)
@@ -59,7 +59,7 @@ async def fill(database: AsyncDatabase[Document], embeddings: "Embeddings", now:
     await database[candidate_shapes.LINKEDIN].insert_many(_of_demo_user("linkedin", [person.LINKEDIN]))
     await database[candidate_shapes.LINKEDIN_SUMMARIES].insert_many(_of_demo_user("summary", [person.LINKEDIN_SUMMARY]))
     await database[candidate_shapes.PROFILE_CACHE].insert_many(_of_demo_user("cache", [person.PROFILE_SUMMARY]))
-    # Last: its presence says that all the rest is there.
+    # Last: if it is there, all the rest is.
     await database[candidate_shapes.CANDIDATES].insert_many(_of_demo_user("candidate", [person.CANDIDATE]))
 
 
@@ -68,7 +68,7 @@ def _of_demo_user(kind: str, documents: list[dict[str, Any]]) -> list[Document]:
 
 
 async def _remember(store: Memories, embeddings: "Embeddings", now: float) -> None:
-    """As it was told, one after the other."""
+    """The demo user's messages, one after the other."""
     told = (*person.MEMORIES, person.BEFORE)
     vectors = await embeddings.embed([each.content for each in told])
     for number, (each, vector) in enumerate(zip(told, vectors, strict=True)):
