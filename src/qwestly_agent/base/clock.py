@@ -17,8 +17,8 @@ class Clock(Protocol):
 
 
 def system_clock() -> float:
-    """With the fifteen digits that the laptop's database keeps: a moment that is read again is the one that was
-    written, also to whoever compares the two."""
+    """Round to the fifteen digits that the laptop's database keeps, so that a stored moment equals the one that was
+    written."""
     return round(time.time(), 5)
 
 
@@ -28,18 +28,18 @@ def to_datetime(seconds: float) -> datetime:
 
 
 def to_iso(seconds: float) -> str:
-    """Format as ISO 8601 with `Z`, in whole milliseconds: never later than the moment, so that what began at it is
-    found from it on."""
-    milliseconds = math.floor(seconds * 1000 + 0.001)  # a float falls short of some by less
+    """Format as ISO 8601 with `Z`, in whole milliseconds: never later than the moment, so that a search from it on
+    finds the moment itself."""
+    milliseconds = math.floor(seconds * 1000 + 0.001)  # a float may be slightly less than the millisecond it stands for
     return f"{to_datetime(milliseconds / 1000).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 _MOMENT = re.compile(r"(?:^|_)(?:at|since|until)$|^last_(?:seen|used)$|^(?:as_of|asked|created|said)$")
-"""Names of fields that hold seconds since the epoch; `as_of` has one by each source."""
+"""Names of fields that hold seconds since the epoch; `as_of` has one for each source."""
 
 
 def readable(value: Any, *, is_moment: bool = False) -> Any:
-    """The document with ISO 8601 in place of seconds since the epoch, and null for a moment that never came."""
+    """Replace seconds since the epoch by ISO 8601, and a moment that never came by null."""
     match value:
         case dict():
             return {
@@ -62,8 +62,8 @@ Position = Annotated[float, WithJsonSchema({"type": "string"})]
 
 
 def duration(seconds: float) -> str:
-    """Format as "45 seconds", "5 minutes" or "2 days". It rounds up, so that a person who waits that long does not come
-    too early."""
+    """Format as "45 seconds", "5 minutes" or "2 days", rounded up, so that a person who waits that long is not too
+    early."""
     units = ("second", 1, 90), ("minute", 60, 90), ("hour", 3_600, 36), ("day", 86_400, math.inf)
     counted = ((max(1, math.ceil(seconds / size)), name, most) for name, size, most in units)
     count, name = next((count, name) for count, name, most in counted if count <= most)

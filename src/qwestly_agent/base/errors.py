@@ -87,7 +87,7 @@ class ModelUnavailable(AgentError):
 
 
 class TooManySteps(AgentError):
-    """A model that calls tools on and on, though none is left."""
+    """A model keeps calling tools although no call is left."""
 
     code, http_status = "too_many_steps", 503
     sentence = "I looked things up too often without coming to an answer. Please ask differently."
@@ -109,14 +109,14 @@ class NotReady(Unavailable):
 
 
 class DataGone(Unavailable):
-    """The database is unreachable: nothing that a turn does could be stored."""
+    """The database is unreachable, so that no part of a turn could be stored."""
 
     sentence = "We can’t reach your data right now. Please try again in a moment."
 
 
 class ModelRefused(Unavailable):
-    """A provider refuses whatever we ask of it: our key, our bill, a model's name, the shape of our requests. Asking
-    again is useless until that is fixed."""
+    """A provider refuses every request, because of our key, billing, a model's name or the request format. A retry is
+    useless until that is fixed."""
 
     code = "model_unavailable"
     sentence = "We’re fixing a problem on our side. Please try again later."

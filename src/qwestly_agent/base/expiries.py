@@ -20,13 +20,13 @@ HOURS: Mapping[str, float] = {
     "forget_memory": 1,
     "forget_outdated_memories": 168,
 }
-"""By the action's tool."""
+"""Hours by the action's tool."""
 LONGEST_HOURS = 168.0
-"""A state machine waits for its user no longer."""
+"""The longest time that a state machine waits for a user."""
 
 
 def hours_to_decide(given: str) -> Mapping[str, float]:
-    """`HOURS`, but for those of `given`: `apply=12,publish_card=72`. Raises `InvalidSettings`."""
+    """Return `HOURS`, overridden by `given`: `apply=12,publish_card=72`. Raises `InvalidSettings`."""
     changed: dict[str, float] = {}
     for each in filter(None, map(str.strip, given.split(","))):
         tool, _, hours = each.partition("=")

@@ -75,19 +75,19 @@ class _KindsOnly(logging.Filter):
 
 
 def make_logger(level: str) -> Logger:
-    """The one logger. A run's id is attached with `thread_safe_append_keys`: it is the task's, not the process's."""
+    """Make the logger. A run's id is attached with `thread_safe_append_keys`, because it belongs to the task."""
     for others in ("uvicorn.error", "asyncio"):
         logging.getLogger(others).addFilter(_KindsOnly())
     return Logger(service=SERVICE, level=level, json_serializer=_serialize, utc=True, use_rfc3339=True)
 
 
 NAMESPACE = "QwestlyAgent"
-"""With the names below what alarms and the dashboard in template.yaml read."""
+"""The namespace. Alarms and the dashboard in template.yaml read it and the names below."""
 
 
 def _metrics() -> AmazonCloudWatchEMFProvider:
-    """One line of the embedded metric format on the standard output, once it is flushed. Its one dimension, `service`,
-    is what Powertools reads from POWERTOOLS_SERVICE_NAME: the stack, as several may share an account."""
+    """Make metrics that are printed at a flush as one line of the embedded metric format. Powertools reads their one
+    dimension, `service`, from POWERTOOLS_SERVICE_NAME: the stack, as several may share an account."""
     return AmazonCloudWatchEMFProvider(namespace=NAMESPACE)
 
 
@@ -114,7 +114,7 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
 
 
 def _add_variant(metrics: AmazonCloudWatchEMFProvider, status: str, receipt: Mapping[str, Any]) -> None:
-    """Of a trial: the variant's turns and the base's, each under names of their own, as only one variant is tried."""
+    """Add the metrics of a trial: one set of names for the variant, one for the base, as only one is tried at a time."""
     whose = "Base" if receipt["variant"] == "base" else "Variant"
     metrics.add_metric(f"{whose}Turns", MetricUnit.Count, 1)
     metrics.add_metric(f"{whose}FailedTurns", MetricUnit.Count, int(status == "failed"))
@@ -141,8 +141,8 @@ def measure_extraction(verbs: Sequence[str], superseded: int, proposed: int, dro
 
 
 def measure_consolidation(users: int, planned: int, merged: int, left_over: int, failed: int) -> None:
-    """A page of users as CloudWatch metrics. `users` are those who were looked at, `planned` the memories that could be
-    merged; what the cap left over is due the next night."""
+    """Emit the metrics of a page of users. `users` counts the users read, `planned` the memories that could be merged,
+    `left_over` those above the cap, which are due the next night."""
     metrics = _metrics()
     metrics.add_metric("ConsolidatedUsers", MetricUnit.Count, users)
     metrics.add_metric("PlannedMerges", MetricUnit.Count, planned)
@@ -153,7 +153,7 @@ def measure_consolidation(users: int, planned: int, merged: int, left_over: int,
 
 
 def measure_answer(cost_usd: float) -> None:
-    """Add the cost of a question to a model that is in no turn's own `CostUsd`: the sum of both is what was spent."""
+    """Emit the cost of a model request outside of turns. With the turns' `CostUsd` it is the whole cost."""
     metrics = _metrics()
     metrics.add_metric("CostUsd", MetricUnit.NoUnit, cost_usd)
     metrics.flush_metrics()
@@ -179,14 +179,14 @@ def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool, left
 
 
 def measure_refused_mail() -> None:
-    """Emit that a mail was not taken; it is tried again."""
+    """Emit that SES refused a mail; it is tried again."""
     metrics = _metrics()
     metrics.add_metric("MailsRefused", MetricUnit.Count, 1)
     metrics.flush_metrics()
 
 
 def measure_briefing(kind: str) -> None:
-    """Emit that a briefing was told: a full one, a lite one, or that nothing is new."""
+    """Emit that a briefing was delivered: a full one, a lite one, or one with nothing new."""
     metrics = _metrics()
     metrics.add_metric("Briefings", MetricUnit.Count, 1)
     metrics.add_metric("LiteBriefings", MetricUnit.Count, int(kind == "lite"))
@@ -194,7 +194,7 @@ def measure_briefing(kind: str) -> None:
 
 
 def measure_rollout(*, share: int = 0, taken_back: bool = False, held: bool = False) -> None:
-    """Emit what a look at the rollout saw and did, every five minutes: a missing report means that nobody looks."""
+    """Emit the result of a check of the rollout, every five minutes: a missing report means that no check runs."""
     metrics = _metrics()
     metrics.add_metric("RolloutShare", MetricUnit.Percent, share)
     metrics.add_metric("RolloutsTakenBack", MetricUnit.Count, int(taken_back))
@@ -217,7 +217,7 @@ def measure_stage_over_budget() -> None:
 
 
 def measure_left(what: str, count: int, oldest_seconds: float) -> None:
-    """Report what a sweep left for the next one, and how long the oldest of it is due."""
+    """Emit how much a sweep left for the next one, and how long the oldest of it has been due."""
     metrics = _metrics()
     _add_left(metrics, what, count, oldest_seconds)
     metrics.flush_metrics()

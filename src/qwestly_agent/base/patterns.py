@@ -14,11 +14,11 @@ class _Pattern:
         return re.compile(self._source, self._flags)
 
     def __getattr__(self, name: str) -> Any:
-        # Set here, so that only the first use of a method passes by.
+        # Set here, so that only the first use of a method comes here.
         value = self.__dict__[name] = getattr(self._compiled, name)
         return value
 
 
 def pattern(source: str, flags: int = 0) -> re.Pattern[str]:
-    """As `re.compile`. An invalid expression is found at its first use."""
+    """Like `re.compile`, but an invalid expression fails at its first use."""
     return cast("re.Pattern[str]", _Pattern(source, flags))

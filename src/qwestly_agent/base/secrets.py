@@ -1,4 +1,4 @@
-"""The secrets as they are now: one that was rotated is read again by the process that meets its refusal."""
+"""Keep the secrets current: a process whose secret is refused reads all of them again."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from qwestly_agent.base.observability import Event
 from qwestly_agent.base.settings import Settings
 
 READ_AGAIN_AFTER_SECONDS = 60
-"""Strangers cause a reading, too, by tokens that nobody signed."""
+"""A limit, because strangers cause a reading too, by tokens with a wrong signature."""
 
 
 class Secrets:

@@ -47,11 +47,11 @@ class Settings:
     card_machine_arn: str = ""
     """The state machine that makes cards."""
     memory_machine_arn: str = ""
-    """The state machine that reads conversations for what to remember."""
+    """The state machine that reads conversations for memories."""
     brief_machine_arn: str = ""
     """The state machine that makes briefings."""
     draft_machine_arn: str = ""
-    """The state machine that writes what an interview makes of an answer."""
+    """The state machine that drafts from the answers of an interview."""
     lesson_machine_arn: str = ""
     """The state machine that writes lessons."""
     resume_machine_arn: str = ""
@@ -59,16 +59,16 @@ class Settings:
     scout_machine_arn: str = ""
     """The state machine that searches for jobs."""
     job_boards: str = "adzuna,jsearch,web"
-    """Who is asked for jobs and pages, separated by commas, if there is a key. The keys of others are not read."""
+    """The job boards and web search in use, separated by commas, if there is a key. Other keys are not read."""
     adzuna_app_id: str = ""
     adzuna_app_key: str = field(default="", repr=False)
     adzuna_country: str = "us"
-    """Two letters, as Adzuna's paths have them."""
+    """Two letters, as in Adzuna's paths."""
     jsearch_api_key: str = field(default="", repr=False)
     search_api_key: str = field(default="", repr=False)
-    """Of Brave's web search."""
+    """The key of Brave's web search."""
     job_board_quotas: str = "adzuna=25/250,jsearch=60/300"
-    """How often our key may ask a board a minute and a day (UTC), for all users together."""
+    """Maximum requests to a board per minute and per day (UTC), for all users together."""
     job_boards_url: str = ""
     """One address in place of those of Adzuna, JSearch and the web search, as on the laptop."""
     deepseek_api_key: str = field(default="", repr=False)
@@ -77,8 +77,8 @@ class Settings:
     """Any OpenAI-compatible server; wins over the providers' own addresses."""
     embeddings_base_url: str = ""
     moderation_base_url: str = ""
-    """Who is asked whether a message is of somebody in danger: empty for OpenAI, if the key for embeddings is theirs;
-    `off` for nobody; or the address of another server."""
+    """The moderation endpoint that finds people in danger: empty for OpenAI, if its key is used for embeddings; `off`
+    for none; or the address of another server."""
     model_fast: str = ""
     """`provider:name`, in place of the model that routes, extracts and answers."""
     model_pro: str = ""
@@ -86,7 +86,7 @@ class Settings:
     model_fallback: str = ""
     """`provider:name`, asked where the first provider cannot answer; empty for none."""
     model_judge: str = ""
-    """`provider:name`, in place of the other tier's model, by which what one tier wrote is judged."""
+    """`provider:name`, in place of the other tier's model, which judges what one tier wrote."""
     answers_turns: int = 1
     """0 in the function that answers everything but turns."""
     agent_design: str = "default"
@@ -96,10 +96,10 @@ class Settings:
     agent_design_settings: str = ""
     """Settings of designs, a JSON object by their names: `{"default": {}}`."""
     link_hosts: str = "qwestly.com"
-    """Where links and images in an answer may point to, separated by commas, each with its subdomains: none that counts
-    visits for strangers, or passes people on to where they like."""
+    """Hosts that links and images in an answer may point to, separated by commas, each with its subdomains. List none
+    that tracks visits or redirects for strangers."""
     event_bus: str = ""
-    """Name of the EventBridge bus that hears what happens; empty for none."""
+    """Name of the EventBridge bus that receives events; empty for none."""
     turn_ceiling_usd: float = 0.05
     """Cost of a turn after which it makes no model request."""
     day_ceiling_usd: float = 1.0
@@ -123,27 +123,27 @@ class Settings:
     """Maximum number of users whose briefing one minute begins; the next minute continues with those who are left."""
     job_searches_a_sweep: int = 25
     """Maximum number of nightly job searches that one sweep begins; the next one, five minutes later, continues with
-    those who are left. What the slots of the models bear: slots x 300 s / (two states of some 30 s)."""
+    those who are left. The capacity of the models' slots: slots x 300 s / (two states of some 30 s)."""
     approval_hours: str = ""
     """How many hours kinds of approvals wait where `base/expiries.py` says otherwise: `apply=12,publish_card=72`."""
     follow_ups_a_sweep: int = 500
-    """Maximum number of steps of applications that one sweep tells of, every five minutes."""
+    """Maximum number of due steps of applications that one sweep reports, every five minutes."""
     briefing_mails_a_day: int = 40_000
     """Maximum number of briefings mailed a day (UTC), below the sending quota of SES; others are told in the app."""
     memory_grey_from: float = 0.4
-    """The cosine from which a model compares two memories at night. Those that share words it compares in any case."""
+    """The cosine from which a model compares two memories at night. Those that share words are always compared."""
     memory_forgotten_from: float = 0.4
-    """The estimated cosine from which new words may be what was forgotten, so that their user is asked. With a real
+    """The estimated cosine from which new words may repeat what was forgotten, so that their user is asked. With a real
     embedding 75 % of retellings lie there, and 10 % of other matters of the same person; the estimate adds a standard
     deviation of 0.07."""
     join_window_ms: float = 80
-    """Words that a model sends within so many milliseconds go on together; 0 joins none."""
+    """Text that a model sends within this many milliseconds is sent on together; 0 joins nothing."""
     traces_url: str = ""
     """Where traces are sent to by OTLP over HTTP, with its path (`…/v1/traces`); empty for none."""
     traces_headers: str = field(default="", repr=False)
-    """Sent along, as `name=value,name=value`: by what the collector knows us."""
+    """Headers for the collector, `name=value,name=value`, with our credentials."""
     traces_content: int = 0
-    """1 sends prompts, answers and tools' arguments along, which are people's words."""
+    """1 adds prompts, answers and tools' arguments, which are people's words."""
     log_level: str = "INFO"
     aws_lambda_initialization_type: str = ""
     """Set by Lambda: `snap-start` while it makes the snapshot from which environments are restored."""
@@ -168,7 +168,7 @@ class Settings:
         return tuple(host.strip().lower() for host in self.link_hosts.split(",") if host.strip())
 
     def seconds_to_decide(self, tool: str) -> float:
-        """How long an approval of this action waits. Raises `InvalidSettings`."""
+        """Return how long an approval of this action waits. Raises `InvalidSettings`."""
         return 3_600 * hours_to_decide(self.approval_hours)[tool]
 
     @property
@@ -215,7 +215,7 @@ class Settings:
 
 
 def bare_environment() -> dict[str, str]:
-    """What a Python process of ours needs to start, without anything secret."""
+    """Return the variables that a Python process of ours needs to start, without secrets."""
     return {name: value for name in ("LD_LIBRARY_PATH", "LANG") if (value := os.environ.get(name))}
 
 
@@ -236,7 +236,7 @@ def _not_negative(number: float) -> float:
 
 
 def quotas_of(job_board_quotas: str) -> Mapping[str, tuple[int, int]]:
-    """Questions a minute and a day, by board. Raises `InvalidSettings`."""
+    """Return requests per minute and per day, by board. Raises `InvalidSettings`."""
     try:
         named = dict(each.split("=") for each in job_board_quotas.split(",") if each)
         limits = {board: tuple(map(int, each.split("/"))) for board, each in named.items()}
@@ -250,13 +250,13 @@ def _is_key_file(secret: str) -> bool:
 
     try:
         jwt.get_algorithm_by_name("HS256").prepare_key(secret)
-    except jwt.InvalidKeyError:  # also at each token that is signed or verified with it
+    except jwt.InvalidKeyError:  # PyJWT raises the same at each token that is signed or verified with it
         return True
     return False
 
 
 def unused_keys(job_boards: str, traces_url: str) -> tuple[str, ...]:
-    """Secrets that need not be there, as these settings are."""
+    """Return the secrets that these settings do not need."""
     keys = {"adzuna": "adzuna_app_key", "jsearch": "jsearch_api_key", "web": "search_api_key"}
     unused = [key for name, key in keys.items() if name not in job_boards.split(",")]
     return (*unused, *(() if traces_url else ("traces_headers",)))

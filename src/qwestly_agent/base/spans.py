@@ -1,4 +1,4 @@
-"""The parts of OpenTelemetry's SDK that are ours: ids by run, and spans that wait to be sent, without content."""
+"""Our replacements for parts of OpenTelemetry's SDK: ids by run, and a queue of spans without content."""
 
 import os
 from collections import deque
@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.trace import Status
 
 MOST_SPANS = 2_000
-"""Of those that wait; the oldest go first."""
+"""Maximum number of queued spans; the oldest are dropped first."""
 
 NAMES = frozenset(
     {
@@ -20,23 +20,23 @@ NAMES = frozenset(
         *("gen_ai.tool.name", "error.type", "exception.type", "server.address"),
     }
 )
-"""Texts that are names and never anybody's words; ours begin with `qwestly.`. Numbers say nothing either."""
+"""Text attributes that are names, never people's words; ours begin with `qwestly.`. Numbers are harmless too."""
 
 
 def random_id(size: int) -> int:
-    """Of the system's randomness: environments restored from one snapshot share the state of all other."""
+    """The system's randomness: environments restored from one snapshot share the state of every other generator."""
     return int.from_bytes(os.urandom(size), "big")
 
 
 class RunIds(IdGenerator):
-    """Random ids, but for the first span of a run."""
+    """Make random ids, except for the first span of a run."""
 
     def __init__(self) -> None:
         self._given: tuple[int, int] | None = None
 
     @contextmanager
     def of(self, trace_id: int, span_id: int) -> Iterator[None]:
-        """Give these to the span that is started meanwhile, without waiting for anything."""
+        """Use these ids for the span that is started within, without an await in between."""
         self._given = trace_id, span_id
         try:
             yield
@@ -51,7 +51,7 @@ class RunIds(IdGenerator):
 
 
 class Spans(SpanProcessor):
-    """Those that ended and were not sent yet."""
+    """Spans that have ended and are not sent yet."""
 
     def __init__(self, *, with_content: bool) -> None:
         self._with_content = with_content

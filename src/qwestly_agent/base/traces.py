@@ -1,7 +1,7 @@
 """Send traces of turns, workflows and approvals by OTLP over HTTP, in OpenTelemetry's form.
 
-Ids of a trace and of its first span are derived from the run's id: whatever happens by the same run, in whatever
-process, joins its tree, and no context is passed on. OpenTelemetry's SDK is imported only where traces are sent.
+The ids of a trace and of its first span are derived from the run's id: spans of the same run join its tree from any
+process, without passing a context on. OpenTelemetry's SDK is imported only where traces are sent.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class Traces:
 
     @contextmanager
     def below(self, name: str, run_id: str, attributes: Attributes) -> Iterator[None]:
-        """A span below the first one of this run, whoever sent that, or below the current one if it is of this run."""
+        """Record a span below the current one if that is of this run, else below the run's first one."""
         context = self._context_of(run_id)
         with self._tracer.start_as_current_span(
             name, context, attributes=attributes, record_exception=False, set_status_on_exception=False
@@ -89,7 +89,7 @@ class Traces:
         return set_span_in_context(NonRecordingSpan(first))
 
     async def flush(self) -> None:
-        """Send what ended, in a second at most. Raises nothing: what cannot be sent is logged, and lost."""
+        """Send the spans that ended, within a second. Raises nothing: a failure is logged, and its spans are lost."""
         if not (spans := self._spans.take()):
             return
         settings = self._secrets.settings
@@ -104,8 +104,8 @@ class Traces:
                     if renewed.traces_headers != settings.traces_headers:
                         answer = await self._send(body, renewed)
                 answer.raise_for_status()
-        # The turn or state that is told of has ended by now, whatever can be wrong with what tells of it: a text that
-        # cannot be encoded, a header that no request can have, a library, a collector.
+        # The traced turn or state has ended, and must not fail because of its trace: a text that cannot be encoded, an
+        # invalid header, a library, a collector.
         except Exception as error:
             self._logger.warning(Event.TRACES_LOST, extra={"spans": len(spans), **cause_of(error)})
 
@@ -121,7 +121,7 @@ def ids_of(run_id: str) -> tuple[int, int]:
 
 
 def headers_of(written: str) -> dict[str, str]:
-    """Of `name=value,name=value`, as `OTEL_EXPORTER_OTLP_HEADERS` has it."""
+    """Parse `name=value,name=value`, as in `OTEL_EXPORTER_OTLP_HEADERS`."""
     pairs = (pair.partition("=") for pair in written.split(",") if pair.strip())
     return {name.strip(): value.strip() for name, _, value in pairs}
 

@@ -1,8 +1,8 @@
-"""Activity: events that tell a user what their agent did, does and waits for.
+"""Activity: events that show a user what their agent did, does and waits for.
 
-An event quotes nobody: its title is a fixed sentence, with the title of a preview or the reason of a look by support at
-most, and its data are ids, numbers and enumerated words. So forgetting a memory or deleting a conversation leaves it as
-it is.
+An event contains nobody's words: its title is a fixed sentence, at most with the title of a preview or support's reason
+for a look, and its data are ids, numbers and enumerated words. It therefore stays when a memory is forgotten or a
+conversation is deleted.
 """
 
 from collections.abc import Mapping
@@ -51,13 +51,13 @@ _APPROVALS: Mapping[str, tuple[str, Severity, str]] = {
     "unknown": ("unknown", "warning", "Not known yet whether this was done"),
     "changed": ("changed", "warning", "It had changed meanwhile, so nothing was done"),
 }
-"""By status: the verb, the severity, and what happened to what the preview's title says."""
+"""By status: the verb, the severity, and the words after the preview's title."""
 _PERMITTED_BY = {"level": "At your level, your agent does this without asking", "undo": "You asked to undo this"}
 _PERMISSION = ("draft_id", "conversation_id", "kind", "tool", "effect", "level", "answer", "decided_by", "undoes")
 
 
 def of_approval(approval: Approval) -> ActivityEvent:
-    """The event of an approval that has just got its status."""
+    """Make the event of an approval whose status has just changed."""
     verb, severity, sentence = _APPROVALS.get(approval.status, (approval.status, "info", approval.status.capitalize()))
     if approval.status == "approved":
         sentence = _PERMITTED_BY.get(approval.decided_by or "", sentence)
@@ -65,7 +65,7 @@ def of_approval(approval: Approval) -> ActivityEvent:
         sentence = "Undone"
     fields = {"approval_id": approval.id, **approval.model_dump(include=set(_PERMISSION))}
     return ActivityEvent(
-        # It is done once, and undone by this id.
+        # Each is performed once, and undone by this id.
         id=f"{approval.id}:{'done' if approval.status == 'done' else approval.revision}",
         user_id=approval.user_id,
         at=approval.updated_at,
@@ -133,7 +133,7 @@ def of_deleted(subject: Literal["lesson", "resume"], user_id: str, deleted_id: s
 
 def _role(approval: Approval) -> Role:
     if approval.undoes and approval.decided_by == "undo":
-        return "user"  # by their own hand
+        return "user"  # done by the user
     if approval.status in ("approved", "rejected", "revised") and approval.decided_by in ("chat", "queue", "link"):
         return "user"
     if approval.kind == "memory":

@@ -1,4 +1,4 @@
-"""The answers of a day in numbers, without a word of them and without whose they are."""
+"""The answers of a day as counts, without texts or users."""
 
 from datetime import date
 
@@ -11,18 +11,18 @@ class AnswerDay(BaseModel):
     day: date
     judge: str
     answers: int
-    """Of the day, in all."""
+    """Number of answers of the day."""
     errors: int
-    """Of them, failed or cut off."""
+    """Number of answers that failed or were cut off."""
     thumbs_up: int
     thumbs_down: int
     judged: int = 0
     unjudged: int = 0
-    """Sampled, and no judge answered."""
+    """Number of sampled answers for which no judge was available."""
     answered: int = 0
     confused: int = 0
     satisfied: int = 0
     dissatisfied: int = 0
     intents: dict[str, int] = {}
-    """How many of the judged ones wanted what."""
+    """Number of judged answers by intent."""
     cost_usd: float = 0.0

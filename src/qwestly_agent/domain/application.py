@@ -1,4 +1,4 @@
-"""Applications: what a user applied for, how it stands, and which step is due when."""
+"""Applications: the jobs that a user applied for, their status, and the next step with its date."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,7 +12,7 @@ ApplicationStatus: TypeAlias = Literal["preparing", "applied", "interview", "off
 OVER: frozenset[ApplicationStatus] = frozenset({"rejected", "withdrawn", "closed"})
 DAY_SECONDS = 86_400.0
 FOLLOW_UP_SECONDS = 7 * DAY_SECONDS
-"""After it was sent, where no step is planned."""
+"""Time of a reminder after sending, if no step is planned."""
 FOLLOW_UP = "Ask how it stands"
 FURTHEST_SECONDS = 3_653 * DAY_SECONDS
 
@@ -32,7 +32,7 @@ class Application(_Frozen):
     id: str
     user_id: str
     job_id: str
-    """Of the match."""
+    """Id of the match."""
     title: str
     company: str = ""
     url: str = ""
@@ -43,14 +43,14 @@ class Application(_Frozen):
     notes: str = ""
     """The user's own words."""
     document_ids: tuple[str, ...] = ()
-    """Of what was sent by us."""
+    """Ids of documents that we sent."""
     approval_id: str | None = None
-    """That asked for it last; by which it was sent, if it was by us."""
+    """The last approval about it; the one that sent it, if we did."""
     applied_at: float | None = None
     told_due_at: float | None = None
-    """Of `due_at`, the one that its user was told of last."""
+    """The `due_at` of the last reminder."""
     changed_by: tuple[str, ...] = ()
-    """Keys of the last changes that are made once."""
+    """Idempotency keys of the last changes."""
     history: tuple[StatusChange, ...] = ()
     created_at: float
     updated_at: float
@@ -58,8 +58,8 @@ class Application(_Frozen):
 
     @property
     def due_at(self) -> float | None:
-        """When its user is told of its next step: a day before an interview, a week after it was sent, else when they
-        planned it. None if nothing is due, or was told."""
+        """When the user is reminded of the next step: a day before an interview, a week after sending, else as planned.
+        None if nothing is due, or the reminder was sent."""
         if self.status in OVER:
             return None
         if self.next_at is not None:
@@ -71,12 +71,11 @@ class Application(_Frozen):
         return None if due == self.told_due_at else due
 
     def is_interviewed(self, now: float) -> bool:
-        """True if the moment of its interview has passed."""
+        """True if the time of its interview has passed."""
         return self.status == "interview" and self.next_at is not None and self.next_at <= now
 
     def after(self, changes: Mapping[str, Any], now: float) -> "Application":
-        """With these fields changed. It has a moment of its sending while its user says that it was sent, and for good
-        if it was sent by us."""
+        """Change these fields. `applied_at` is set while the user says that it was sent, and for good if we sent it."""
         after = self.model_copy(update=dict(changes))
         if after.status == "applied" and after.applied_at is None:
             after = after.model_copy(update={"applied_at": now})
@@ -86,7 +85,7 @@ class Application(_Frozen):
 
 
 def planned_at(at: datetime, now: float) -> float:
-    """The moment of a next step. Raises `Invalid` if it is further away than ten years."""
+    """Parse the time of a next step. Raises `Invalid` if it is more than ten years away."""
     moment = at.timestamp()
     if abs(moment - now) > FURTHEST_SECONDS:
         raise Invalid("A next step has a date within ten years.")
@@ -94,5 +93,5 @@ def planned_at(at: datetime, now: float) -> float:
 
 
 def application_id(match_id: str) -> str:
-    """Of the one application of this user for this job."""
+    """Return the id of this user's application for this job."""
     return f"app_{match_id.removeprefix('job_')}"

@@ -8,17 +8,17 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 Effect: TypeAlias = Literal["read", "draft", "memory", "write", "outward", "destructive"]
-"""What a tool's call does: changes nothing · makes something of ours alone · changes what we remember of the user ·
-changes the user's saved data · others can see it · cannot be taken back."""
+"""The effect of a tool's call: changes nothing · makes something private to us · changes memories · changes the user's
+saved data · is visible to others · cannot be undone."""
 
 Level: TypeAlias = Literal["L0", "L1", "L2", "L3"]
-"""How far the user lets the agent go."""
+"""How much the agent may do without asking."""
 LEVEL_NAMES: Mapping[str, str] = {"L0": "Suggest", "L1": "Assist", "L2": "Supervised", "L3": "Autonomous"}
-"""As the settings name them."""
+"""Names of the levels in the settings."""
 
 NEW_USERS_LEVEL: Level = "L1"
 UNREADABLE_LEVEL: Level = "L0"
-"""Used if the user's level cannot be read: an unknown permission is no permission."""
+"""Used if the user's level cannot be read, because an unknown permission is none."""
 
 EVERYBODY = "everybody"
 """Stands for all users in the operators' brake. No token may name it."""
@@ -27,7 +27,7 @@ Confidence: TypeAlias = Literal["low", "medium", "high"]
 
 LONGEST_REASON_CHARACTERS = 2_000
 LONGEST_VALUE = 60
-"""In characters: of one that is told in a line."""
+"""Maximum characters of a value that is quoted in a line."""
 
 Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
 """Do it now · wait for the user's yes · go on, and do it once the user says yes · do not."""
@@ -50,7 +50,7 @@ class ShownQuote(_Frozen):
 
 
 class Change(_Frozen):
-    """One thing as it is and as it would be; None where there is nothing."""
+    """A value before and after a change; None if there is none."""
 
     name: str
     before: str | None
@@ -58,7 +58,7 @@ class Change(_Frozen):
     evidence: tuple[str, ...] = ()
     """Names of sources for a person."""
     quotes: tuple[ShownQuote, ...] = ()
-    """Words that the new value rests on."""
+    """Quotes that support the new value."""
 
 
 class ShownClaim(_Frozen):
@@ -67,19 +67,19 @@ class ShownClaim(_Frozen):
     arithmetic: tuple[str, ...] = ()
     """Steps by which its figures follow from quoted ones."""
     confirmed: bool = False
-    """True if it rests on what a person wrote or confirmed for this."""
+    """True if the person wrote or confirmed it for this purpose."""
     unchecked: bool = False
     """True if no judge has checked yet that its quotes support it."""
     judged_by: str = ""
     """The model that read it against its quotes; empty if none did."""
     is_detail: bool = False
-    """True if it belongs to the position that a claim before it names."""
+    """True if it is a detail of the position in an earlier claim."""
 
 
 class ShownSection(_Frozen):
     heading: str
     kind: str = ""
-    """Of a card: "experience" is shown as a timeline, "skills" as chips."""
+    """The kind of a card's section: "experience" is shown as a timeline, "skills" as chips."""
     claims: tuple[ShownClaim, ...]
 
 
@@ -89,12 +89,12 @@ class ShownLeftOut(_Frozen):
 
 
 class Preview(_Frozen):
-    """What will happen, to what. Plain text throughout."""
+    """The preview of an approval. Plain text throughout."""
 
     title: str
     """For example "Change your headline"."""
     person: str = ""
-    """Of a card: the name that stands above it."""
+    """The name above a card."""
     changes: tuple[Change, ...] = ()
     sections: tuple[ShownSection, ...] = ()
     left_out: tuple[ShownLeftOut, ...] = ()
@@ -122,14 +122,14 @@ Status: TypeAlias = Literal[
     "unknown",
     "changed",
 ]
-"""Waits for a person · decided: yes, no, otherwise, nobody came · being carried out · how that ended. `accepted` will
-be done, or fail, by itself; it and `unknown` are asked after until the end is known. `changed` says that the subject
-was another by then, so that nothing was done."""
+"""Pending · decided: yes, no, changes wanted, expired · executing · the result. `accepted` will be done, or fail, by
+itself; it and `unknown` are queried until the result is known. `changed` means that the subject had changed since, so
+that nothing was done."""
 SENT: frozenset[Status] = frozenset({"accepted", "unknown"})
 """Statuses of an effect that was sent, and whose end is not known yet."""
 FINAL: frozenset[Status] = frozenset({"rejected", "revised", "expired", "done", "failed", "changed"})
 Verb: TypeAlias = Literal["approve", "edit", "revise", "reject"]
-"""Yes · yes, with these arguments instead · not so, but otherwise · no."""
+"""Yes · yes, with other arguments · no, but with changes · no."""
 DecidedBy: TypeAlias = Literal["chat", "queue", "link", "level", "undo", "nobody"]
 
 MAIL_AFTER_SECONDS = 600.0
@@ -137,21 +137,21 @@ MAIL_AFTER_SECONDS = 600.0
 LEFT_BEHIND_SECONDS = 60.0
 """Time after which an approved or begun record was left behind by a process that died."""
 LOOK_SECONDS = (2.0, 5.0, 10.0, 30.0)
-"""So long after an effect was sent its outcome is asked for; from the last on, at that interval."""
+"""Delays after sending an effect at which its outcome is queried; the last one repeats."""
 UNDO_SECONDS = 86_400.0
-"""So long what was done can be undone."""
+"""Time in which an effect can be undone."""
 KEYS_KEPT_SECONDS = 48 * 3600.0
 """How long the candidate app keeps outcomes: docs/candidate-app-api.yaml."""
 
 
 class Approval(_Frozen):
-    """One question to one person, and all that became of it. Moments are seconds since the epoch."""
+    """One question to one person, and all its results. Moments are seconds since the epoch."""
 
     id: str
     user_id: str
     run_id: str
     conversation_id: str | None = None
-    """None if it comes from no conversation."""
+    """None if it was not asked in a conversation."""
     draft_id: str | None = None
     """The draft of a workflow that waits for the decision."""
 
@@ -171,25 +171,25 @@ class Approval(_Frozen):
     preview: Preview
     rationale: str = ""
     alternatives: tuple[str, ...] = ()
-    """Other values, in words, that the same action accepts."""
+    """Other values that the same action accepts, as text."""
     confidence: Confidence | None = None
-    """The proposer's own."""
+    """The proposer's estimate."""
     role: str = ""
     """The design whose agent proposed it; empty for a workflow."""
     variant: str | None = None
-    """Names the counts of the trial in which it was proposed."""
+    """The tag of the trial's counts to which it belongs."""
     evidence: tuple[str, ...] = ()
     """Ids of evidence."""
     revisable: bool = True
     """True if the person may ask for changes."""
 
     wished: bool = False
-    """True if its user had typed each of its new values in their newest message."""
+    """True if the user typed each new value in their newest message."""
 
     level: Level
-    """That held for it: the user's, or what they let their agent earn."""
+    """The level in force: the user's, or one that the agent earned."""
     earned: bool = False
-    """True if the level is one that their agent earned, above their own."""
+    """True if the agent earned the level, above the user's own."""
     answer: Answer
     """The gate's answer: asked, queued, or run at the user's level."""
     status: Status = "pending"
@@ -201,14 +201,14 @@ class Approval(_Frozen):
     reason: str | None = None
     """The person's own text."""
     edited: bool = False
-    """True if the person said yes to other arguments than the proposed ones."""
+    """True if the person approved other arguments than the proposed ones."""
     begun_at: float | None = None
     """When its effect was last sent."""
     outcome: str | None = None
     """The outcome in a sentence for the person and the model."""
     result: Mapping[str, str] = Field(default_factory=dict)
     inverse: str = ""
-    """JSON of the arguments with which the same action undoes this; empty if nothing does."""
+    """JSON of the arguments with which the same action undoes this; empty if it cannot be undone."""
     undoes: str | None = None
     undone_by: str | None = None
     revises: str | None = None
@@ -216,14 +216,14 @@ class Approval(_Frozen):
     round: int = 1
     """Incremented each time the person asks for changes."""
     wish: str | None = None
-    """What the person wanted otherwise, of the record that this one revises."""
+    """The changes that the person asked for in the record that this one revises."""
     redraft_id: str | None = None
     """The draft of the workflow that makes a new version, because the person asked for changes."""
 
     task_token: str | None = Field(default=None, repr=False)
     """Sealed token of the waiting execution; it never leaves the backend."""
     told_execution: bool = False
-    """True if the execution was notified or no longer waits, or, of a redraft, was started."""
+    """True if the execution was notified or no longer waits; for a redraft, if it was started."""
     links: tuple[str, ...] = Field(default=(), repr=False)
     """Hashes of the tokens in the links that were mailed."""
     mails: int = 0
@@ -267,8 +267,8 @@ class Approval(_Frozen):
 
     @property
     def about(self) -> str:
-        """What is asked, with the value if it is one short text: "Change your location to Lisbon"; never that of a
-        memory, which is shown on its card alone."""
+        """The title, with the value if it is one short text: "Change your location to Lisbon"; never that of a memory,
+        which only its card shows."""
         title, changes = self.preview.title, self.preview.changes
         value = changes[0].after if len(changes) == 1 and self.kind not in PRIVATE else None
         return f"{title} to {value}" if value and len(value) <= LONGEST_VALUE and "\n" not in value else title
@@ -281,7 +281,7 @@ class Approval(_Frozen):
 
     @property
     def _next_look(self) -> float:
-        """When its outcome is asked for next: `updated_at` is the last time."""
+        """When its outcome is queried next; `updated_at` is the last time."""
         sent = self.begun_at or self.created_at
         looks = (sent + each for each in LOOK_SECONDS)
         return next((each for each in looks if each > self.updated_at), self.updated_at + LOOK_SECONDS[-1])

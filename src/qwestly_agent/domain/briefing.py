@@ -1,4 +1,4 @@
-"""Briefings: when the next one is due, what is gathered for it, and what it says."""
+"""Briefings: when the next one is due, the items gathered for it, and its lines."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from qwestly_agent.domain.approval import sha256_hex
 
 SCHEMA_VERSION = 1
-"""Of what a briefing keeps."""
+"""Version of a stored briefing's form."""
 MOST_LINES = 10
 WORDS_A_LINE = 13
 """Ten lines and the paragraph stay below 200 words."""
@@ -19,9 +19,9 @@ WORDS_A_LINE = 13
 Topic: TypeAlias = Literal["needs_you", "found", "changed", "failed", "done", "under_way", "remembered"]
 """`found` are jobs, `changed` are applications."""
 BriefingKind: TypeAlias = Literal["full", "lite", "nothing"]
-"""All sources told · some could not be read, and tell what they told last · nothing is new."""
+"""All sources were read · some could not be read, and their last items are repeated · nothing is new."""
 Mailed: TypeAlias = Literal["no", "claimed", "sent", "refused", "paced"]
-"""Not to be mailed, or not yet · being sent · SES took it · SES refused it · the day's quota was used up."""
+"""Not mailed, or not yet · being sent · accepted by SES · refused by SES · above the day's quota."""
 
 Weekday = Annotated[int, Field(ge=0, le=6)]
 """0 is Monday."""
@@ -39,14 +39,14 @@ class _Frozen(BaseModel):
 
 class BriefingSettings(_Frozen):
     on: bool = False
-    """Turned on where an onboarding ends, or by the user."""
+    """Turned on at the end of an onboarding, or by the user."""
     hour: Annotated[int, Field(ge=0, le=23)] = 8
     minute: Annotated[int, Field(ge=0, le=59)] = 0
     days: Annotated[tuple[Weekday, ...], Field(min_length=1, max_length=7)] = EVERY_DAY
     mail: bool = True
-    """Whether it is mailed as well as told in the app."""
+    """True if it is mailed as well as shown in the app."""
     quiet: bool = False
-    """Whether nothing is told where nothing is new."""
+    """True if no briefing is made when nothing is new."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class Planned:
 
 
 def next_briefing(settings: BriefingSettings, zone: str, after: float, told: str | None = None) -> Planned:
-    """The first one after this moment that is for a later day than `told`.
+    """Return the first one after this moment for a later day than `told`.
 
-    A local time that does not exist is told as much later as the clocks went forward; of one that comes twice, the
-    first counts.
+    A local time that does not exist moves by as much as the clocks went forward; of one that comes twice, the first
+    counts.
     """
     here = ZoneInfo(zone)
     day = datetime.fromtimestamp(after, here).date()
@@ -80,8 +80,8 @@ def next_briefing(settings: BriefingSettings, zone: str, after: float, told: str
 
 
 class Item(_Frozen):
-    """What a source tells of one or several records. Its title quotes nobody, but for the titles of previews, adverts
-    and applications, and the user's own next step."""
+    """A source's item about one or several records. Its title contains nobody's words, except titles of previews,
+    adverts and applications, and the user's own next step."""
 
     id: str
     """`source:record`."""
@@ -91,13 +91,13 @@ class Item(_Frozen):
     """When it happened, in seconds since the epoch."""
     title: str
     records: tuple[str, ...]
-    """Ids of the records that it tells of."""
+    """Ids of the records that it is about."""
     new: bool = True
-    """False for what an earlier briefing told, and holds still."""
+    """False if an earlier briefing had it, and it still holds."""
 
 
 class Gathered(_Frozen):
-    """What the sources told, by which briefing."""
+    """The items of all sources, for one briefing."""
 
     items: tuple[Item, ...] = ()
     missing: tuple[str, ...] = ()

@@ -21,4 +21,4 @@ WORK_MODE_LABELS = (
     ("hybrid", "hybrides Arbeiten", "hybride", "híbrido"),
     ("on-site", "onsite", "on site", "in the office", "vor Ort", "im Büro", "sur site", "au bureau", "presencial"),
 )
-"""What people and forms call each way to work: any label stands for the others of its group."""
+"""Labels of each way to work, in people's words and in forms: all of a group mean the same."""

@@ -1,6 +1,6 @@
-"""The candidate app's collections and shapes, as we assume them: what turns out otherwise is mended here alone.
+"""The assumed collections and shapes of the candidate app: a wrong assumption is corrected only here.
 
-docs/candidate-app.md has the table of what is assumed, and what is known of it.
+docs/candidate-app.md lists the assumptions, and what is known about each.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ CARDS = "qc_sections"
 OWNER = "user_id"
 """The field of every document that holds the user's id."""
 EMAIL = "email"
-"""Of a candidate; used for mail alone."""
+"""The candidate's address; used only for mail."""
 
 
 def _as_named(*names: str) -> dict[str, str]:
@@ -39,10 +39,10 @@ READ_FIELDS: Mapping[str, Mapping[str, str]] = {
     PROFILE_CACHE: _as_named("summary", "strengths"),
     CARDS: _as_named("card_id", "style", "headline", "sections", "active"),
 }
-"""The allow-list, a field's name here → its name in their documents. Other fields never reach a prompt: pay, contact
+"""The allow-list: our name of a field → its name in their documents. Other fields never reach a prompt: pay, contact
 details, fields added later."""
 HEADING, CLAIMS = "heading", "claims"
-"""Of a section of a published card, by their names: what others see of it."""
+"""Their names of the visible parts of a published card's section."""
 
 
 def projection(collection: str) -> dict[str, int]:
@@ -50,12 +50,12 @@ def projection(collection: str) -> dict[str, int]:
 
 
 def query(collection: str, user_id: str, **fields: Any) -> Fields:
-    """Of the user's documents, by the names here."""
+    """Make a query for the user's documents, with our names of fields."""
     return {OWNER: user_id, **{READ_FIELDS[collection][name]: value for name, value in fields.items()}}
 
 
 def as_named_here(collection: str, document: Mapping[str, Any] | None) -> Fields:
-    """What is allowed of their document, by the names here; what is empty is left out."""
+    """Return the allowed fields of their document under our names, without empty ones."""
     given = document or {}
     found = {name: given.get(theirs) for name, theirs in READ_FIELDS[collection].items()}
     if collection == CARDS:
@@ -64,7 +64,7 @@ def as_named_here(collection: str, document: Mapping[str, Any] | None) -> Fields
 
 
 def sections_of(stored: Any) -> list[Fields]:
-    """Each with a `heading` and its `claims`, either of which may be empty, as it may be in theirs."""
+    """Return sections with `heading` and `claims`; either may be empty, as in theirs."""
     if not isinstance(stored, list):
         return []
     sections = [each for each in stored if isinstance(each, dict)]

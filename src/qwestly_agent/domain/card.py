@@ -20,7 +20,7 @@ class _Frozen(BaseModel):
 
 
 class Fields(_Frozen):
-    """What structured evidence says, apart from its text. Dates as the source writes them: 2019, 2019-03, present."""
+    """The fields of structured evidence, beside its text. Dates as the source writes them: 2019, 2019-03, present."""
 
     company: str = ""
     title: str = ""
@@ -52,7 +52,7 @@ class Evidence(_Frozen):
 
 
 def person_said(number: int, words: str, source: str = "your note") -> Evidence:
-    """What a person typed for a document, as evidence: they are their own words."""
+    """Make evidence of words that a person typed for a document."""
     return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=visible(words), source=source)
 
 
@@ -104,7 +104,7 @@ class CheckedCard(_Frozen):
 
 
 class SectionDraft(_Frozen):
-    """A section on its way."""
+    """A section that is being written and checked."""
 
     round: int = 1
     section: Section

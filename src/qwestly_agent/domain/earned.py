@@ -1,6 +1,6 @@
-"""Earned autonomy: after ten yeses in a row to one kind of change, one step more may be offered for it.
+"""Earned autonomy: after ten yeses in a row to one kind of change, a higher level may be offered for it.
 
-What a user's records say, and no more: `approvals.earned` offers, grants and takes back.
+This module only evaluates a user's records: `approvals.earned` offers, grants and revokes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ def higher(one: Level, other: Level) -> Level:
 
 
 class Grant(BaseModel):
-    """One step more for one kind of change, to which the user said yes."""
+    """One level more for one kind of change, accepted by the user."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
 
@@ -37,12 +37,12 @@ class Grant(BaseModel):
     since: float
     """When it was offered, in seconds since the epoch: a no from then on ends it."""
     schema_digest: str
-    """Of the action's arguments: with others it begins anew."""
+    """Digest of the arguments' schema: with another schema counting begins anew."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a user lets their agent go."""
+    """The levels of a user: their own, and what the agent earned."""
 
     level: Level
     """The floor: it holds for everything."""
@@ -86,19 +86,19 @@ def streak_of(records: Iterable[Approval], schema_digest: str) -> Streak:
 
 
 def is_yes(record: Approval) -> bool:
-    """True for a signed-in yes to what its user had asked for, exactly as it was proposed."""
+    """True for a signed-in yes, without edits, to something that the user had asked for."""
     agreed = record.status in _AGREED and record.decided_by in _SIGNED_IN
     return agreed and record.wished and not (record.edited or record.undone_by or record.undoes)
 
 
 def is_no(record: Approval) -> bool:
-    """True for a no, a wish for changes, an edit or an undo, wherever it was said."""
+    """True for a no, a wish for changes, an edit or an undo, signed in or by link."""
     if record.undoes:
         return record.status in _AGREED
     return record.status in ("rejected", "revised") or record.edited
 
 
 def is_standing(grant: Grant, since_then: Iterable[Approval], schema_digest: str) -> bool:
-    """True if nothing has ended the grant. `since_then`: what was decided of its kind since it was offered."""
+    """True if nothing has ended the grant. `since_then`: decisions of its kind since the offer."""
     spoilt = any(is_no(each) and (each.decided_at or 0.0) >= grant.since for each in since_then)
     return grant.schema_digest == schema_digest and not spoilt

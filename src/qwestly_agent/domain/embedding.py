@@ -1,3 +1,3 @@
-"""A text as a vector, of whatever kind the text is."""
+"""The dimensions of every vector."""
 
 DIMENSIONS = 1536

@@ -1,7 +1,6 @@
-"""An interview: topics with their aspects, and what the person said of each.
+"""An interview: topics with their aspects, and the person's statements about each.
 
-What is covered is a fact, not a feeling: an aspect is covered by a statement that quotes the person, or closed by their
-own words.
+An aspect is covered only by a statement that quotes the person, or closed by their own words.
 """
 
 from typing import Literal, TypeAlias
@@ -25,20 +24,20 @@ class Said(_Frozen):
     message_id: str
     text: str
     known_from: str = ""
-    """Where it was known from before this conversation, for a person: "cv.pdf"."""
+    """The source from before this conversation, for a person: "cv.pdf"."""
 
 
 class Aspect(_Frozen):
     name: str
     status: Literal["open", "covered", "closed"] = "open"
     quotes: tuple[Said, ...] = ()
-    """That cover it, or by which the person closed it."""
+    """Quotes that cover it, or with which the person closed it."""
     asked: int = 0
     """How often it was asked for."""
     answer: str = ""
     """Id of the message that came next, when it was asked for last."""
     evaded: bool = False
-    """True if the draft found nothing in that answer."""
+    """True if that answer contained nothing for the draft."""
 
 
 class Topic(_Frozen):
@@ -69,7 +68,7 @@ class DraftSentence(_Frozen):
     text: str
     quotes: tuple[Said, ...]
     since: int
-    """The version of the draft that brought it."""
+    """The version of the draft that added it."""
     until: int | None = None
     """The version that dropped or replaced it."""
 
@@ -77,41 +76,41 @@ class DraftSentence(_Frozen):
 class Ended(_Frozen):
     reason: EndReason
     quote: str = ""
-    """The person's words, where they ended it."""
+    """The person's words, if they ended it."""
     told_to: int | None = None
     """`seq` of the message whose answer says so."""
 
 
 class Interview(_Frozen):
-    """All that is kept of one, in its conversation's document; `stores/interviews.py` changes it by `revision`."""
+    """The stored state, within its conversation's document; `stores/interviews.py` changes it by `revision`."""
 
     revision: int = 0
     phase: Phase = "divergence"
     topics: tuple[Topic, ...] = ()
     statements: tuple[DraftSentence, ...] = ()
     version: int = 0
-    """Of the draft: how often something was added, replaced or dropped."""
+    """Version of the draft: counts additions, replacements and removals."""
     counted_to: int = 0
     """`seq` of the last message of the person that was counted."""
     drafted_to: int = 0
-    """`seq` of the last message that the draft has heard."""
+    """`seq` of the last message that the draft has read."""
     turns: int = 0
     idle_turns: int = 0
-    """In a row, that brought no new statement; counted where the draft of that turn is ready."""
+    """Consecutive turns without a new statement, counted when the draft of a turn is ready."""
     lengths: tuple[int, ...] = ()
-    """Words of each answer."""
+    """Number of words of each answer."""
     asking: str = ""
-    """The aspect of the active topic that is asked for now; empty where code leaves it to the model."""
+    """The aspect of the active topic that is asked about now; empty if the model may choose."""
     directive: str = ""
     """The orchestrator's advice for the next question."""
     terms: tuple[str, ...] = ()
-    """The person's own, which the draft keeps."""
+    """Terms of the person that the draft keeps."""
     avoided: tuple[str, ...] = ()
-    """Words that they do not want."""
+    """Words that the draft must avoid."""
     has_agenda: bool = False
-    """True if its topics are given, as in an onboarding."""
+    """True if its topics are fixed, as in an onboarding."""
     has_memories: bool = False
-    """True if there are memories for its first draft to hear, which may tell some of the agenda."""
+    """True if its first draft reads memories, which may answer part of the agenda."""
     minutes: int | None = None
     """The person's time budget."""
     started_at: float = 0.0
@@ -123,7 +122,7 @@ class Interview(_Frozen):
 
     @property
     def may_be_known(self) -> bool:
-        """True while nothing has looked yet for what of the agenda the memories tell."""
+        """True until the memories have been read for answers to the agenda."""
         return self.has_memories and not self.drafted_to
 
     @property
@@ -136,10 +135,10 @@ class Interview(_Frozen):
         return sum(each.status != "open" for each in aspects) / len(aspects) if aspects else 0.0
 
     def words_of(self, topic: Topic) -> str:
-        """What the person said of it, as the draft quotes it: a line for each statement."""
+        """Return the person's statements about it, with quotes, one a line."""
         said = (" … ".join(quote.text for quote in each.quotes) for each in self.draft if each.topic == topic.title)
         return "\n".join(dict.fromkeys(said))
 
     def topic(self, title: str) -> Topic | None:
-        """Letter case aside."""
+        """Compare without letter case."""
         return next((each for each in self.topics if each.title.casefold() == title.strip().casefold()), None)

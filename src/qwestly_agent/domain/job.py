@@ -1,4 +1,4 @@
-"""Types of job search: an advert, what a person wishes, and a match with its reasons."""
+"""Types of job search: an advert, a person's wishes, and a match with its reasons."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
@@ -23,7 +23,7 @@ class _Frozen(BaseModel):
 
 
 class Pay(_Frozen):
-    """What an advert names. An estimate of the board is no pay, and is left out."""
+    """The pay that an advert names. A board's estimate is left out."""
 
     lowest: float | None = None
     highest: float | None = None
@@ -48,32 +48,32 @@ class Advert(_Frozen):
     """Two letters (ISO 639-1); empty if unknown."""
     url: str = ""
     board: Board
-    """That told of it first."""
+    """The board that listed it first."""
     attribution: str = ""
-    """What the board's terms ask to be shown beside it."""
+    """The attribution that the board's terms require."""
     seen_at: float = 0.0
-    """When a board told of it last."""
+    """When a board listed it last."""
 
 
 class JobWishes(_Frozen):
-    """What a person looks for. What is empty limits nothing."""
+    """A person's wishes. An empty field limits nothing."""
 
     titles: Annotated[tuple[Words, ...], Field(max_length=10)] = ()
     places: Annotated[tuple[Words, ...], Field(max_length=10)] = ()
     remote: Literal["any", "only", "no"] = "any"
     pay_from: Annotated[float, Field(ge=0, le=10_000_000)] | None = None
-    """A year."""
+    """Per year."""
     pay_currency: Currency | None = None
     languages: Annotated[tuple[Words, ...], Field(max_length=10)] = ()
-    """Two letters each: adverts in any other are left out."""
+    """Two-letter codes; adverts in other languages are left out."""
     work_permits: Annotated[tuple[Words, ...], Field(max_length=20)] = ()
     """Countries in which they may work without sponsorship, by their names."""
     never: Annotated[tuple[Words, ...], Field(max_length=50)] = ()
-    """Companies and words that they decided against."""
+    """Excluded companies and words."""
 
 
 def wishes_told(wishes: JobWishes) -> dict[Wish, str | list[str]]:
-    """What a person chose, each in one value; `pay` as `"60000 EUR"`."""
+    """Return the wishes that are set, each as one value; `pay` as `"60000 EUR"`."""
     pay = f"{wishes.pay_from:.0f} {wishes.pay_currency}" if wishes.pay_from and wishes.pay_currency else ""
     told: dict[Wish, str | list[str]] = {
         "remote": "" if wishes.remote == "any" else wishes.remote,
@@ -84,7 +84,7 @@ def wishes_told(wishes: JobWishes) -> dict[Wish, str | list[str]]:
 
 
 def with_wishes(wishes: JobWishes, values: Mapping[Wish, Any]) -> JobWishes:
-    """With these values, as `wishes_told` has them; None is no such wish. Raises `ValidationError`."""
+    """Return the wishes with these values, in the form of `wishes_told`; None removes one. Raises `ValidationError`."""
     changed = dict[str, Any]()
     for name, value in values.items():
         match name:
@@ -99,17 +99,17 @@ def with_wishes(wishes: JobWishes, values: Mapping[Wish, Any]) -> JobWishes:
 
 
 class Reason(_Frozen):
-    """Why a job fits, or does not: in the advert's words, and in those of the person."""
+    """A reason for or against a job: words of the advert, and of the person."""
 
     text: str
     advert_quote: str
     person_quote: str | None = None
     person_source: str | None = None
-    """Where the person's words stand, as they read it."""
+    """The source of the person's words, for a person."""
 
 
 def match_id(user_id: str, advert_id: str) -> str:
-    """Of the one match of this user with this advert."""
+    """Return the id of this user's match with this advert."""
     return f"job_{sha256_hex(user_id, advert_id)[:32]}"
 
 
@@ -126,7 +126,7 @@ class JobMatch(_Frozen):
     reasons_for: tuple[Reason, ...] = ()
     reasons_against: tuple[Reason, ...] = ()
     evidence: tuple[str, ...] = ()
-    """Ids of what its reasons quote of the person."""
+    """Ids of the evidence that its reasons quote."""
     score: float = 0.0
     found_at: float
     updated_at: float

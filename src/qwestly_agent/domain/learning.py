@@ -5,8 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 Granularity: TypeAlias = Literal["subject", "topic", "module", "nothing"]
-"""`subject` is broad, `topic` is one focused skill or concept, `module` is very specific; `nothing` names nothing that
-can be learnt."""
+"""`subject` is broad, `topic` is one skill or concept, `module` is very specific; `nothing` cannot be learnt."""
 LessonStatus: TypeAlias = Literal["writing", "ready", "failed", "stopped"]
 DecisionKind: TypeAlias = Literal["goal", "next", "later", "never"]
 Rating: TypeAlias = Literal["again", "hard", "good", "easy"]
@@ -34,7 +33,7 @@ class Module(_Frozen):
     order: int
     """Its place within its topic."""
     text: str = ""
-    """Markdown; empty where only the tree was read."""
+    """Markdown; empty if only the tree was read."""
 
 
 # --- a lesson ---------------------------------------------------------------------------------------------------------
@@ -64,7 +63,7 @@ class LessonQuestion(_Frozen):
 
 
 class Practice(_Frozen):
-    """What is kept of a question: when it falls due, as `fsrs` schedules it."""
+    """The schedule of a question, by `fsrs`."""
 
     due_at: float
     state: int
@@ -83,22 +82,22 @@ class Lesson(_Frozen):
     conversation_id: str | None
     """None once the conversation is deleted."""
     subject: str = ""
-    """Empty where the library has no such topic."""
+    """Empty if the library has no such topic."""
     topic: str
     module_id: str = ""
     title: str
     wish: str = ""
-    """What the person asked of it, in the model's words."""
+    """The person's wish for it, in the model's words."""
     language: str = ""
     status: LessonStatus = "writing"
     label: str = ""
     outline: tuple[str, ...] = ()
     written: tuple[LessonSentence, ...] = ()
-    """As the writer wrote them, until they are checked."""
+    """The sentences as written, until they are checked."""
     sentences: tuple[LessonSentence, ...] = ()
     questions: tuple[LessonQuestion, ...] = ()
     practices: tuple[Practice, ...] = ()
-    """One a question, once the lesson is ready."""
+    """One for each question, once the lesson is ready."""
     left_out: int = 0
     """Number of sentences that the second reading refused."""
     revision: int = 0
@@ -125,7 +124,7 @@ class Offer(_Frozen):
 
 
 class PersonQuote(_Frozen):
-    """Words of the person, or of what is known of them."""
+    """Quotes of the person, or of records about them."""
 
     source: str
     text: str
@@ -140,7 +139,7 @@ class LearningDecision(_Frozen):
 
 
 class JobRequirement(_Frozen):
-    """What the posting of a chosen job asks for. Strangers wrote it: it says nothing about the person."""
+    """A requirement of a chosen job. It is untrusted text, and says nothing about the person."""
 
     job_id: str
     requirement: str
@@ -149,27 +148,27 @@ class JobRequirement(_Frozen):
 
 
 class Gap(_Frozen):
-    """Something between a person and their goal."""
+    """A gap between a person and their goal."""
 
     title: str
     need: str
-    """What the goal asks for, in a sentence that the library says."""
+    """What the goal requires, as a sentence of the library."""
     need_quote: LessonQuote
     asked: JobRequirement | None = None
-    """The requirement that it answers, where the goal is a chosen job."""
+    """The requirement behind it, if the goal is a chosen job."""
     have: str = ""
-    """What the person has of it; empty where nothing is known."""
+    """What the person already has; empty if unknown."""
     have_quotes: tuple[PersonQuote, ...] = ()
     topic: str
     """The library's topic for it."""
 
 
 class LearningPlan(_Frozen):
-    """What one person decided about their learning, and what is between them and their goal."""
+    """A person's decisions about learning, and the gaps to their goal."""
 
     revision: int = 0
     forgettings: int = 0
-    """How often something of this person was forgotten."""
+    """Number of times that the person had something forgotten."""
     goal: str = ""
     decisions: tuple[LearningDecision, ...] = ()
     gaps: tuple[Gap, ...] = ()
@@ -178,15 +177,15 @@ class LearningPlan(_Frozen):
     gaps_at: float | None = None
 
     def with_gaps(self, gaps: tuple[Gap, ...], goal: str, now: float, before: "LearningPlan") -> "LearningPlan":
-        """With what is between them and this goal, unless something was forgotten, or another goal chosen, since
-        `before`: the gaps were found by what was known then."""
+        """Return the plan with these gaps, unless something was forgotten or another goal chosen since `before`, from
+        which the gaps were found."""
         if (self.forgettings, self.goal) != (before.forgettings, before.goal):
             return self
         return self.model_copy(update={"gaps": gaps, "gaps_of": goal, "gaps_at": now})
 
 
 class LearningTalk(_Frozen):
-    """What a conversation keeps of its learning."""
+    """The state of learning in a conversation."""
 
     offer: Offer | None = None
     openings: tuple[str, ...] = ()

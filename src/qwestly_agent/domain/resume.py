@@ -1,4 +1,4 @@
-"""Résumés: the record of one, and what was read in it, as the JSON Resume schema names it."""
+"""Résumés: the record of one, and the fields read from it, as in the JSON Resume schema."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ ResumeStatus: TypeAlias = Literal["reading", "parsing", "checking", "saving", "p
 profile's changes were proposed, or there were none; it failed; the brake stopped it."""
 UNDER_WAY: frozenset[ResumeStatus] = frozenset({"reading", "parsing", "checking", "saving"})
 UNNAMED = "your résumé"
-"""Of a résumé whose file has no name."""
+"""The name of a file without one."""
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
 
@@ -21,7 +21,7 @@ class _Frozen(BaseModel):
 
 
 class Found(_Frozen):
-    """A value that the résumé says, and the words that say it."""
+    """A value of the résumé, and the words that state it."""
 
     value: Words
     quote: Words
@@ -53,7 +53,7 @@ class FoundEducation(_Frozen):
 
 
 class FoundResume(_Frozen):
-    """What a parser found, before anybody checked it."""
+    """A parser's result, before it is checked."""
 
     basics: FoundBasics = FoundBasics()
     work: Annotated[tuple[FoundWork, ...], Field(max_length=30)] = ()
@@ -69,16 +69,16 @@ class ReadField(_Frozen):
     """One field as it was read and checked."""
 
     path: str
-    """In the JSON Resume document: "/skills/0/name"."""
+    """Path in the JSON Resume document: "/skills/0/name"."""
     value: str
-    """Of a date as the schema has it, where that is clear: 2021-03; empty for one that is still going on."""
+    """A date in the schema's form if it is clear: 2021-03; empty if it continues to the present."""
     original: str
     """The value as it was found."""
     quote: str
-    """As it stands in the text."""
+    """The value as written in the text."""
     start: int
     end: int
-    """Of the quote in the text."""
+    """Position of the quote in the text."""
     is_checked: bool
     """False if no second reader could be asked."""
 
@@ -93,15 +93,15 @@ class ResumeRecord(_Frozen):
     """Of the file, for a person."""
     status: ResumeStatus = "reading"
     label: str
-    """How it stands, for a person."""
+    """The status, for a person."""
     text: str = ""
     """Without contact details, of which each is replaced by its kind in brackets."""
     contacts: Mapping[str, tuple[str, ...]] = {}
-    """By kind: "email", "phone"."""
+    """Contact details by kind: "email", "phone"."""
     found: FoundResume | None = None
     read: tuple[ReadField, ...] | None = None
     left_out: Mapping[str, str] = {}
-    """By path: why what was found there was left out."""
+    """Reasons for fields that were left out, by path."""
     approval_id: str | None = None
     created_at: float
     updated_at: float
@@ -110,7 +110,7 @@ class ResumeRecord(_Frozen):
 NAMED = ("skills", "languages", "certificates", "projects", "publications")
 """Sections that are lists of names."""
 NAME_OF = {"languages": "language"}
-"""What the schema calls the name in them, where it is not `name`."""
+"""The schema's field for the name, if it is not `name`."""
 _INDEX = re.compile(r"\d+")
 
 
@@ -139,7 +139,7 @@ def _with_lists(node: Any) -> Any:
 
 
 def renumbered(paths: Sequence[str]) -> list[str]:
-    """The paths without gaps in their numbers, where fields between them were left out."""
+    """Renumber the paths after fields between them were left out."""
     numbers: dict[str, dict[str, int]] = {}
     return [_renumbered(path, numbers) for path in paths]
 

@@ -1,4 +1,4 @@
-"""The rollout of a variant: what is known of it, and the changes that it can go through. One is tried at a time."""
+"""The rollout of a variant: its state and its transitions. One variant is tried at a time."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from qwestly_agent.domain.approval import sha256_hex
 
 BASE = "base"
-"""The variant of those who have none: the default design as it is configured."""
+"""The name for users without a variant: the default design as configured."""
 SHARES = (10, 50, 100)
 """Percent of the users who have the variant, step by step. A variant may begin with another first share."""
 BUCKETS = 10_000
@@ -17,7 +17,7 @@ FEATURE = "variant"
 JOURNAL_KEPT = 200
 
 State: TypeAlias = Literal["trying", "held", "kept"]
-"""Being tried · waits for an operator: beyond a limit, but no worse than the base · tried to its end, and good."""
+"""Being tried · paused for an operator: beyond a limit, but not worse than the base · finished successfully."""
 Move: TypeAlias = Literal["begun", "on", "back", "held", "kept", "ended", "forced"]
 
 
@@ -29,7 +29,7 @@ class Trial(_Frozen):
     """A variant that is being tried, or was tried to its end. Moments are seconds since the epoch."""
 
     id: str
-    """Of this trial: a variant may be tried more than once."""
+    """Id of this trial: a variant may be tried more than once."""
     variant: str
     salt: str
     """Users are drawn anew for each trial."""
@@ -51,7 +51,7 @@ class Trial(_Frozen):
 
     @property
     def tags(self) -> tuple[str, str]:
-        """Of the counts that are compared: the variant's and the base's."""
+        """The tags of the compared counts: the variant's and the base's."""
         return self.tag(self.variant), self.tag(BASE, self.base_leg)
 
     @property
@@ -71,12 +71,12 @@ class Entry(_Frozen):
     move: Move
     variant: str
     share: int
-    """Percent from then on."""
+    """Percent after this entry."""
     why: tuple[str, ...] = ()
 
 
 class Rollout(_Frozen):
-    """The one document that turns read."""
+    """The document that turns read."""
 
     flags: Mapping[str, Any] = Field(default_factory=dict)
     """Feature flags in the schema of Powertools: who has which variant."""
@@ -94,9 +94,9 @@ class Assignment(_Frozen):
     leg: int
     variant: str
     failed_in_row: int = 0
-    """Turns that failed since the last one that did not."""
+    """Failed turns since the last success."""
     counted: bool = True
-    """False in later legs than the one it began in."""
+    """False in legs after the one in which it began."""
     given_up: bool = False
     """True once three turns in a row failed: the conversation goes on with the base."""
 
@@ -159,7 +159,7 @@ def marked(rollout: Rollout, trial: Trial, state: State, entry: Entry) -> Rollou
 
 
 def ended(rollout: Rollout, entry: Entry) -> Rollout:
-    """Everybody has the base, in conversations under way as well."""
+    """End the trial: everybody has the base, also in existing conversations."""
     return _with(rollout, None, entry)
 
 

@@ -1,4 +1,4 @@
-"""A message of an earlier turn, as it is found again."""
+"""A message of an earlier turn, found by a search."""
 
 from dataclasses import dataclass
 from datetime import datetime

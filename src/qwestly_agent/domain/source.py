@@ -15,7 +15,7 @@ class Source(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: str
-    """Of the record, after its kind: `memory:mem_1`."""
+    """Id of the record, after its kind: `memory:mem_1`."""
     kind: SourceKind
     title: str
     text: str = ""

@@ -1,4 +1,4 @@
-"""The summary of what fell out of a conversation's window."""
+"""The summary of messages that are no longer in a conversation's window."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ class SummaryLine(BaseModel):
 
     who: Literal["user", "agent"]
     text: str
-    """A model's words where a judge found the quote to support them; else empty, and the quote stands for them."""
+    """A model's words, if a judge found that the quote supports them; else empty, and the quote is used."""
     quote: str
     """Verbatim from the message."""
     message_id: str
@@ -20,9 +20,9 @@ class Summary(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     to: int
-    """The `seq` before which it tells of all: where the window began when it was made."""
+    """The `seq` up to which it covers all messages: where the window began when it was made."""
     lines: tuple[SummaryLine, ...] = ()
     saw: tuple[str, ...] = ()
-    """What the summarized answers saw: ids as in a message's `saw`."""
+    """Ids of the records that the summarized answers saw, as in a message's `saw`."""
     has_others_words: bool = False
-    """True if others than the user wrote any of what it was made of."""
+    """True if any of its sources was written by others than the user."""

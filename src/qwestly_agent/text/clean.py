@@ -118,8 +118,8 @@ _LINKED = re.compile(
 
 
 def unlinked(text: str) -> str:
-    """Put a space into whatever mail programs turn into a link: a name with a dot, an address, a scheme, a network
-    path."""
+    """Put a space into everything that mail programs turn into a link: a name with a dot, an address, a scheme, a
+    network path."""
     return _LINKED.sub(lambda found: f"{found[0]} ", text)
 
 

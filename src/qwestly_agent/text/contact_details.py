@@ -1,4 +1,4 @@
-"""Find somebody's contact details in a text that must have none of them, in whatever spacing and spelling."""
+"""Find a person's contact details in a text that must contain none, in any spacing and spelling."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ _LETTERS = {
     "0": "[0o]",
     "1": "[1il]",
 }
-"""What is read as the same letter."""
+"""Letters that are read as the same one."""
 _LOOKALIKES = str.maketrans("авекмнорстухіјѕԁԛԝοαεικνρτυχßøłđıœæ∅", "abekmhopctyxijsdqwoaeikvptuxsoldioe0")
 _BETWEEN = r"[^0-9a-z]{0,4}"
 _SPELLED = (
@@ -32,14 +32,14 @@ _STREET_TYPES = (
 )  # fmt: skip
 _NUMBER_LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "nl")
 FEWEST_DIGITS = 7
-"""Of a telephone number, at its end: with them it can be called."""
+"""Number of last digits that identify a telephone number."""
 FEWEST_LETTERS = 8
-"""Of a street's name that is found without its number."""
+"""Least letters of a street's name that is found without its number."""
 _NO_NAME = pattern(
     r"\d+[a-z]*|[a-z]|bis|ter|calle|avenida|avda|plaza|paseo|rua|rue|via|viale|avenue|boulevard|place|de|du|des|del|la|las"
     r"|los|le|les|da|do|dos|of|the|van|der|den|am|im|zum|zur|nr?o?"
 )
-"""In a street: not what it is called by."""
+"""Words of a street that are not part of its name."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ContactDetails:
     digits: frozenset[str] = frozenset()
     """Ends of telephone numbers."""
     words: tuple[str, ...] = ()
-    """Expressions for the others, over texts as `_plain` makes them."""
+    """Expressions for the other contact details, matched against texts in the form of `_plain`."""
 
     @classmethod
     def of(cls, found: Iterable[Contact]) -> "ContactDetails":
@@ -69,7 +69,7 @@ class ContactDetails:
         return bool(self.digits or self.words)
 
     def stand_in(self, text: str) -> bool:
-        """True if one of them stands in the text, in whatever spacing and spelling."""
+        """True if the text contains one of them, in any spacing and spelling."""
         if not self:
             return False
         readings = set(_readings(text))
@@ -79,7 +79,7 @@ class ContactDetails:
         return any(each in stream or each[::-1] in stream for stream in streams for each in self.digits)
 
     def places_in(self, texts: Sequence[str]) -> set[int]:
-        """The numbers of the texts that have one, or a part of one that is spread over several."""
+        """Return the indexes of texts that contain one, or a part of one that is spread over several texts."""
         found = {number for number, text in enumerate(texts) if self.stand_in(text)}
         left = [number for number in range(len(texts)) if number not in found]
         while self.stand_in(" ".join(texts[number] for number in left)):
@@ -122,7 +122,7 @@ def _expressions(contact: Contact) -> Iterator[str]:
 
 
 def _is_telling(handle: Sequence[str]) -> bool:
-    """True for a name with a number: it is nobody's own name, and finds them by itself."""
+    """True for a user name with a number, which identifies a person by itself."""
     return len("".join(handle)) >= FEWEST_LETTERS - 2 and any(map(str.isdigit, "".join(handle)))
 
 
@@ -131,7 +131,7 @@ def _pieces(words: str) -> list[str]:
 
 
 def _whole(pieces: Sequence[str], between: str) -> str:
-    """An expression for these pieces one after another, their letters however far apart."""
+    """Make an expression for these pieces in order, with any spacing between letters."""
     written = between.join(_piece(each) for each in pieces)
     return rf"(?<![^\W_]){written}(?![^\W_])"
 
@@ -160,7 +160,7 @@ def _compiled(expression: str) -> re.Pattern[str]:
 
 
 def _plain(text: str) -> str:
-    """Folded: without case, marks and lookalikes; runs of other characters than letters and digits are cut short."""
+    """Fold a text: no case, marks or lookalikes; runs of characters other than letters and digits are shortened."""
     text = unicodedata.normalize("NFKC", text).casefold()
     text = "".join(each for each in unicodedata.normalize("NFKD", text) if not unicodedata.combining(each))
     text = text.translate(_LOOKALIKES)
@@ -169,7 +169,7 @@ def _plain(text: str) -> str:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """The text as `_plain` makes it, with letters that look like digits as those, and with number words as digits."""
+    """Return the text as `_plain` makes it, with number words and letters that look like digits replaced by digits."""
     plain = _plain(text)
     yield plain
     yield re.sub(r"(?<![^\W\d_])[oil]+(?![^\W\d_])", _as_digits, plain)

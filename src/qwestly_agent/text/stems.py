@@ -45,12 +45,12 @@ def stems_of(text: str) -> list[str]:
 
 
 def indexed_words(text: str) -> str:
-    """What a search by stems has of a text."""
+    """Return the stems under which a text is found."""
     return " ".join(stems_of(text))
 
 
 def query_words(text: str) -> str:
-    """What a search by stems looks for: without function words, if it has others."""
+    """Return the stems of a query: without function words, if it has others."""
     return " ".join(content_stems(text) or stems_of(text))
 
 

@@ -1,6 +1,6 @@
 """Find sentences in which people say in plain words that they are in acute trouble: short lists in five languages.
 
-They are the part that needs no network. What nobody says in so many words is for the moderation endpoint and for the
+This part needs no network. Everything that is not said in plain words is left to the moderation endpoint and to the
 answering model (`report_trouble`): `evals/trouble` has the rates.
 
 A phrase is found where its words stand in one clause in their order, with at most four others between two or before the
@@ -37,18 +37,18 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Phrases:
-    """Of one language: at most forty of both kinds. Phrases are separated by commas, single words by blanks."""
+    """One language's phrases: at most forty of both kinds. Phrases are separated by commas, single words by blanks."""
 
     self_harm: str
     violence: str
     long_ago: str
-    """Phrases of what is over: with one of them nothing else counts."""
+    """Phrases about the past: if one of them matches, no other counts."""
     first_person: str
     others: str
     """Words that speak of somebody else, or of work."""
     fillers: str
     apostrophe: str = ""
-    """What stands for one."""
+    """What replaces an apostrophe."""
 
 
 PHRASES: Mapping[str, Phrases] = {
@@ -162,13 +162,13 @@ def find_trouble(typed: Iterable[str], language: str = "") -> Trouble | None:
     """Find acute trouble in what a person typed about themselves. `language` is that of the text, if it is known."""
     text = _QUOTED.sub(" ", "\n".join(typed))
     found = [(number, trouble) for number, trouble in (_found(text, each) for each in PHRASES) if number]
-    # Languages share phrases: the text is in the one of which it has most.
+    # Languages share phrases: the one with the most matches is the text's.
     best = max(found, key=lambda each: (each[1].language == language, each[0]), default=None)
     return best[1] if best else None
 
 
 def _found(text: str, language: str) -> tuple[int, Trouble]:
-    """How many phrases the text has, and what they tell."""
+    """Return the number of matching phrases, and the trouble they indicate."""
     clauses, lists = _clauses(text, language), _lists(language)
 
     def count(phrases: Sequence[Sequence[str]]) -> int:
@@ -182,7 +182,7 @@ def _found(text: str, language: str) -> tuple[int, Trouble]:
 
 
 def _clauses(text: str, language: str) -> Sequence[Sequence[str]]:
-    """The words of each clause, folded, between `_BEGIN` and `_END`."""
+    """Return the folded words of each clause, between `_BEGIN` and `_END`."""
     plain = unicodedata.normalize("NFKD", text.lower().replace("ß", "ss"))
     folded = "".join(each for each in plain if not unicodedata.combining(each))
     folded = _LONG.sub(r"\1", _APOSTROPHE.sub(PHRASES[language].apostrophe, folded))
@@ -206,7 +206,7 @@ def _stands_in(clause: Sequence[str], phrase: Sequence[str], language: str) -> b
     first, others = PHRASES[language].first_person.split(), PHRASES[language].others.split()
 
     def goes_on(at: int, left: Sequence[str]) -> bool:
-        """True if the words that are left follow the place before `at`."""
+        """True if the remaining words follow, beginning at `at`."""
         if not left:
             return True
         between = 0 if left[0] == _END or clause[at - 1] == _BEGIN else MOST_BETWEEN

@@ -27,7 +27,7 @@ _MAIL_FIELD = re.compile(
 )
 """E-mail header fields, as mail programs write them, and as people write a time: "From: 2019, To: 2021"."""
 _SENT = re.compile(r"\S@\w|\b\d{1,2}\s?[:.h]\s?\d{2}\b(?!\.\d)", re.IGNORECASE)
-"""An address, or the time of a date: what the head of a mail has."""
+"""An address, or a date with a time, as in the head of a mail."""
 _LIST_MARK = re.compile(r"^([ \t]*)» ", re.MULTILINE)
 _TAG = re.compile(
     r"<(?P<close>/?)(?P<tag>[a-zA-Z?][\w-]*)|(?P<comment><!--)|(?P<end>-->)|(?P<data><!)"
@@ -90,7 +90,7 @@ def typed_parts(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[
 
 
 def unread_lines(text: str, read: Sequence[str]) -> str:
-    """The numbers of the lines whose words are not all among what was read: "3", "3–9", "3–9 and 12"; "" if all are."""
+    """Return the numbers of lines with words that were not read: "3", "3–9", "3–9 and 12"; "" if all are."""
     known = f" {' '.join(words_of(' '.join(read)))} "
     runs: list[list[int]] = []
     for number, line in enumerate(visible(text).splitlines(), 1):
@@ -112,7 +112,7 @@ def trouble_in(text: str) -> Trouble | None:
 
 
 def typed_in(text: str) -> str:
-    """What the person may have typed of a message, however long it is."""
+    """Return the parts of a message that the person may have typed, however long it is."""
     return "\n".join(typed_parts(text, longest=len(text)))
 
 
