@@ -1,6 +1,6 @@
 """`agent_activity`: the feed of each user's events, and the outboxes that it is filled from.
 
-An event is written in the document that it tells of, by the same update as the change: `events` (JSON texts, appended),
+An event is written in the document that it is about, by the same update as the change: `events` (JSON texts, appended),
 `events_written` (their number) and `uncopied_since`. From there it is copied into the feed by its id: by the store
 right after its write, and by the sweep if the process died in between. So no event is lost, and none stands in the feed
 twice.
@@ -27,7 +27,7 @@ from qwestly_agent.stores.store import Store
 COLLECTION = "agent_activity"
 RETENTION = timedelta(days=90)
 EVENTS_KEPT = 50
-"""Events that a document keeps, the newest; more are never uncopied at a time."""
+"""Maximum number of events in a document: the newest. There are never more uncopied ones."""
 
 
 OUTBOX = {"events": 1, "events_written": 1, "events_copied": 1}
@@ -61,9 +61,9 @@ def with_events(update: Document, *events: ActivityEvent) -> Document:
 async def copy_after_write(
     database: AsyncDatabase[Document], collection: str, user_id: str, key: str, written: Document | None = None
 ) -> None:
-    """Copy the events that a write left in this document; what cannot be copied now is left to the sweep.
+    """Copy the events that a write left in this document; the sweep copies what fails now.
 
-    `written` has its `OUTBOX` fields as of that write, where they are known.
+    `written` has its `OUTBOX` fields as of that write, if they are known.
     """
     with suppress(PyMongoError):  # the change itself is done
         if written is None:
@@ -85,7 +85,7 @@ async def _copy(database: AsyncDatabase[Document], collection: str, user_id: str
     await database[COLLECTION].bulk_write(
         [_upsert(ActivityEvent.model_validate_json(each)) for each in left], ordered=False
     )
-    # Not if another event was written meanwhile: that one is still to be copied.
+    # Not if another event was written meanwhile, which is not copied yet.
     await database[collection].update_one(
         {"_id": key, "user_id": user_id, "events_written": written},
         {"$set": {"events_copied": written}, "$unset": {"uncopied_since": ""}},
@@ -136,7 +136,7 @@ class Activity(Store):
         return [Copied(event_of(each), each["copied_at"]) async for each in found]
 
     async def last_copied(self, user_id: str, limit: int) -> list[Copied]:
-        """The events that were copied last, the last one first."""
+        """The latest copied events, the latest first."""
         found = self.database[COLLECTION].find(_seen_by(user_id)).sort("copied_at", -1).limit(limit)
         return [Copied(event_of(each), each["copied_at"]) async for each in found]
 
@@ -150,8 +150,8 @@ class Activity(Store):
         types: Collection[str] = (),
         severities: Sequence[str] = (),
     ) -> list[ActivityEvent]:
-        """Events that happened before `after` (a moment, and the id of an event of that moment) and not before `since`,
-        the newest first; `types` and `severities` are those wanted, or all."""
+        """Events before `after` (a time, and the id of an event at that time) and not before `since`, the newest first;
+        filtered by `types` and `severities` if they are given."""
         query: dict[str, Any] = _seen_by(user_id)
         before, last = after or (None, "")
         at = {name: moment for name, moment in (("$lte", before), ("$gte", since)) if moment is not None}

@@ -1,5 +1,5 @@
-"""`agent_adverts`: what job boards told, a document a job, for all users; and which queries they answered lately,
-and how often they were asked. It holds no user data."""
+"""`agent_adverts`: adverts of job boards, a document per job, for all users; and `agent_advert_queries`: recent answers
+to queries, and counts of requests. They hold no user data."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -16,16 +16,16 @@ COLLECTION = "agent_adverts"
 ANSWERS = "agent_advert_queries"
 LONGEST_TEXT = 12_000
 RETENTION = timedelta(days=30)
-"""From the last time that a board told of it."""
+"""Since a board listed it last."""
 CACHE_SECONDS = 3_600.0
 LONGEST_CACHE_SECONDS = 86_400.0
-"""Of an answer that is used where a board may not be asked any more today."""
+"""Age up to which an answer is used once a board's quota of the day is exhausted."""
 MINUTE_SECONDS, DAY_SECONDS = 60, 86_400
 
 
 class Adverts(Store):
     async def keep(self, adverts: Sequence[Advert]) -> None:
-        """Add them, or note that a board told of them again: the text stays as it was first told."""
+        """Add adverts, or note that a board listed them again; the first text stays."""
         if not adverts:
             return
         writes: list[UpdateOne] = []
@@ -40,18 +40,18 @@ class Adverts(Store):
         return {each["_id"]: _advert(each) async for each in found}
 
     async def told_of(self, ids: Collection[str]) -> set[str]:
-        """Those of these ids that a board told of within `RETENTION`."""
+        """Those of these ids that a board listed within `RETENTION`."""
         found = self.database[COLLECTION].find({"_id": {"$in": list(ids)}}, {"_id": 1})
         return {each["_id"] async for each in found}
 
     async def answered(self, query: str, now: float, within: float = CACHE_SECONDS) -> tuple[str, ...] | None:
-        """The ids that a board answered this query with in the last `within` seconds; None if it was not asked."""
+        """The ids of a board's answer to this query within the last `within` seconds; None if there is none."""
         found = await self.database[ANSWERS].find_one({"_id": query, "at": {"$gt": now - within}})
         return tuple(json.loads(found["adverts"])) if found else None
 
     async def count_question(self, board: str, now: float, a_minute: int, a_day: int) -> float:
-        """Count a question to a board, of all users together. Returns 0; or, without counting it, the seconds until
-        the board may be asked again."""
+        """Count a request to a board, for all users together. Returns 0; or, without counting it, the seconds until the
+        next request is allowed."""
         counted: list[str] = []
         for seconds, most in ((DAY_SECONDS, a_day), (MINUTE_SECONDS, a_minute)):
             begins = now - now % seconds

@@ -1,4 +1,4 @@
-"""The answers of all users in `agent_messages`, without their words, and `agent_answer_days`: what each day came to."""
+"""The answers of all users in `agent_messages`, without texts, and their counts by day in `agent_answer_days`."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from qwestly_agent.stores import messages
 from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_answer_days"
-"""One document a day, of numbers alone; it is kept for good."""
+"""One document per day, with counts only; kept for good."""
 
 _FIELDS = ("user_id", "conversation_id", "run_id", "seq", "status", "feedback", "receipt")
 
@@ -22,7 +22,7 @@ class GivenAnswer:
     status: str
     thumb: str | None
     counted_as: str | None
-    """Names the counts of the trial that it belongs to."""
+    """The tag of the trial's counts to which it belongs."""
 
 
 class Answers(Store):
@@ -43,7 +43,7 @@ class Answers(Store):
         ]
 
     async def keep_day(self, day: AnswerDay) -> None:
-        """It replaces what was kept of the same day."""
+        """Store a day, replacing an earlier result of the same day."""
         document = day.model_dump(mode="json")
         here = {"_id": document["day"]}
         await self.database[COLLECTION].replace_one(here, {**here, **document}, upsert=True)

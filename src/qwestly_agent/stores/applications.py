@@ -18,17 +18,17 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_applications"
 RETENTION = timedelta(days=365)
-"""From the last change on."""
+"""Since the last change."""
 NO_SUCH_APPLICATION = "There is no such application."
 TRIES = 5
 KEYS_KEPT = 20
 WORDS = ("next_step", "notes")
-"""The fields of the user's own words."""
+"""Fields with the user's own words."""
 
 
 class Applications(Store):
     async def add(self, application: Application) -> Application:
-        """The one that is there already, if there is one."""
+        """Insert an application; return the existing one if there is one."""
         first = application.model_copy(update={"history": (_change(application),)})
         try:
             await self.database[COLLECTION].insert_one({**_document(first), **outbox(_event(first))})
@@ -45,13 +45,13 @@ class Applications(Store):
         return _application(found)
 
     async def newest(self, user_id: str, limit: int) -> list[Application]:
-        """The latest change first."""
+        """The last changed first."""
         found = self.database[COLLECTION].find({"user_id": user_id}).sort("updated_at", -1).limit(limit)
         return [_application(each) async for each in found]
 
     async def due_steps(self, user_id: str, now: float, limit: int) -> list[tuple[Application, float]]:
-        """Of the `limit` changed last, those that are not over and whose step is due, told or not, each with the moment
-        since when; the longest due first."""
+        """Among the `limit` last changed, the open ones whose step is due, reminded or not, each with its due time; the
+        longest due first."""
         query = {"user_id": user_id, "status": {"$nin": sorted(OVER)}}
         found = self.database[COLLECTION].find(query).sort("updated_at", -1).limit(limit)
         known = [_application(each) async for each in found]
@@ -62,8 +62,8 @@ class Applications(Store):
     async def change(
         self, user_id: str, application_id: str, now: float, *, approved: bool = False, **changes: Any
     ) -> Application:
-        """Set these fields; another status stands in its history, and in the feed, unless it is `approved`: then the
-        approval's event tells it. Raises `NotFound` and `Unavailable`."""
+        """Set these fields. A new status is added to its history, and to the feed unless `approved`, whose approval has
+        an event. Raises `NotFound` and `Unavailable`."""
         return await self._replace(
             user_id, application_id, lambda before: before.after(changes, now), is_told=not approved
         )
@@ -77,8 +77,8 @@ class Applications(Store):
         is_as_shown: Callable[[Application], bool],
         **changes: Any,
     ) -> None:
-        """Set these fields, once under this key, the id of an approval, whose event tells it. Raises `ChangedMeanwhile`
-        if the application is not as it was shown, `NotFound` and `Unavailable`."""
+        """Set these fields, once for this key: the id of an approval, which has the event. Raises `ChangedMeanwhile` if
+        the application is not as shown, `NotFound` and `Unavailable`."""
 
         def changed(before: Application) -> Application:
             if key in before.changed_by:
@@ -91,13 +91,13 @@ class Applications(Store):
         await self._replace(user_id, application_id, changed, is_told=False)
 
     async def tell_due(self, application: Application, now: float) -> bool:
-        """Tell its user that its step is due, once; False if it was told, or changed meanwhile."""
+        """Record that the user is reminded of its step, once; False if they were, or it changed meanwhile."""
         changes = {"told_due_at": application.due_at, "revision": application.revision + 1}
         after = application.model_copy(update=changes)
         return await self._put(application, after, [_due_event(after, now)])
 
     async def forget(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Empty the user's own words that tell what is forgotten."""
+        """Remove the user's own words that contain what is forgotten."""
 
         def forgotten(before: Application) -> Application:
             return before.model_copy(update={name: "" for name in WORDS if tells(getattr(before, name))})
@@ -114,7 +114,7 @@ class Applications(Store):
         *,
         is_told: bool = True,
     ) -> Application:
-        """By compare-and-set: `change` receives the application as it is, again after a conflict."""
+        """Change it by compare-and-set: `change` receives the current application, again after a conflict."""
         for _ in range(TRIES):
             before = await self.get(user_id, application_id)
             after = change(before)

@@ -26,7 +26,7 @@ _BY_A_PERSON = ("chat", "queue", "link")
 
 
 def counts_of(document: Document) -> dict[str, int]:
-    """How a person took a proposal, and what it said and left out."""
+    """A person's decision on a proposal, with its claims and those left out."""
     decided = int(document.get("decided_by") in _BY_A_PERSON)
     preview = Preview.model_validate_json(document["preview"])
     said = sum(len(each.claims) for each in preview.sections)
@@ -99,16 +99,16 @@ class Approvals(Store):
         return await self._find({"user_id": user_id, "conversation_id": conversation_id}, limit, None)
 
     async def of_ids(self, user_id: str, ids: Collection[str]) -> list[Approval]:
-        """Those of these ids; the newest first."""
+        """The approvals of these ids; the newest first."""
         return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, 0, None) if ids else []
 
     async def decided(self, user_id: str, tool: str, subject: str, since: float, limit: int) -> list[Approval]:
-        """What was decided on this kind of change since then; the newest first."""
+        """Approvals of this kind of change that were decided since then; the newest first."""
         query = {"user_id": user_id, "tool": tool, "subject": subject, "decided_at": {"$gte": since}}
         return await self._find(query, limit, None)
 
     async def standing(self, user_id: str, tool: str, subject: str, now: float) -> Approval | None:
-        """What waits for its user, is under way or is done of this kind; the newest."""
+        """Approvals of this kind that are pending, executing or done; the newest first."""
         undecided = {"status": "pending", "expires_at": {"$gt": now}}
         stands = {"status": {"$in": ["approved", "executing", *SENT, "done"]}}
         query = {"user_id": user_id, "tool": tool, "subject": subject, "$or": [undecided, stands]}
@@ -120,7 +120,7 @@ class Approvals(Store):
         return found[0] if found else None
 
     async def news(self, user_id: str, conversation_id: str) -> list[Approval]:
-        """Outcomes in this conversation that the model was not told yet; oldest first."""
+        """Outcomes in this conversation that the model has not been told; oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return [_approval(each) async for each in self.database[COLLECTION].find(query).sort("updated_at", 1)]
 

@@ -28,7 +28,7 @@ class Autonomy(Store):
         return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
 
     async def standing(self, user_id: str) -> Standing:
-        """The user's level, the ceiling of what may be earned (at first the level), and what was."""
+        """The user's level, the ceiling of what may be earned (at first the level), and what was earned."""
         fields = dict.fromkeys(("level", "ceiling", "earned"), 1)
         document = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, fields)
         if document is None:
@@ -38,7 +38,7 @@ class Autonomy(Store):
         return Standing(level, higher(level, ceiling), tuple(_grants(document)))
 
     async def set_ceiling(self, user_id: str, ceiling: Level, at: datetime) -> None:
-        """How far the agent may be let go in what it earns."""
+        """Set the highest level that the agent may earn."""
         change = {"$set": {"ceiling": ceiling}, "$setOnInsert": {"level": NEW_USERS_LEVEL, "changed_at": at}}
         event = ActivityEvent(
             id=f"ceiling:{user_id}:{at.timestamp()!r}",
@@ -54,7 +54,7 @@ class Autonomy(Store):
         )
 
     async def grant(self, user_id: str, grant: Grant) -> None:
-        """Let the agent go further in one kind of change; its approval tells of it."""
+        """Grant a higher level for one kind of change; its approval has the event."""
         query = {"_id": user_id, "user_id": user_id}
         await self.database[COLLECTION].update_one(query, {"$set": {f"earned.{_key(grant)}": grant.model_dump()}})
 
@@ -75,13 +75,12 @@ class Autonomy(Store):
         )
 
     async def _change(self, query: Document, change: Document, event: ActivityEvent, *, upsert: bool = False) -> None:
-        with suppress(DuplicateKeyError):  # it is so already
+        with suppress(DuplicateKeyError):  # unchanged
             await self.database[COLLECTION].update_one(query, with_events(change, event), upsert=upsert)
             await copy_after_write(self.database, COLLECTION, query["user_id"], query["user_id"])
 
     async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
-        """Set the level; if it is another one than before, append it to the history of changes. The ceiling is then the
-        level: what goes further must be wanted anew."""
+        """Set the level, and append a new one to the history. The ceiling becomes the level: more must be chosen again."""
         change = {
             "$set": {"level": level, "ceiling": level, "changed_at": at},
             "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},
@@ -103,7 +102,7 @@ def _key(grant: Grant) -> str:
 
 
 def _grants(document: Document) -> Iterator[Grant]:
-    """What cannot be read is no grant."""
+    """Skip grants that cannot be read."""
     earned = document.get("earned")
     for each in earned.values() if isinstance(earned, dict) else ():
         with suppress(ValidationError):

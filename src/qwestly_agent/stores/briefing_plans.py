@@ -1,4 +1,4 @@
-"""When each user's next briefing is due, and what earlier ones read: fields of `agent_settings`, beside the zone."""
+"""When each user's next briefing is due, and what earlier ones covered: fields of `agent_settings`, beside the zone."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _PREFIX = "briefing_"
 
 @dataclass(frozen=True)
 class Plan:
-    """A user's settings of briefings, and what follows from them."""
+    """A user's briefing settings, and the next briefing."""
 
     user_id: str
     settings: BriefingSettings
@@ -28,9 +28,9 @@ class Plan:
     next: Planned | None
     """None if briefings are off."""
     told: str | None
-    """The local day of the last one."""
+    """The local day of the last briefing."""
     marks: Mapping[str, float]
-    """By source, the moment of the newest item that was told."""
+    """By source, the time of the newest item in a briefing."""
     changed_at: float | None
     """When these settings were last changed."""
 
@@ -54,7 +54,7 @@ class BriefingPlans(Store):
         plan = await self.get(user_id)
         settings = plan.settings.model_copy(update={"on": True})
         planned = _fields(next_briefing(settings, plan.zone, now, plan.told))
-        with suppress(DuplicateKeyError):  # chosen, or turned on, before
+        with suppress(DuplicateKeyError):  # chosen or turned on before
             await self.database[COLLECTION].update_one(
                 {"_id": user_id, "user_id": user_id, f"{_PREFIX}on": {"$exists": False}},
                 {"$set": {f"{_PREFIX}on": True, **planned}},
@@ -62,7 +62,7 @@ class BriefingPlans(Store):
             )
 
     async def plan(self, user_id: str, now: float) -> Planned | None:
-        """Plan the next briefing anew, after a change of hour or zone; return it."""
+        """Plan the next briefing again after a change of hour or zone; return the plan."""
         plan = await self.get(user_id)
         planned = next_briefing(plan.settings, plan.zone, now, plan.told) if plan.settings.on else None
         change: Document = (
@@ -72,7 +72,7 @@ class BriefingPlans(Store):
         return planned
 
     async def advance(self, plan: Plan, now: float) -> None:
-        """Plan the one after `plan.next`, unless the plan was changed meanwhile."""
+        """Plan the briefing after `plan.next`, unless the plan was changed meanwhile."""
         if plan.next is None:
             return
         following = next_briefing(plan.settings, plan.zone, max(now, plan.next.at), plan.next.day)
@@ -82,7 +82,7 @@ class BriefingPlans(Store):
         )
 
     async def note_read(self, user_id: str, marks: Mapping[str, float]) -> None:
-        """Record what was read; a mark never goes back."""
+        """Advance the marks of what was covered; a mark never goes back."""
         known = (await self.get(user_id)).marks
         later = {**known, **{name: max(at, known.get(name, 0.0)) for name, at in marks.items()}}
         await self.database[COLLECTION].update_one(
@@ -98,7 +98,7 @@ def _plan(user_id: str, document: Document) -> Plan:
     own = {name.removeprefix(_PREFIX): value for name, value in document.items() if name.startswith(_PREFIX)}
     try:
         settings = BriefingSettings.model_validate(own)
-    except ValidationError:  # what cannot be read is off
+    except ValidationError:  # unreadable settings count as off
         settings = BriefingSettings()
     zone = UserSettings.model_validate(document).zone
     planned = Planned(own["at"], own["day"]) if settings.on and "at" in own else None

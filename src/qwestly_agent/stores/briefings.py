@@ -1,4 +1,4 @@
-"""`agent_briefings`: what each briefing gathered and says. Only a delivered one is shown."""
+"""`agent_briefings`: the gathered items and the lines of each briefing. Only a delivered one is shown."""
 
 import json
 from collections.abc import Callable
@@ -44,14 +44,14 @@ class Briefings(Store):
         return _briefing(found)
 
     async def told(self, user_id: str, briefing_id: str) -> Briefing:
-        """A delivered one. Raises `NotFound`."""
+        """Get a delivered briefing. Raises `NotFound`."""
         found = await self.get(user_id, briefing_id)
         if found.delivered_at is None:
             raise NotFound("There is no such briefing.")
         return found
 
     async def newest(self, user_id: str, limit: int, after: float | None = None) -> list[Briefing]:
-        """Delivered ones, made before `after`; the newest first."""
+        """Delivered briefings made before `after`; the newest first."""
         query: Document = {"user_id": user_id, "delivered_at": {"$gt": 0}}
         if after is not None:
             query |= {"created_at": {"$lt": after}}
@@ -59,7 +59,7 @@ class Briefings(Store):
         return [_briefing(each) async for each in found]
 
     async def gather_again(self, briefing: Briefing) -> None:
-        """Replace what was gathered, and the lines of it, where a source was missing."""
+        """Replace gathered items and lines after a source was missing."""
         again = _document(briefing)
         changes = {name: again[name] for name in ("gathered", "lines", "kind")}
         await self._set(briefing.user_id, briefing.id, changes, kind="lite")
@@ -98,7 +98,7 @@ class Briefings(Store):
         return next((each["read_at"] for each in await found.to_list()), None)
 
     async def forget(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Take out of briefings what tells what is forgotten: a next step is in the user's own words."""
+        """Remove lines that contain what is forgotten: a next step is in the user's own words."""
         found = self.database[COLLECTION].find({"user_id": user_id})
         for each in [_briefing(document) async for document in found]:
             items = tuple(item for item in each.gathered.items if not tells(item.title))
@@ -115,7 +115,7 @@ class Briefings(Store):
 
 
 def delivered_event(briefing: Briefing) -> ActivityEvent:
-    """The event of a briefing that its user can read."""
+    """The event of a delivered briefing."""
     title = "Nothing new" if briefing.kind == "nothing" else "Your briefing is here"
     return ActivityEvent(
         id=f"{briefing.id}:told",

@@ -30,7 +30,7 @@ MOST_COMPARED = 500
 class Hit:
     conversation: Document
     message: Document | None
-    """The newest message (`id`, `content`) with all the words that was not forgotten; None if the title has them."""
+    """The newest message (`id`, `content`) with all the words, without forgotten ones; None if the title has them."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Hits:
 
 
 NEUTRAL_TITLE = "Conversation"
-"""Of one whose title would say what was forgotten."""
+"""Title in place of one that contains what was forgotten."""
 VECTOR_INDEX = "agent_messages_vector_index"
 MOST_SAID = 2_000
-"""Messages that are compared by words: the newest of the user."""
+"""Number of messages compared by words: the newest of the user."""
 
 
 class ConversationSearch(Store):
@@ -73,8 +73,8 @@ class ConversationSearch(Store):
     async def said(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int
     ) -> list[tuple[SaidBefore, bool]]:
-        """The messages of all conversations that have one of the words (BM25; of equals the newer), and those of the
-        user's that are near to them in meaning; both orders fused. Each with True if it has one of the words."""
+        """Messages of all conversations with one of the words (BM25; the newer first among equals), and the user's own
+        messages near in meaning, fused. Each with True if it contains one of the words."""
         mine = {"user_id": user_id, "withheld": False}
         found = self.database[messages.COLLECTION].find({"user_id": user_id, **_IN_PROMPTS}, _OF_SAID)
         compared, near = await asyncio.gather(
@@ -90,7 +90,7 @@ class ConversationSearch(Store):
         return [(_said({**by_meaning, **by_words}[each]), each in by_words) for each in best_first]
 
     async def first_said(self, user_id: str, conversation_id: str, limit: int) -> list[SaidBefore]:
-        """What a conversation began with, oldest first."""
+        """The first messages of a conversation, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, **_IN_PROMPTS}
         found = self.database[messages.COLLECTION].find(query, _OF_SAID)
         return [_said(each) for each in await found.sort("seq", 1).limit(limit).to_list()]
@@ -109,8 +109,8 @@ class ConversationSearch(Store):
         await self.database[COLLECTION].update_one(generated, {"$set": {"title": title, "title_from": message_id}})
 
     async def forget_titles(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Give conversations a neutral title whose title `tells`, or was made of a message that is kept out of
-        prompts, or is its beginning."""
+        """Give conversations a neutral title if their title `tells`, or was made of a message that is kept out of prompts,
+        or is the beginning of one."""
         withheld = {"user_id": user_id, "role": "user", "withheld": True}
         found = self.database[messages.COLLECTION].find(withheld, {"conversation_id": 1, "id": 1, "content": 1})
         said = {
@@ -151,7 +151,7 @@ async def _none() -> list[Match]:
 
 
 _IN_PROMPTS: Document = {"withheld": False, "in_trouble": {"$ne": True}, "content": {"$ne": ""}}
-"""What was forgotten stays in the transcript alone."""
+"""Leave out forgotten messages, which stay only in the transcript."""
 _OF_SAID = {"_id": 0, "id": 1, "conversation_id": 1, "role": 1, "content": 1, "created_at": 1}
 
 
@@ -160,5 +160,5 @@ def _said(document: Document) -> SaidBefore:
 
 
 def pattern_of(word: str) -> str:
-    """The pattern of a word's beginning; of a sign, as in ".NET", wherever it stands."""
+    """The pattern of a word's beginning; a sign, as in ".NET", matches anywhere."""
     return (r"(?<![A-Za-z0-9])" if word[0].isalnum() else "") + re.escape(word)

@@ -95,7 +95,7 @@ class Conversations(Store):
         )
 
     async def recover(self, claim: ClaimedConversation) -> int:
-        """Insert the messages of turns whose process died, as far as they came; return the new last `seq`."""
+        """Insert the stored messages of turns whose process died; return the new last `seq`."""
         seq = await self.messages.last_seq(claim.user_id, claim.conversation_id)
         await VariantCounts(self.database).add_died(claim)
         for turn in claim.abandoned:
@@ -230,8 +230,8 @@ class Conversations(Store):
         )
 
     async def drop_contexts(self, user_id: str) -> None:
-        """Drop the stored contexts and summaries, what late readers of the last answer would be told, and which work
-        was told; each conversation's next turn makes them anew."""
+        """Drop the stored contexts and summaries, the last answer for late readers, and the list of reported work; each
+        conversation's next turn makes them again."""
         fields = ("context", "told_under_way", "summary", "summary_due", "last_answer")
         nothing = {"$unset": dict.fromkeys(fields, "")}
         await self.database[COLLECTION].update_many({"user_id": user_id}, nothing)

@@ -24,11 +24,11 @@ DraftStatus: TypeAlias = Literal[
 ]
 
 GATHERING = "Gathering evidence"
-"""The label of a draft's first state."""
+"""The label of a new draft."""
 TAILORED: frozenset[DraftKind] = frozenset({"resume", "cover_letter"})
-"""Kinds that are written for one job, and are for their person alone until they apply with them."""
+"""Kinds that are written for one job, and private until the person applies with them."""
 UNFINISHED: DraftStatus = "unfinished"
-"""Of a text that a turn writes: what its models answered is kept, and the next try goes on with it."""
+"""Kinds that a turn writes: models' answers are stored, and the next try continues with them."""
 UNDER_WAY: frozenset[DraftStatus] = frozenset({"running", "waiting"})
 
 
@@ -43,7 +43,7 @@ class Draft(BaseModel):
     conversation_id: str | None
     kind: DraftKind = "card"
     job_id: str | None = None
-    """Of the job that it is written for."""
+    """Id of the job that it is written for."""
     style: str
     status: DraftStatus = "running"
     label: str
@@ -51,9 +51,9 @@ class Draft(BaseModel):
     round: int = 1
     """Incremented each time a person asks for changes."""
     approval_id: str | None = None
-    """The approval that is pending, or was decided last."""
+    """The approval that is pending or was decided last."""
     news: bool = False
-    """True if it ended and its conversation was not told yet."""
+    """True if it ended and its conversation has not reported it yet."""
     flagged: bool = False
     """True if it rests on something that the user had forgotten since."""
     created_at: float
@@ -123,7 +123,7 @@ class Drafts(Store):
             await self.database[COLLECTION].update_one(same, {"$set": {f"part_{name}": _kept(part)}})
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
-        """Detach its drafts from the conversation; they go on."""
+        """Detach its drafts from the conversation; they continue."""
         await self.database[COLLECTION].update_many(
             {"user_id": user_id, "conversation_id": conversation_id}, {"$set": {"conversation_id": None}}
         )
@@ -133,7 +133,7 @@ class Drafts(Store):
         return await self._find({"user_id": user_id, "updated_at": {"$gte": moment}}, "updated_at", 1, limit)
 
     async def of_ids(self, user_id: str, ids: Collection[str]) -> list[Draft]:
-        """Those of these drafts that exist, without their parts; the oldest change first."""
+        """The existing ones of these drafts, without their parts; the oldest change first."""
         return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, "updated_at", 1, 0)
 
     async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
@@ -142,12 +142,12 @@ class Drafts(Store):
         return await self._find(query, "created_at", -1, limit)
 
     async def news(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
-        """Ended drafts that this conversation was not told of yet, without their parts; oldest first."""
+        """Ended drafts that this conversation has not reported yet, without their parts; oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return await self._find(query, "updated_at", 1, limit)
 
     async def told(self, user_id: str, draft_id: str) -> None:
-        """Record that its conversation was told how it ended."""
+        """Record that its conversation reported its end."""
         await self.database[COLLECTION].update_one({"_id": draft_id, "user_id": user_id}, {"$set": {"news": False}})
 
     async def under_way(self, user_id: str, limit: int) -> list[Draft]:
@@ -198,7 +198,7 @@ class Drafts(Store):
             after = before.model_copy(update=changes)
             is_other = (before.status, before.approval_id) != (after.status, after.approval_id)
             events = [_event(after, written or 0)] if is_other else []
-            # What a turn writes, its own tool tells.
+            # A turn's own tool reports what the turn writes.
             ends = before.status not in (after.status, UNFINISHED) and after.status not in UNDER_WAY
             ends = ends and before.conversation_id
             change = {"$set": {**changes, **({"news": True} if ends else {})}}
@@ -240,12 +240,12 @@ _EVENTS: Mapping[DraftStatus, tuple[str, Severity, str]] = {
 
 
 def title_of(draft: Draft) -> str:
-    """Say in a sentence how it stands."""
+    """Describe its status in a sentence."""
     return _EVENTS[draft.status][2].format(_NAMES[draft.kind])
 
 
 def _event(draft: Draft, written: int) -> ActivityEvent:
-    """The event of a draft that has just got its status; `written`: number of its events so far."""
+    """The event of a draft whose status has just changed; `written`: number of its events so far."""
     verb, severity, _ = _EVENTS[draft.status]
     data = {"draft_id": draft.id, "kind": draft.kind, "round": draft.round}
     links = {"approval_id": draft.approval_id, "conversation_id": draft.conversation_id}

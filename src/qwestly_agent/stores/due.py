@@ -57,8 +57,8 @@ class Backlog:
 
 @dataclass(frozen=True)
 class RunningWork:
-    """Names of what runs: turns by their run, cards and other workflows by `card-…` and the like, effects by their
-    approval, and those without one by `document-…` or `mail-…`."""
+    """Names of running work: turns by their run, cards and other workflows by `card-…` and the like, effects by their
+    approval, and effects without one by `document-…` or `mail-…`."""
 
     running: frozenset[str] = frozenset()
     executing: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ class RunningWork:
 
 class Sweeps(Store):
     async def under_way(self, whose: str, now: float) -> RunningWork:
-        """What a brake would meet of this user, or of `EVERYBODY`."""
+        """The running work of this user, or of `EVERYBODY`."""
         of = {} if whose == EVERYBODY else {"user_id": whose}
         turns, cards, effects, others = await asyncio.gather(
             self._each(CONVERSATIONS, {**of, "lease_until": {"$gt": now}}, "holder"),
@@ -99,8 +99,8 @@ class Sweeps(Store):
         )
 
     async def stopped(self, whose: str, over: Collection[str], since: float) -> set[str]:
-        """Names of what the brake stopped of this user, or of `EVERYBODY`: turns and cards if they are in `over`, and
-        everything else that was stopped after `since`."""
+        """Names of the work of this user, or of `EVERYBODY`, that the brake stopped: turns and cards if they are in
+        `over`, and everything else that was stopped after `since`."""
         of = {} if whose == EVERYBODY else {"user_id": whose}
         answers = [f"{name}:assistant" for name in over]
         cards = {drafts.id_of(name): name for name in over}
@@ -219,15 +219,15 @@ class Sweeps(Store):
         return await self._backlog(job_searches.COLLECTION, _searches(0, now, braked), "next_at")
 
     async def variant_sums(self, tags: Collection[str]) -> dict[str, dict[str, float]]:
-        """The counts of all users under each of these tags, and how many users they are."""
+        """The counts of all users under each of these tags, and the number of users."""
         sums = {name: {"$sum": f"${name}"} for name in variant_counts.NAMES}
         pipeline = [{"$match": {"tag": {"$in": list(tags)}}}, {"$group": {"_id": "$tag", "users": {"$sum": 1}, **sums}}]
         found = await self.database[variant_counts.COLLECTION].aggregate(pipeline)
-        # The laptop's database answers with nothing where nobody has the field.
+        # The laptop's database returns nothing if no document has the field.
         return {each.pop("_id"): {name: value or 0 for name, value in each.items()} async for each in found}
 
     async def variant_users(self, tag: str) -> list[dict[str, float]]:
-        """The counts of each user under this tag, with what was decided of what the variant's agents proposed."""
+        """The counts of each user under this tag, with the decisions on proposals of the variant's agents."""
         of_user = dict[str, Counter[str]]()
         async for each in self.database[variant_counts.COLLECTION].find({"tag": tag}, {"runs": 0}):
             of_user[each["user_id"]] = Counter({name: each.get(name, 0) for name in variant_counts.NAMES})
@@ -237,7 +237,7 @@ class Sweeps(Store):
         return [dict(each) for each in of_user.values()]
 
     async def conversations_by_variant(self) -> dict[str, int]:
-        """How many conversations have each variant; those that gave it up are not among them."""
+        """Number of conversations of each variant, without those that went back to the base."""
         query = {"assignment.variant": {"$gt": ""}, "assignment.given_up": False}
         pipeline = [{"$match": query}, {"$group": {"_id": "$assignment.variant", "count": {"$sum": 1}}}]
         found = await self.database[CONVERSATIONS].aggregate(pipeline)
@@ -258,11 +258,11 @@ class Sweeps(Store):
         return [(each["user_id"], each["_id"]) async for each in found.sort("due_at", 1).limit(limit)]
 
     async def steps_left(self, now: float) -> Backlog:
-        """Next steps of applications that are due and that their user was not told of."""
+        """Due next steps of applications without a reminder."""
         return await self._backlog(applications.COLLECTION, _due("due_at", 0, now), "due_at")
 
     async def begin_mail(self, day: str, most: int) -> bool:
-        """Count a briefing's mail of this day (UTC); False if there were so many already."""
+        """Count a briefing's mail of this day (UTC); False if the limit is reached."""
         mails, name = self.database[COLLECTION], f"briefing mails {day}"
         await mails.update_one({"_id": name}, {"$setOnInsert": {"position": 0}}, upsert=True)
         counted = await mails.update_one({"_id": name, "position": {"$lt": most}}, {"$inc": {"position": 1}})
@@ -275,7 +275,7 @@ class Sweeps(Store):
         return [activity.Copied(activity.event_of(each), each["copied_at"]) async for each in found]
 
     async def mail_of_token(self, hashed: str) -> tuple[str, MailKind] | None:
-        """The user to whom the mail went whose token has this hash, and its kind."""
+        """The recipient and kind of the mail whose token has this hash."""
         found = await self.database[briefings.COLLECTION].find_one({"unsubscribe": hashed}, {"user_id": 1})
         if found:
             return found["user_id"], "briefings"

@@ -1,4 +1,4 @@
-"""`agent_extractions`: what was found in a part of a conversation, until it is stored as memories.
+"""`agent_extractions`: notes found in a part of a conversation, until they are stored as memories.
 
 A batch's id is derived from where it begins, so that a retry after a crash finds the earlier results and asks no model
 again. It holds the user's words only until they are stored.
@@ -77,7 +77,7 @@ class Extractions(Store):
         return found
 
     async def judged(self, user_id: str, batch_id: str, found: Any, dropped: Mapping[str, int]) -> None:
-        """Store what was found as it is after the judge, or after the judge was unavailable."""
+        """Store the notes after the judge read them, or was unavailable."""
         changes = {"status": "judged", "found": json.dumps(found, ensure_ascii=False), "dropped": dict(dropped)}
         await self._set(user_id, batch_id, "found", changes)
 

@@ -1,7 +1,7 @@
 """The interview of each conversation: the field `interview` of `agent_conversations`, changed by its revision.
 
-It stands in the conversation's document, so that a turn's claim reads it, and whatever deletes, exports or expires a
-conversation has it too.
+It is in the conversation's document, so that a turn's claim reads it, and deletion, export and expiry of a
+conversation include it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from qwestly_agent.stores.store import Store
 
 TRIES = 10
 LEFT_SECONDS = 14 * 86_400.0
-"""An interview that was not used for so long counts as left."""
+"""An interview that was not used for this long counts as abandoned."""
 
 
 FIELDS = dict.fromkeys(("id", "title", "role", "last_used", "interview"), 1)
@@ -33,7 +33,7 @@ class KeptInterview:
 
 
 def title_of(kept: KeptInterview) -> str:
-    """Say in a sentence how it stands, without anybody's words."""
+    """Describe its status in a sentence, without anybody's words."""
     interview, count = kept.interview, len(kept.interview.draft)
     holds = f"its draft has {count} {'sentence' if count == 1 else 'sentences'}"
     return f"{_name(interview)} {'has ended' if interview.ended else 'is under way'}: {holds}"
@@ -50,7 +50,7 @@ def _kept(document: Document) -> KeptInterview:
 
 class Interviews(Store):
     async def get(self, user_id: str, conversation_id: str) -> Interview:
-        """A new one where there is none yet. Raises `NotFound` where there is no such conversation."""
+        """Get the interview, or begin one. Raises `NotFound` if there is no such conversation."""
         found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), {"interview": 1})
         if found is None:
             raise NotFound("There is no such conversation.")
@@ -66,9 +66,9 @@ class Interviews(Store):
         now: float | None = None,
         before_end: Callable[[], Awaitable[None]] | None = None,
     ) -> Interview:
-        """Apply the function to the newest, first to `known`, again where another was faster. With `now`, the end of an
-        interview and its draft stand in the feed; `before_end` is awaited before the end of an onboarding is kept.
-        Raises `NotFound`, and whatever the functions raise."""
+        """Apply the function to the newest version, first to `known`, again after a conflict. With `now`, the end of an
+        interview and its draft get events; `before_end` is awaited before the end of an onboarding is stored. Raises
+        `NotFound`, and what the functions raise."""
         for _ in range(TRIES):
             known = known or await self.get(user_id, conversation_id)
             wanted = changed(known)
@@ -89,27 +89,27 @@ class Interviews(Store):
         raise Unavailable
 
     async def newest(self, user_id: str, limit: int) -> list[KeptInterview]:
-        """The last used first."""
+        """Interviews, the last used first."""
         query = {"user_id": user_id, "role": {"$in": ["interview", "onboarding"]}}
         found = self.database[COLLECTION].find(query, FIELDS).sort("last_used", -1).limit(limit)
         return [_kept(each) async for each in found]
 
     async def read(self, user_id: str, conversation_id: str) -> KeptInterview:
-        """Raises `NotFound` where there is no such conversation, or it is no interview."""
+        """Raises `NotFound` if there is no such conversation, or it is not an interview."""
         found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), FIELDS)
         if found is None or found.get("role") not in ("interview", "onboarding"):
             raise NotFound("There is no such interview.")
         return _kept(found)
 
     async def drop_work(self, user_id: str, conversation_id: str) -> None:
-        """What a run is working at is dropped: it keeps nothing."""
+        """Drop a run's intermediate results, so that it stores nothing."""
         nothing = {"$unset": {"interview_work": ""}}
         await self.database[COLLECTION].update_one(key_of(user_id, conversation_id), nothing)
 
-    # --- what `write_draft` works at ------------------------------------------------------------------------------
+    # --- the run of `write_draft` --------------------------------------------------------------------------------
 
     async def work(self, user_id: str, conversation_id: str, run_id: str) -> Document | None:
-        """What the states of this run left so far; None where another run has begun since. Raises `NotFound`."""
+        """The intermediate results of this run; None if another run has begun since. Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), {"interview_work": 1})
         if found is None:
             raise NotFound("There is no such conversation.")
@@ -119,7 +119,7 @@ class Interviews(Store):
     async def begin_work(
         self, user_id: str, conversation_id: str, run_id: str, seq: int, version: int
     ) -> Document | None:
-        """What this run left so far; a new one takes an older one's place. None where a newer one has begun."""
+        """Get this run's intermediate results, or replace those of an older one. None if a newer one has begun."""
         work = {"run_id": run_id, "seq": seq, "version": version}
         # Not `$or`: with an `_id` beside it, the laptop's database updates the wrong document.
         none_or_older: tuple[Document, ...] = ({"interview_work": None}, {"interview_work.seq": {"$lt": seq}})
@@ -136,7 +136,7 @@ class Interviews(Store):
 
 
 def _events(user_id: str, conversation_id: str, before: Interview, after: Interview, now: float) -> list[ActivityEvent]:
-    """Of its end, and of its draft once it has heard the last answer."""
+    """Events of its end, and of its draft once that covers the last answer."""
     told = {"ended": f"{_name(after)} has ended"} if after.ended and not before.ended else {}
     if _is_drafted(after) and not _is_drafted(before):
         told["drafted"] = "The draft of your interview is ready"

@@ -1,4 +1,4 @@
-"""`agent_job_matches`: the jobs that were found for a user, each with its reasons and what the user thought of it."""
+"""`agent_job_matches`: the jobs found for a user, each with its reasons and the user's verdict."""
 
 import json
 from collections.abc import Callable, Collection, Sequence
@@ -15,7 +15,7 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_job_matches"
 RETENTION = timedelta(days=180)
-"""From the last change on."""
+"""Since the last change."""
 MOST_JUDGED = 300
 NO_SUCH_JOB = "There is no such job."
 _NESTED = ("advert", "reasons_for", "reasons_against")
@@ -23,7 +23,7 @@ _NESTED = ("advert", "reasons_for", "reasons_against")
 
 class JobMatches(Store):
     async def add(self, matches: Sequence[JobMatch]) -> None:
-        """Those that are there already stay as they are."""
+        """Insert matches; existing ones stay unchanged."""
         if not matches:
             return
         try:
@@ -33,7 +33,7 @@ class JobMatches(Store):
                 raise
 
     async def keep_of_run(self, user_id: str, run_id: str, match_ids: Collection[str]) -> None:
-        """Delete what this run added besides these."""
+        """Delete the matches of this run except these."""
         others = {"user_id": user_id, "run_id": run_id, "_id": {"$nin": list(match_ids)}}
         await self.database[COLLECTION].delete_many(others)
 
@@ -47,7 +47,7 @@ class JobMatches(Store):
     async def newest(
         self, user_id: str, limit: int, *, status: MatchStatus | None = None, since: float = 0.0
     ) -> list[JobMatch]:
-        """The newest first, and of one night the best first."""
+        """The newest first, within a night the best first."""
         query: Document = {"user_id": user_id, **({"status": status} if status else {})}
         if since:
             query["found_at"] = {"$gt": since}
@@ -55,12 +55,12 @@ class JobMatches(Store):
         return [_match(each) async for each in found]
 
     async def known_adverts(self, user_id: str) -> set[str]:
-        """Ids of all adverts that this user was shown, whatever became of them."""
+        """Ids of all adverts that this user was shown."""
         found = self.database[COLLECTION].find({"user_id": user_id}, {"advert_id": 1})
         return {each["advert_id"] async for each in found}
 
     async def judged(self, user_id: str, since: float) -> list[tuple[Advert, Verdict]]:
-        """What the user thought of jobs, each since this moment, of at most `MOST_JUDGED`."""
+        """The user's verdicts since this time, at most `MOST_JUDGED`."""
         query = {"user_id": user_id, "judged_at": {"$gt": since}, "verdict": {"$in": list(get_args(Verdict))}}
         found = self.database[COLLECTION].find(query, {"advert": 1, "verdict": 1}).sort("found_at", -1)
         told = [each async for each in found.limit(MOST_JUDGED)]
@@ -74,7 +74,7 @@ class JobMatches(Store):
         return await self.change(user_id, match_id, now, verdict=verdict, judged_at=now)
 
     async def change(self, user_id: str, match_id: str, now: float, **changes: Any) -> JobMatch:
-        """Set these fields; return it as it is then. Raises `NotFound`."""
+        """Set these fields; return the changed match. Raises `NotFound`."""
         expires = {"updated_at": now, "expires_at": to_datetime(now) + RETENTION}
         here = {"_id": match_id, "user_id": user_id}
         if not (await self.database[COLLECTION].update_one(here, {"$set": changes | expires})).matched_count:
@@ -82,7 +82,7 @@ class JobMatches(Store):
         return await self.get(user_id, match_id)
 
     async def forget(self, user_id: str, evidence: Collection[str], tells: Callable[[str], bool]) -> None:
-        """Take the reasons out of matches that rest on this evidence, or tell the same."""
+        """Remove reasons that rest on this evidence, or contain the same."""
         found = self.database[COLLECTION].find({"user_id": user_id, "evidence": {"$ne": []}})
         async for each in found:
             match = _match(each)

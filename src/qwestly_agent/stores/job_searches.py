@@ -1,4 +1,4 @@
-"""`agent_job_searches`: what each user looks for, since when thumbs count, and how the search under way stands."""
+"""`agent_job_searches`: each user's wishes, since when thumbs count, and the state of the running search."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_job_searches"
 SEARCHING_SECONDS = 3_600.0
-"""A search that has not gone on for so long has died: longer than a state waits for a slot and tries again."""
+"""A search without progress for this long has died: longer than a state waits for a slot and retries."""
 TRIES, KEYS_KEPT = 10, 20
 
 SearchStatus: TypeAlias = Literal["searching", "ready", "failed", "stopped"]
@@ -29,30 +29,30 @@ class JobSearch:
     is_on: bool = False
     wishes: JobWishes = field(default_factory=JobWishes)
     thumbs_since: float = 0.0
-    """Thumbs that were given before are forgotten."""
+    """Thumbs from before this time are ignored."""
     next_at: float | None = None
     """When the next night's search is due; None if it is off."""
     run_id: str = ""
     status: SearchStatus = "ready"
     moved_at: float = 0.0
-    """When the search under way began, or went on."""
+    """When the running search began or made progress."""
     searched_at: float | None = None
     missing: tuple[str, ...] = ()
     """Boards that could not be asked, in sentences."""
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What thumbs taught until the search under way began: by feature, added to a job's fit."""
+    """Weights learned from thumbs until the running search began: by feature, added to a job's fit."""
     found: tuple[str, ...] = ()
-    """Ids of the adverts of the search under way."""
+    """Ids of the adverts of the running search."""
     best: tuple[tuple[str, float], ...] = ()
-    """Those that a model compares with the person, each with its fit by words, meaning and thumbs; the best first."""
+    """Adverts that a model compares with the person, each with its fit by words, meaning and thumbs; the best first."""
     compared: Mapping[int, Sequence[Any] | None] = field(default_factory=dict[int, Sequence[Any] | None])
-    """What a model answered, by the number of the batch; None where it was asked and did not answer."""
+    """A model's answers by number of the batch; None if it was asked and did not answer."""
     requests: int = 0
-    """How often models were asked for the search under way."""
+    """Number of model requests of the running search."""
     ranked: tuple[JobMatch, ...] = ()
-    """What the search under way would keep."""
+    """The result of the running search."""
     forgettings: int = 0
-    """How often something was forgotten since the search under way began."""
+    """Number of forgettings since the running search began."""
 
     def missing_with(self, *sentences: str) -> list[str]:
         """Each once."""
@@ -64,7 +64,7 @@ class JobSearch:
 
 class JobSearches(Store):
     async def get(self, user_id: str) -> JobSearch:
-        """What cannot be read is off and wishes nothing."""
+        """An unreadable document counts as off, without wishes."""
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}) or {}
         try:
             return _search(user_id, found)
@@ -75,7 +75,7 @@ class JobSearches(Store):
         await self._set(user_id, is_on=is_on, wishes=wishes.model_dump_json(), next_at=next_at)
 
     async def change_wishes_once(self, user_id: str, key: str, changed: Callable[[JobWishes], JobWishes]) -> None:
-        """Change what is wished; nothing if it was changed under this key before. Raises `Unavailable`."""
+        """Change the wishes, once for this key. Raises `Unavailable`."""
         await self._set(user_id)
         for _ in range(TRIES):
             found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}) or {}
@@ -98,7 +98,7 @@ class JobSearches(Store):
         await self._set(user_id, thumbs_since=now)
 
     async def begin(self, user_id: str, run_id: str, now: float) -> bool:
-        """Begin a search; False if this one began before, or another one is under way."""
+        """Begin a search; False if it began before, or another one runs."""
         before = await self.get(user_id)
         if before.run_id == run_id or before.is_searching(now):
             return False
@@ -109,41 +109,41 @@ class JobSearches(Store):
         return bool((await self.database[COLLECTION].update_one(here, {"$set": fresh})).matched_count)
 
     async def take_back(self, user_id: str, run_id: str) -> None:
-        """A search that could not be begun after all."""
+        """Undo `begin` for a search that could not be started."""
         await self.database[COLLECTION].update_one(_here(user_id, run_id), {"$set": {"run_id": "", "status": "ready"}})
 
     async def keep(self, user_id: str, run_id: str, now: float, **parts: Any) -> None:
-        """Set these fields of the search under way; nothing if another one began since."""
+        """Set these fields of the running search; does nothing if another one began since."""
         kept = {"moved_at": now, **{name: _kept(value) for name, value in parts.items()}}
         await self.database[COLLECTION].update_one(_here(user_id, run_id), {"$set": kept})
 
     async def count_requests(self, search: JobSearch, number: int) -> None:
-        """Count them before a model is asked: a state that is delivered again may ask for what is left alone."""
+        """Count requests before they are made: a state that is delivered again may only use the rest."""
         here = _here(search.user_id, search.run_id)
         await self.database[COLLECTION].update_one(here, {"$inc": {"requests": number}})
 
     async def note_asked(self, search: JobSearch, batches: Sequence[int], now: float) -> None:
-        """Note, before a model is asked about these batches, that it was: after a crash none of them is paid twice."""
+        """Mark these batches as asked before the request, so that after a crash none is paid twice."""
         asked = {f"compared.{number}": "null" for number in batches}
         await self._keep_of_person(search, {"moved_at": now, **asked})
 
     async def note_answer(self, search: JobSearch, batch: int, answer: Sequence[Any]) -> None:
-        """Keep what a model answered, unless something was forgotten since `search` was read."""
+        """Store a model's answer, unless something was forgotten since `search` was read."""
         await self._keep_of_person(search, {f"compared.{batch}": json.dumps(answer)})
 
     async def keep_ranked(self, search: JobSearch, ranked: Sequence[JobMatch], now: float) -> None:
-        """Keep what the search found, unless something was forgotten since `search` was read."""
+        """Store the result of the search, unless something was forgotten since `search` was read."""
         await self._keep_of_person(search, {"moved_at": now, "ranked": _kept(ranked)})
 
     async def end(
         self, user_id: str, run_id: str, status: SearchStatus, event: ActivityEvent | None, now: float
     ) -> None:
-        """Once, with an event if there is something to tell."""
+        """End it, once, with an event if there is something to report."""
         await self._end({**_here(user_id, run_id), "status": "searching"}, status, event, now)
 
     async def end_unless_forgotten(self, search: JobSearch, event: ActivityEvent | None, now: float) -> bool:
-        """End it well, with an event if there is something to tell; False if something was forgotten since `search`
-        was read."""
+        """End it successfully, with an event if there is something to report; False if something was forgotten since
+        `search` was read."""
         return await self._end({**_as_read(search), "status": "searching"}, "ready", event, now)
 
     async def _end(self, query: Document, status: SearchStatus, event: ActivityEvent | None, now: float) -> bool:
@@ -153,13 +153,13 @@ class JobSearches(Store):
         return bool(written.matched_count)
 
     async def forget(self, user_id: str) -> None:
-        """Of the search under way: what a model wrote about its user. What it writes of an earlier reading is dropped
-        when it comes."""
+        """Remove models' texts about the user from the running search. Answers based on an earlier reading are dropped
+        when they come."""
         change: Document = {"$set": {"ranked": "[]", "compared": {}}, "$inc": {"forgettings": 1}}
         await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change)
 
     async def count(self, user_id: str, now: float, most: int) -> bool:
-        """Count a question to a board; False if there were so many today (UTC)."""
+        """Count a request to a board; False if the limit of today (UTC) is reached."""
         day, here = f"{to_datetime(now):%Y-%m-%d}", {"_id": user_id, "user_id": user_id}
         searches = self.database[COLLECTION]
         await self._set(user_id)
@@ -177,7 +177,7 @@ class JobSearches(Store):
 
 
 _NOTHING: Document = {"found": "[]", "best": "[]", "compared": {}, "ranked": "[]"}
-"""Of a search that begins, or has ended."""
+"""Fields of a search that begins or has ended."""
 
 
 def _here(user_id: str, run_id: str) -> Document:
@@ -185,7 +185,7 @@ def _here(user_id: str, run_id: str) -> Document:
 
 
 def _as_read(search: JobSearch) -> Document:
-    """The search under way, if nothing was forgotten since it was read."""
+    """Filter: the running search, if nothing was forgotten since it was read."""
     return {**_here(search.user_id, search.run_id), "forgettings": search.forgettings}
 
 

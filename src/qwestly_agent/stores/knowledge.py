@@ -10,7 +10,7 @@ from qwestly_agent.text.contacts import Contact, contacts_in, without_contacts
 
 COLLECTION = "knowledge_chunk"
 MOST_CHUNKS = 2_000
-"""Of one user, in which contact details are looked for."""
+"""Maximum number of a user's chunks searched for contact details."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,6 @@ class Knowledge:
         ]
 
     async def contacts(self, user_id: str) -> list[Contact]:
-        """The contact details in all chunks of the user's."""
+        """The contact details in all chunks of the user."""
         cursor = self.searchable.collection.find({"user_id": user_id}, {"text": 1}).limit(MOST_CHUNKS)
         return [contact async for each in cursor for contact in contacts_in(each.get("text") or "")]

@@ -1,5 +1,5 @@
-"""`agent_learning`: what each user decided about their learning, one document a user; and what a conversation keeps of
-it, in the conversation's own document."""
+"""`agent_learning`: each user's decisions about learning, one document per user; and the state of learning of each
+conversation, in its own document."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,18 +14,18 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_learning"
 RETENTION = timedelta(days=365)
-"""From the last change on."""
+"""Since the last change."""
 TRIES = 10
 
 
 class Learning(Store):
     async def plan(self, user_id: str) -> LearningPlan:
-        """A new one where there is none yet."""
+        """Get the plan, or a new one."""
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
         return LearningPlan.model_validate_json(found["plan"]) if found else LearningPlan()
 
     async def change(self, user_id: str, changed: Callable[[LearningPlan], LearningPlan], now: float) -> LearningPlan:
-        """Apply the function to the newest, again where another was faster."""
+        """Apply the function to the newest version, again after a conflict."""
         for _ in range(TRIES):
             known = await self.plan(user_id)
             wanted = changed(known)
@@ -53,14 +53,14 @@ class Learning(Store):
         return True
 
     async def drop_wishes(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Empty what was asked of the lessons where it tells this."""
+        """Remove wishes for lessons that contain this."""
         collection = self.database[lessons.COLLECTION]
         async for each in collection.find({"user_id": user_id}, {"wish": 1}):
             if tells(each["wish"]):
                 await collection.update_one({"_id": each["_id"], "user_id": user_id}, {"$set": {"wish": ""}})
 
     async def drop_talks(self, user_id: str) -> None:
-        """Drop what was offered in every conversation, and how answers began."""
+        """Drop the offers in every conversation, and the beginnings of answers."""
         await self.database[conversations.COLLECTION].update_many({"user_id": user_id}, {"$unset": {"learning": ""}})
 
     async def keep_talk(self, user_id: str, conversation_id: str, talk: LearningTalk) -> None:

@@ -1,4 +1,4 @@
-"""`agent_lessons`: each lesson of a user with what it cites, its questions, and when they fall due."""
+"""`agent_lessons`: each lesson of a user with its sources, its questions, and when they fall due."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_lessons"
 RETENTION = timedelta(days=365)
-"""From the last answer on."""
+"""Since the last answer."""
 
 _NESTED = ("outline", "written", "sentences", "questions", "practices")
 _SEVERITY: Mapping[LessonStatus, Severity] = {"failed": "warning", "stopped": "warning"}
@@ -75,7 +75,7 @@ class Lessons(Store):
         return bool(changed.matched_count)
 
     async def practice(self, before: Lesson, practices: list[Practice], now: float) -> bool:
-        """Keep what an answer changed; False if another one was faster."""
+        """Store an answer's changes; False after a conflict."""
         after = before.model_copy(
             update={"practices": tuple(practices), "revision": before.revision + 1, "updated_at": now}
         )
@@ -90,7 +90,7 @@ class Lessons(Store):
         await self.database[COLLECTION].update_many(query, {"$set": {"conversation_id": None}})
 
     async def drop(self, user_id: str, lesson_id: str, now: float) -> bool:
-        """Delete it; its event is written first, as the document that could hold it goes. False if there is none."""
+        """Delete it; its event is written first, as the document is gone afterwards. False if there is none."""
         if await self.database[COLLECTION].find_one({"_id": lesson_id, "user_id": user_id}, {"_id": 1}) is None:
             return False
         await add_event(self.database, of_deleted("lesson", user_id, lesson_id, now))

@@ -274,7 +274,7 @@ class Memories(Store):
         }
         if await self._set(user_id, {"_id": older_id, "status": ACTIVE}, changes, events):
             return True
-        # A memory that was never active is no earlier version of this one.
+        # A memory that was never active is not an earlier version.
         waiting = {"_id": older_id, "user_id": user_id, "status": {"$in": [PROPOSED, UNCHECKED]}}
         return (await self.database[COLLECTION].delete_one(waiting)).deleted_count == 1
 
@@ -300,7 +300,7 @@ class Memories(Store):
         await self.database[COLLECTION].delete_many(query)
 
     async def store_words(self, user_id: str) -> int:
-        """Store the stems of what was written before there were any; return of how many memories."""
+        """Store the stems of memories from before there were stems; return their number."""
         stored = 0
         query = {"user_id": user_id, "content": {"$exists": True}, "words": {"$exists": False}}
         async for each in self.database[COLLECTION].find(query, {"content": 1}):

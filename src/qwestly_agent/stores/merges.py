@@ -1,4 +1,4 @@
-"""What consolidation reads and changes in `user_memories`: pairs are compared, merged, superseded, and taken apart."""
+"""Consolidation in `user_memories`: compare, merge and supersede pairs of memories, and undo it."""
 
 from array import array
 from collections.abc import AsyncIterator, Sequence
@@ -152,7 +152,7 @@ class Merges(Store):
             return False
 
     async def _give_back(self, user_id: str, by_id: str, gone: Document) -> None:
-        """Take off, once, what this memory took in with a merged one; what it was raised by itself since stays."""
+        """Subtract, once, what this memory took over from a merged one; its own later increases stay."""
         took_in = {"_id": by_id, "user_id": user_id, "took_in": gone["_id"]}
         by = await self.database[COLLECTION].find_one(took_in, WITHOUT_VECTORS)
         if by is None:
@@ -202,7 +202,7 @@ class Merges(Store):
 
 
 _RAISED = ("importance", "last_seen", "about_writing")
-"""What a memory has the greater of, once it took another in; `salience` follows from it."""
+"""Fields of which a merged memory keeps the greater value; `salience` follows from them."""
 _COMPARED = dict.fromkeys(
     (
         *("content", "type", "trust", "count", "status", "created", "created_at", "last_seen", "importance"),

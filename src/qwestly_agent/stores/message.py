@@ -12,11 +12,11 @@ from qwestly_agent.stores.search import Document
 from qwestly_agent.text.user_text import holds_others_words
 
 Status = Literal["complete", "stopped", "failed", "interrupted", "running"]
-"""`running`: of an answer under way, and never recorded."""
+"""`running`: an answer under way; never stored."""
 
 
 USAGE = ("input_tokens", "cached_tokens", "output_tokens", "cost_usd")
-"""Of an answer's receipt, what clients are told."""
+"""Fields of an answer's receipt that clients get."""
 
 
 class Step(BaseModel):
@@ -45,7 +45,7 @@ class Step(BaseModel):
 
 
 class Problem(BaseModel):
-    """What went wrong, as the user was told."""
+    """The error as shown to the user."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -54,7 +54,7 @@ class Problem(BaseModel):
 
 
 class Feedback(BaseModel):
-    """What the user thought of an answer."""
+    """The user's feedback on an answer."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -83,13 +83,13 @@ class Message(BaseModel):
     """Tokens, cost, latency, model, design and prompt version of an answer."""
     feedback: Feedback | None = None
     replaces: tuple[str, ...] = ()
-    """Ids of the runs in whose place this answer came; what they did stands, and is shown with it."""
+    """Ids of the runs that this answer replaced; their effects stay, and are shown with it."""
     remembered_before: tuple[str, ...] = ()
     """Ids of memories that those runs stored."""
     note: str = ""
     """Text put before the user's message in the prompt: outcomes of approvals."""
     continues: str | None = None
-    """Id of the previous answer, if a client goes on building that one."""
+    """Id of the previous answer, if a client continues to build it."""
     saw: tuple[str, ...] = ()
     """Ids of everything in an answer's prompts: the context's memories, tool results, and the `saw` of earlier answers
     in the window."""

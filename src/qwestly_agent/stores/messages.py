@@ -15,7 +15,7 @@ from qwestly_agent.stores.turns import ClaimedConversation
 
 COLLECTION = "agent_messages"
 VECTOR = "vector"
-"""Of what the user typed, as `to_binary` makes it: six kilobytes that only a search reads."""
+"""Vector of what the user typed, in the form of `to_binary`: six kilobytes that only a search reads."""
 _SHOWN: Document = {"_id": 0, VECTOR: 0}
 
 
@@ -46,7 +46,7 @@ class Messages(Store):
         return next(iter(messages_of([found])), None) if found else None
 
     async def is_replaced(self, user_id: str, conversation_id: str, run_id: str) -> bool:
-        """True if another answer came in the place of this run's."""
+        """True if another answer replaced this run's."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "replaces": run_id}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
@@ -109,7 +109,7 @@ class Messages(Store):
         await self.database[COLLECTION].update_many(answer, {"$set": {"model_messages": "[]"}})
 
     async def set_vectors(self, user_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Of messages of the user, by their ids, unless they were forgotten meanwhile."""
+        """Set vectors of the user's messages by id, unless they were forgotten meanwhile."""
         mine = {"user_id": user_id, "role": "user", "withheld": False}
         changes = [
             UpdateOne({**mine, "id": message_id}, {"$set": {VECTOR: to_binary(vector)}})

@@ -1,6 +1,6 @@
-"""A MongoDB client that takes a new password while it runs: it overrides private methods of pymongo.
+"""A MongoDB client that can change its password while it runs: it overrides private methods of pymongo.
 
-Review it with each new version of pymongo: `tests/stores/test_mongo_client.py` names the one that was read.
+Review it with each new version of pymongo: `tests/stores/test_mongo_client.py` names the reviewed one.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,15 +14,15 @@ from pymongo.errors import OperationFailure
 from qwestly_agent.stores.search import Document
 
 REFUSED = (13, 18, 8000)
-"""Unauthorized, as of a user that is gone; AuthenticationFailed; and what Atlas says in place of both."""
+"""Unauthorized, also for a deleted user; AuthenticationFailed; and Atlas's code in place of both."""
 
 
 class RenewingMongoClient(AsyncMongoClient[Document]):
     renew_uri: Callable[[], Awaitable[str]] | None = None
-    """Returns the address with the user and the password as they are now."""
+    """Returns the address with the current user and password."""
 
     async def _retry_internal(self, *args: Any, **kwargs: Any) -> Any:
-        """All commands of collections go through here, each with the time that is left to it."""
+        """Run a command of a collection with its remaining time; all commands come through here."""
         used = self._credentials
         try:
             return await super()._retry_internal(*args, **kwargs)
@@ -39,12 +39,12 @@ class RenewingMongoClient(AsyncMongoClient[Document]):
         return self.options.pool_options._credentials
 
     async def _take(self, uri: str) -> None:
-        """Use the user and the password of this address for connections to come; those that are open are replaced."""
+        """Use the user and password of this address for new connections; open ones are replaced."""
         old, given = self._credentials, urlsplit(uri)
         name, password = unquote(given.username or ""), unquote(given.password or "")
         if old is None or not name or (name, password) == (old.username, old.password):
             return
-        # The cache holds what was derived from the old password.
+        # The cache holds keys derived from the old password.
         new = old._replace(username=name, password=password, cache=type(old.cache)())
         # All pools of the client have these same options.
         self.options.pool_options._PoolOptions__credentials = new  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What answers under way have said so far, kept in the conversation that each of them holds.
+"""The text so far of answers under way, stored in the conversation that each of them holds.
 
 `chat/turn_registry.py` writes them, each 0.3 s at the most.
 """
@@ -16,17 +16,17 @@ from qwestly_agent.stores.turns import ClaimedConversation, PartialAnswer, parti
 
 @dataclass(frozen=True)
 class Followed:
-    """An answer as its reader in another process finds it."""
+    """An answer under way, as a reader in another process gets it."""
 
     partial: PartialAnswer | None
-    """None until something of it was stored."""
+    """None until a part of it was stored."""
     state: Literal["running", "ended", "interrupted", "gone"]
     """`interrupted`: its process died. `gone`: another turn came after it."""
 
 
 class PartialAnswers(Store):
     async def keep(self, claim: ClaimedConversation, partial: PartialAnswer) -> None:
-        """Store what the turn has said so far; nothing if it no longer holds the conversation."""
+        """Store the turn's text so far; does nothing if it no longer holds the conversation."""
         entry = f"turns.{claim.turn.run_id}"
         await self.database[COLLECTION].update_one(
             {**held_by(claim.user_id, claim.conversation_id, claim.turn.run_id), entry: {"$exists": True}},
@@ -57,5 +57,5 @@ class PartialAnswers(Store):
 
 
 def last_answer(run_id: str, partial: PartialAnswer) -> Document:
-    """The conversation's fields by which readers of the turn learn its end."""
+    """The fields of the conversation from which readers of the turn learn its end."""
     return {"last_answer": {"run_id": run_id, **partial.document}}

@@ -53,7 +53,7 @@ class Profiles(Store):
         return {**candidate, **_there({"employment": employment, "preferences": preferences})}
 
     async def full(self, user_id: str) -> Fields:
-        """The career with LinkedIn, what was summarized of both, and the published cards with their texts, last."""
+        """The career with LinkedIn, the summaries of both, and last the published cards with their texts."""
         career, linkedin, of_linkedin, of_profile, cards = await asyncio.gather(
             self.career(user_id),
             self._one(LINKEDIN, user_id),

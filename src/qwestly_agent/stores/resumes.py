@@ -1,4 +1,4 @@
-"""`agent_resumes`: each résumé that a user gave us, its text, what was read in it, and how far it is.
+"""`agent_resumes`: each uploaded résumé with its text, the fields read from it, and its status.
 `agent_resume_uploads`: the file itself, for an hour."""
 
 import json
@@ -31,7 +31,7 @@ _TITLES: Mapping[ResumeStatus, str] = {
     "failed": "Your résumé could not be read",
     "stopped": "Stopped when you paused: reading your résumé",
 }
-"""Of the statuses that are told in the feed."""
+"""Titles of the statuses that get an event."""
 
 
 class Resumes(Store):
@@ -59,7 +59,7 @@ class Resumes(Store):
         return found
 
     async def newest(self, user_id: str, limit: int, after: float | None = None) -> list[ResumeRecord]:
-        """Those given before `after`, the newest first."""
+        """Résumés uploaded before `after`, the newest first."""
         query: Document = {"user_id": user_id}
         if after is not None:
             query |= {"created_at": {"$lt": after}}
@@ -67,7 +67,7 @@ class Resumes(Store):
         return [_record(each) async for each in found]
 
     async def contacts(self, user_id: str) -> list[Contact]:
-        """The contact details in all of the user's résumés, those of the newest first."""
+        """The contact details in all of the user's résumés, the newest résumé first."""
         cursor = self.database[COLLECTION].find({"user_id": user_id}, {"contacts": 1}).sort("created_at", -1)
         kept = [json.loads(each.get("contacts") or "{}") async for each in cursor]
         every = (contact for each in kept for kind, found in each.items() for contact in ((kind, w) for w in found))
@@ -84,8 +84,7 @@ class Resumes(Store):
             raise NotFound("There is no such résumé.")
 
     async def tell(self, user_id: str, resume_id: str, now: float, status: ResumeStatus, label: str) -> None:
-        """Say how far it is, with an event where it ends; one that has ended so is not told again. Raises
-        `NotFound`."""
+        """Set its status and label, with an event at its end, once. Raises `NotFound`."""
         before = await self.get(user_id, resume_id)
         after = before.model_copy(update={"status": status, "label": label, "updated_at": now})
         change = {"$set": {"status": status, "label": label, "updated_at": now}}
@@ -96,8 +95,7 @@ class Resumes(Store):
             await copy_after_write(self.database, COLLECTION, user_id, resume_id)
 
     async def drop(self, user_id: str, resume_id: str, now: float) -> bool:
-        """Delete it with its file; its event is written first, as the document that could hold it goes. False if there
-        is none."""
+        """Delete it with its file; its event is written first, as the document is gone afterwards. False if there is none."""
         if await self.database[COLLECTION].find_one({"_id": resume_id, "user_id": user_id}, {"_id": 1}):
             await add_event(self.database, of_deleted("resume", user_id, resume_id, now))
         await self.database[FILES].delete_many({"_id": resume_id, "user_id": user_id})
@@ -109,12 +107,12 @@ class Resumes(Store):
 class OpenedFile:
     text: str
     why: str
-    """Why there is no text."""
+    """The reason if there is no text."""
 
 
 class ResumeFiles(Store):
     async def add(self, user_id: str, resume_id: str, content: bytes, now: float) -> None:
-        """(idempotent)"""
+        """Store a file (idempotent)."""
         file = {"_id": resume_id, "user_id": user_id, "content": Binary(content)}
         file |= {"text": "", "why": "", "expires_at": to_datetime(now) + FILE_RETENTION}
         try:

@@ -1,4 +1,4 @@
-"""`agent_rollout`: the one document that says which variant is tried, and with whom."""
+"""`agent_rollout`: the one document with the tried variant and its users."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ _TRIES = 5
 
 
 class UnreadableRollout(Exception):
-    """The document is not one of ours. Turns go on with the base."""
+    """The document cannot be read. Turns continue with the base."""
 
 
 class Rollouts(Store):
@@ -31,9 +31,9 @@ class Rollouts(Store):
             raise UnreadableRollout from None
 
     async def change(self, change: Callable[[Rollout], Rollout | None]) -> Rollout | None:
-        """Change the document by compare-and-set; return it as it was written, None if `change` left it.
+        """Change the document by compare-and-set; return the written one, or None if `change` left it.
 
-        Raises `UnreadableRollout`, and `ChangedMeanwhile` if others change it all the time.
+        Raises `UnreadableRollout`, and `ChangedMeanwhile` after too many conflicts.
         """
         for _ in range(_TRIES):
             before = await self.get(journal=True)
@@ -56,5 +56,5 @@ class Rollouts(Store):
         return (await self.database[COLLECTION].replace_one(here, document)).matched_count == 1
 
     async def delete(self) -> None:
-        """Delete it, for a document that cannot be read: turns go on with the base."""
+        """Delete an unreadable document: turns continue with the base."""
         await self.database[COLLECTION].delete_one({"_id": _ID})

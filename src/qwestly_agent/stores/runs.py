@@ -1,4 +1,4 @@
-"""`agent_runs`: what runs outside of turns, and what the brake stopped of it."""
+"""`agent_runs`: work that runs outside of turns, and that the brake stopped."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,16 +11,16 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_runs"
 RETENTION = timedelta(days=1)
-"""Of a run: a receipt has its name for good."""
+"""Of a run; a receipt keeps its name for good."""
 LONGEST_RUN_SECONDS = 330.0
-"""Longer than any state of a workflow may take. A run whose process died counts as running for so long."""
+"""Longer than any state of a workflow may take. A run whose process died counts as running for this long."""
 UNKNOWN_KEPT = timedelta(hours=48)
-"""Of an effect whose outcome nobody learnt: as long as the candidate app keeps keys."""
+"""Of an effect with an unknown outcome: as long as the candidate app keeps keys."""
 
 
 class Runs(Store):
     async def begin(self, user_id: str, name: str, now: float) -> Any:
-        """Record that something named `name` runs; return the key to `end` it with."""
+        """Record that work of this name runs; return the key for `end`."""
         until = now + LONGEST_RUN_SECONDS
         run = {"user_id": user_id, "name": name, "until": until, "expires_at": to_datetime(now) + RETENTION}
         return (await self.database[COLLECTION].insert_one(run)).inserted_id
@@ -35,12 +35,12 @@ class Runs(Store):
         await self.database[COLLECTION].update_one({"_id": key, "user_id": user_id}, {"$set": change})
 
     async def note_stopped(self, user_id: str, name: str, now: float) -> None:
-        """Record that the brake stopped what had not begun."""
+        """Record that the brake stopped work before it began."""
         await self.end_stopped(user_id, await self.begin(user_id, name, now), now)
 
     async def begin_effect(self, user_id: str, name: str, now: float) -> float | None:
-        """Record that the effect named `name` is being sent, or asked after; return when an attempt did so before whose
-        outcome is not known, and None if there was none."""
+        """Record that the effect of this name is being sent or queried; return the time of an earlier attempt with an
+        unknown outcome, or None."""
         ends = to_datetime(now) + UNKNOWN_KEPT
         effect = {"name": name, "begun_at": now, "is_sending": True, "until": ends.timestamp(), "expires_at": ends}
         before = await self.database[COLLECTION].find_one_and_update(
@@ -53,7 +53,7 @@ class Runs(Store):
         await self.database[COLLECTION].delete_one(_effect(user_id, name))
 
     async def leave_effect(self, user_id: str, name: str) -> None:
-        """Record that nobody waits for this effect now, and that its outcome is not known."""
+        """Record that this effect is no longer waited for, with an unknown outcome."""
         await self.database[COLLECTION].update_one(_effect(user_id, name), {"$set": {"is_sending": False}})
 
 

@@ -195,7 +195,7 @@ class Searchable:
 
     def words_of(self, document: Document) -> str:
         text = document.get(self.text_field) or ""
-        # A document of before there were stems has none.
+        # A document from before there were stems has none.
         return (document.get(self.stems_field) or indexed_words(text)) if self.stems_field else text
 
     # --- in this process ----------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ class Signal:
     released_at: float | None = None
     """When the brake was last turned off."""
     receipt: Mapping[str, Any] | None = None
-    """Of the brake that is on, or that was on last."""
+    """The receipt of the current or last brake."""
     receipt_since: float | None = None
     """The `brake_since` of that brake."""
 

@@ -11,7 +11,7 @@ from qwestly_agent.stores.search import Document
 class Store:
     """Collections of one database, in the words of the domain.
 
-    A store with no other field is no dataclass itself: making forty of them took 5 % of a cold start.
+    A store without further fields is not a dataclass itself: making forty dataclasses took 5 % of a cold start.
     """
 
     database: AsyncDatabase[Document]

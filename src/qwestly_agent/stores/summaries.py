@@ -1,6 +1,6 @@
 """The summary of each conversation: fields of `agent_conversations`.
 
-`summary_due` is the cut of the window for which one was begun; whatever forgets something removes both fields.
+`summary_due` is the cut of the window for which one was begun; forgetting removes both fields.
 """
 
 from qwestly_agent.base.errors import NotFound
@@ -12,7 +12,7 @@ from qwestly_agent.stores.turns import summary_of
 
 class Summaries(Store):
     async def due(self, user_id: str, conversation_id: str) -> tuple[int, Summary | None]:
-        """The cut for which one was begun (0: none is due), and the summary that stands. Raises `NotFound`."""
+        """The cut for which one was begun (0: none is due), and the current summary. Raises `NotFound`."""
         fields = {"summary": 1, "summary_due": 1}
         document = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), fields)
         if document is None:

@@ -1,4 +1,4 @@
-"""Tombstones of `user_memories`: what is being forgotten, and what was."""
+"""Tombstones of `user_memories`: memories that are being forgotten, or were."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

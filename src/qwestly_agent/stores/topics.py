@@ -1,4 +1,4 @@
-"""`learning_topics`: the library of what can be learnt, a document a module. It holds no user data."""
+"""`learning_topics`: the library of learning topics, a document per module. It holds no user data."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ class Topics(Store):
         return await self._read({"topic": topic}, {})
 
     async def replace(self, modules: Sequence[Module]) -> tuple[int, int, int]:
-        """Make the library these modules; how many were added or changed, removed, and left as they are."""
+        """Replace the library by these modules; return how many were added or changed, removed, and unchanged."""
         collection = self.database[COLLECTION]
         known = {each.id: each for each in await self._read({}, {})}
         changed = [each for each in modules if known.get(each.id) != each]

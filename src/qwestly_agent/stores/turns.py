@@ -15,7 +15,7 @@ from qwestly_agent.stores.search import Document
 
 @dataclass(frozen=True)
 class PartialAnswer:
-    """What a turn would record if it ended now, and what it has told its reader."""
+    """The messages that a turn would record if it ended now, and its events so far."""
 
     asked: Message
     """The user's message."""
@@ -60,7 +60,7 @@ class NewTurn:
     withheld: bool = False
     """True if it may contain something that the user had forgotten since."""
     partial: PartialAnswer | None = None
-    """What it had answered when that was stored last."""
+    """Its answer so far, when it was stored last."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,13 @@ class ClaimedConversation:
     abandoned: tuple[NewTurn, ...]
     """Turns of processes that died; their user messages are not yet in `agent_messages`."""
     told_under_way: tuple[str, ...] = ()
-    """Ids of what waited or ran elsewhere when its model was told of that last."""
+    """Ids of pending and running work in the model's last report of it."""
     summary: Summary | None = None
-    """Of what fell out of the window."""
+    """The summary of messages before the window."""
     interview: Document | None = None
-    """What is kept of an interview; None in other conversations."""
+    """The state of an interview; None in other conversations."""
     learning: Document | None = None
-    """What is kept of learning; None in other conversations."""
+    """The state of learning; None in other conversations."""
     assignment: Assignment | None = None
     """Its variant; None if it is in no trial."""
     summary_due: int = 0
@@ -131,7 +131,7 @@ def assignment_of(conversation: Document) -> Assignment | None:
 
 
 def role_of(conversation: Document) -> str:
-    """Conversations of before there were roles are chats."""
+    """Conversations from before there were roles are chats."""
     return conversation.get("role", "chat")
 
 

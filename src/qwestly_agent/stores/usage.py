@@ -74,7 +74,7 @@ class Usage(Store):
         )
 
     async def open(self, user_id: str, now: float) -> None:
-        """Make the document, for a user who begins with something else than a turn (idempotent)."""
+        """Make the document, for a user who does not begin with a turn (idempotent)."""
         here, new = {"_id": user_id, "user_id": user_id}, {"recent": [], "running": {}, **_keep(now)}
         await self.database[COLLECTION].update_one(here, {"$setOnInsert": new}, upsert=True)
 

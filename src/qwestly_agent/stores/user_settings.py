@@ -20,7 +20,7 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_settings"
 MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
-"""What asks for a decision · the same at half of its time · what is new."""
+"""Pending decisions · reminders at half of their time · briefings."""
 _FIELDS: Mapping[MailKind, str] = {
     "questions": "mail_questions",
     "reminders": "mail_reminders",
@@ -31,7 +31,7 @@ _ENDED: Mapping[MailKind, tuple[str, str]] = {
     "reminders": ("approval", "Reminders no longer come by email"),
     "briefings": ("briefing", "Your briefings no longer come by email"),
 }
-"""By kind of mail: the subject of the event that its mails have ended, and its title."""
+"""By kind of mail: subject and title of the event of unsubscribing."""
 NO_SUCH_ZONE = "There is no such time zone. Names are as in the IANA database, for example Europe/Lisbon."
 
 
@@ -39,9 +39,9 @@ class UserSettings(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     language: str | None = None
-    """As browsers name it (BCP 47); None if it was never set."""
+    """A BCP 47 tag, as in browsers; None if it was never set."""
     time_zone: str | None = None
-    """Of the IANA database; None if it was never set."""
+    """A name of the IANA database; None if it was never set."""
     mail_questions: bool = True
     mail_reminders: bool = True
     variant: str | None = None
@@ -50,14 +50,14 @@ class UserSettings(BaseModel):
     @field_validator("language", "time_zone", "variant", mode="before")
     @classmethod
     def _is_readable(cls, value: Any, info: ValidationInfo) -> str | None:
-        """None for a value that cannot be read, or a zone that no longer exists: the others stand."""
+        """Replace an unreadable value, or a zone that no longer exists, by None; the others stay."""
         readable = isinstance(value, str) and (info.field_name != "time_zone" or value in time_zones())
         return value if readable else None
 
     @field_validator("mail_questions", "mail_reminders", mode="before")
     @classmethod
     def _is_on(cls, value: Any) -> bool:
-        """Off is only what says so."""
+        """Only an explicit False is off."""
         return value is not False
 
     @property
@@ -68,8 +68,7 @@ class UserSettings(BaseModel):
 
 @cache
 def time_zones() -> frozenset[str]:
-    """The zones that this machine knows, without its own and that of no place. Reading their names takes some
-    milliseconds."""
+    """The time zones that this machine knows, except placeholders. Reading their names takes some milliseconds."""
     return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
@@ -87,8 +86,8 @@ class UserSettingsStore(Store):
         )
 
     async def end_mails(self, user_id: str, kind: MailKind, now: float) -> None:
-        """End the mails of this kind by the link in one of them, with an event: whoever has the mail can do it, and so
-        can a program that looks for malware in it."""
+        """End the mails of this kind by the link in one of them, with an event, because anybody who has the mail can do
+        it, also a malware scanner."""
         subject, title = _ENDED[kind]
         event = ActivityEvent(
             id=f"{user_id}:{kind}:mails_ended:{now!r}",
@@ -99,7 +98,7 @@ class UserSettingsStore(Store):
             severity="warning",
             title=title,
         )
-        with suppress(DuplicateKeyError):  # they have ended already
+        with suppress(DuplicateKeyError):  # already ended
             await self.database[COLLECTION].update_one(
                 {"_id": user_id, "user_id": user_id, _FIELDS[kind]: {"$in": [None, True]}},
                 with_events({"$set": {_FIELDS[kind]: False}}, event),

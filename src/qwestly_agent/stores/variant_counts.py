@@ -1,6 +1,6 @@
-"""`agent_variant_counts`: what the turns of a trial came to, one document per user and leg.
+"""`agent_variant_counts`: counts of a trial's turns, one document per user and leg.
 
-By user, because turns of one person are alike: how sure a difference is follows from how users differ.
+By user, because turns of one person are alike: the confidence in a difference follows from how users differ.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from qwestly_agent.stores.turns import ClaimedConversation
 COLLECTION = "agent_variant_counts"
 RETENTION = timedelta(days=90)
 REMEMBERED_RUNS = 100
-"""More than can be counted a second time: a turn is recovered before its conversation's next one."""
+"""Enough to find any repetition: a turn is recovered before its conversation's next one."""
 
 NAMES = ("turns", "failed", "spoken", "slow", "conversations", "cost_usd", "judged", "bad")
-"""Turns, those that failed on our side, those that said something, those whose first text was slow; conversations that
-began, and the cost of all; answers that were judged, and those judged bad."""
+"""Turns; those that failed on our side, that had a text, whose first text was slow; new conversations; cost; judged
+answers, and those judged bad."""
 
 
 class VariantCounts(Store):
@@ -34,12 +34,12 @@ class VariantCounts(Store):
             await self.database[COLLECTION].insert_one(
                 {"_id": key, "user_id": user_id, "runs": [once], **counted, **kept}
             )
-        except DuplicateKeyError:  # it was counted already, or another turn was first a moment ago
+        except DuplicateKeyError:  # it was counted already, or another turn was first
             await self._add(user_id, key, once, counted, kept)
 
     async def _add(self, user_id: str, key: str, once: str, counted: Document, kept: Document) -> bool:
         """False if there is no such document, or if it was counted in it."""
-        # Not by `$ne`, by which the laptop's database finds an array that has it.
+        # Not by `$ne`, with which the laptop's database also finds arrays that contain it.
         updated = await self.database[COLLECTION].update_one(
             {"_id": key, "user_id": user_id, "runs": {"$nin": [once]}},
             {
