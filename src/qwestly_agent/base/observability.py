@@ -114,7 +114,7 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
 
 
 def _add_variant(metrics: AmazonCloudWatchEMFProvider, status: str, receipt: Mapping[str, Any]) -> None:
-    """Add the metrics of a trial: one set of names for the variant, one for the base, as only one is tried at a time."""
+    """Add the metrics of a trial: one set of names for the variant, one for the base, as only one runs at a time."""
     whose = "Base" if receipt["variant"] == "base" else "Variant"
     metrics.add_metric(f"{whose}Turns", MetricUnit.Count, 1)
     metrics.add_metric(f"{whose}FailedTurns", MetricUnit.Count, int(status == "failed"))

@@ -1,4 +1,4 @@
-"""Ask whether a drafted card may be published, or a profile text that was drafted anew may be used."""
+"""Ask for approval to publish a drafted card, or to use a profile text that was drafted again."""
 
 import asyncio
 from dataclasses import replace
@@ -46,12 +46,12 @@ async def ask_to_publish(services: AskToPublishServices, given: dict[str, Any]) 
     allowed = gate(proposal.action.effect, level).answer
     if allowed == "refuse":
         raise NotAllowed
-    # There is no inverse of what others have seen: at no level does this run by itself.
+    # What others have seen cannot be undone: this never runs without asking, at any level.
     answer = "queue" if allowed == "queue" else "ask"
     question = WorkflowQuestion(approval_id, proposal, answer, draft.conversation_id, draft.id)
     return await ask_for_workflow(services, given, level, question)
 
 
 def _id_of_round(draft: Draft, revises: str | None) -> str:
-    """The same for the same round of the same draft."""
+    """Deterministic for a round of a draft."""
     return f"ap_{sha256_hex(draft.id, str(draft.round), revises or '')[:32]}"

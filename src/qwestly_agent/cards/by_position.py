@@ -1,4 +1,4 @@
-"""The claims of a card by position: each one is followed by what was done and achieved there."""
+"""Order the claims of a card by position: each is followed by its details and achievements."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -8,7 +8,7 @@ from qwestly_agent.domain.card import Claim, Evidence, EvidenceById, Section
 
 
 def by_position(sections: Sequence[Section], evidence: EvidenceById) -> tuple[Section, ...]:
-    """The sections, where achievements stand below their position; those of no known position stay."""
+    """Move achievements below their position; those without a known position stay."""
     claims = {each.kind: each.claims for each in sections}
     positions = _positions(evidence)
     under: dict[str, list[Claim]] = {}
@@ -27,7 +27,7 @@ def by_position(sections: Sequence[Section], evidence: EvidenceById) -> tuple[Se
 
 
 def details(section: Section, evidence: EvidenceById) -> tuple[bool, ...]:
-    """For each claim whether it belongs to the position that a claim before it names."""
+    """Return for each claim whether it is a detail of the position in an earlier claim."""
     positions, current = _positions(evidence), None
     found = list[bool]()
     for claim in section.claims if section.kind == EXPERIENCE else ():
@@ -44,7 +44,7 @@ def _positions(evidence: EvidenceById) -> dict[str, Evidence]:
 
 
 def _named(claim: Claim, positions: EvidenceById) -> str | None:
-    """The position that it quotes and names by title and employer."""
+    """Return the position that the claim quotes and names by title and employer."""
     said = claim.text.casefold()
     found = [
         name
@@ -55,7 +55,7 @@ def _named(claim: Claim, positions: EvidenceById) -> str | None:
 
 
 def _position(claim: Claim, positions: EvidenceById, evidence: EvidenceById) -> str | None:
-    """The one that it quotes, else the only one whose employer it or the paragraph of its quotes names."""
+    """Return the position that it quotes, else the only one whose employer it or its quotes' paragraph names."""
     quoted = [name for name in positions if name in claim.evidence]
     said = "\n".join(
         [

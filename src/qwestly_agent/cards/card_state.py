@@ -1,7 +1,7 @@
-"""The input and output of the states of `generate_card`, their errors, and what they tell the user.
+"""The input and output of the states of `generate_card`, their errors, and their messages to the user.
 
-What passes from state to state are ids and counts; what is written stands in the draft. A state that is delivered again
-finds what it kept, and changes nothing.
+Only ids and counts pass from state to state; texts are in the draft. A state that is delivered again finds its stored
+results, and changes nothing.
 """
 
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from qwestly_agent.stores.drafts import Drafts, DraftStatus, pipeline
 from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState
 
 MOST_ROUNDS = 4
-"""Drafted, and three times as the person wanted it otherwise."""
+"""Rounds of a draft: the first, and three with changes that the person asked for."""
 
 
 class NothingToTell(AgentError):
@@ -46,18 +46,18 @@ class CardState(UserState):
     draft_id: str
     round: int = Field(default=1, ge=1)
     sections: tuple[str, ...] = ()
-    """To be drafted next."""
+    """Kinds of the sections to be drafted next."""
     is_tailored: bool = False
-    """True if it is written for a job, and is compared with its advert."""
+    """True if it is written for a job, and compared with its advert."""
     section: str = ""
-    """The one that this state drafts."""
+    """The section that this state drafts."""
     answer: Answer | None = None
-    """The gate's."""
+    """The gate's answer."""
     decided: TokenAnswer | None = Field(default=None, exclude=True)
-    """None where the wait timed out."""
+    """None if the wait timed out."""
     approval_id: str | None = None
     revises: str | None = None
-    """The record whose place the next one takes."""
+    """The approval that the next one replaces."""
     decision: Literal["approved", "revised", "rejected", "expired"] | None = None
     outcome: Literal["published", "changed"] | None = None
     error: CaughtError | None = Field(default=None, exclude=True)
@@ -75,6 +75,6 @@ class CardState(UserState):
 async def tell_progress(
     drafts: Drafts, clock: Clock, card: CardState, *, label: str, status: DraftStatus | None = None, **more: Any
 ) -> None:
-    """Show the user how far their card is."""
+    """Show the progress to the user."""
     fields = {"label": label, **({"status": status} if status else {}), **more}
     await drafts.tell(card.user_id, card.draft_id, clock(), **fields)

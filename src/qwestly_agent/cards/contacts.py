@@ -1,4 +1,4 @@
-"""Leave out of what is drafted what has contact details of the person's documents."""
+"""Leave out drafted claims that contain contact details from the person's documents."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from qwestly_agent.text.contact_details import ContactDetails
 from qwestly_agent.text.contacts import contacts_in
 
 HIDDEN = Claim(text="A claim")
-"""In place of one with contact details, whose words go no further: no judge reads them, and no draft keeps them."""
+"""Replaces a claim with contact details: no judge reads its words, and no draft keeps them."""
 HAS_CONTACTS = GroundingVerdict(outcome="refused", refused_by="facts", reasons=(LEFT_OUT,))
 
 
@@ -21,8 +21,8 @@ def hide_contacts(claims: Sequence[Claim], details: ContactDetails) -> tuple[Cla
 
 
 def without_contacts(checked: CheckedCard, details: ContactDetails) -> CheckedCard:
-    """Leave out what has contact details, and list it without its words. A claim has them where its words, their quotes
-    or the claims around it do; a heading gives way to the usual one."""
+    """Leave out claims with contact details, in their text, their quotes, or spread over neighboring claims; list them
+    without their words. A heading with contact details is replaced by the usual one."""
     card = checked.card
     lines = [("", card.headline)] if card.headline else []
     for section in card.sections:
@@ -50,5 +50,5 @@ def without_contacts(checked: CheckedCard, details: ContactDetails) -> CheckedCa
 
 
 def _is_reachable(text: str) -> bool:
-    """True for a mailbox or a telephone number, whosever it is."""
+    """True for a mailbox or a telephone number, whoever it belongs to."""
     return any(each.kind in ("email", "phone") for each in contacts_in(text))

@@ -1,4 +1,4 @@
-"""Compare what an advert asks for with what its person said: each is met by quotes, partly, or not. Nothing is bent."""
+"""Compare an advert's requirements with the person's evidence: each is met, partly met, or not met, by quotes."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -36,7 +36,7 @@ MODEL: Tier = "fast"
 SECONDS = 60.0
 MOST_REQUIREMENTS = 12
 OF_A_PROMPT = 8_000
-"""Characters of an advert."""
+"""Maximum characters of an advert."""
 ADVERT = "advert"
 
 INSTRUCTIONS = """\
@@ -72,7 +72,7 @@ class Requirements(BaseModel):
 
 @state(CardState)
 async def cover(services: CoverServices, card: CardState) -> CardState:
-    """Both models are asked once. Raises what `structured_output` raises, and `ModelUnavailable` without a judge."""
+    """Ask both models once. Raises what `structured_output` raises, and `ModelUnavailable` without a judge."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     advert, coverage, evidence = advert_of(draft), coverage_of(draft), evidence_of(draft)
     if advert is None or (coverage and coverage.checked):
@@ -122,7 +122,7 @@ def words_of(advert: Advert | None) -> str:
 
 
 def _requirements(compared: Sequence[Covered], advert: Advert) -> tuple[Requirement, ...]:
-    """Those that the advert asks for in these words, each once. What is met without a quote is not."""
+    """Keep requirements that are verbatim in the advert, each once. One that is met without a quote is not met."""
     asked = quoted(words_of(advert))
     found = {each.advert_quote: _requirement(each) for each in compared if find_span(each.advert_quote, asked)}
     return tuple(found.values())[:MOST_REQUIREMENTS]

@@ -1,4 +1,4 @@
-"""Draft one section of this round; what was paid for is kept."""
+"""Draft one section of this round; models' answers are stored, so that a retry does not ask again."""
 
 from typing import cast
 
@@ -16,12 +16,12 @@ from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.workflow_state import state
 
 MOST_TRIES = 3
-"""Of a section whose judge cannot be asked: then it goes on with claims that are marked as unchecked."""
+"""Tries to reach the judge of a section; afterwards its claims are marked as unchecked."""
 
 
 @state(CardState)
 async def draft_section(services: DraftServices, card: CardState) -> CardState:
-    """Raises what `structured_output` raises, and `ModelUnavailable` while its judge may yet be asked."""
+    """Raises what `structured_output` raises, and `ModelUnavailable` while the judge is to be tried again."""
     draft, name = await services.drafts.get(card.user_id, card.draft_id), f"section_{card.section}"
     kept = section_draft(draft, card.section)
     before = kept.standing if kept and kept.round < card.round else None

@@ -66,21 +66,21 @@ class GatheredEvidence:
     evidence: Evidence
     speaks_for: frozenset[str]
     is_wish: bool = False
-    """True if it says how the user wants to be written about; then it speaks for no section."""
+    """True if it says how the user wants to be written about; then it supports no section."""
 
 
 class ReadEvidenceServices(HasInterviews, HasKnowledge, HasMemories, HasProfiles, HasResumes, Protocol): ...
 
 
 async def gather(services: ReadEvidenceServices, user_id: str) -> list[GatheredEvidence]:
-    """The evidence, best first, cut to what a prompt may hold."""
+    """Return the evidence, best first, within the limit of a prompt."""
     profile, remembered, interviews, resumes = await asyncio.gather(
         services.profiles.career(user_id),
         services.memories.most_salient(user_id, MOST_MEMORIES),
         services.interviews.newest(user_id, MOST_INTERVIEWS),
         services.resumes.newest(user_id, MOST_LOOKED_AT),
     )
-    # Without a vector: no model is called here. The names in a profile stand in its résumé too, in any language.
+    # Without a vector: no model is called here. A profile's names are in its résumé too, in any language.
     words = f"{_THEMES} {' '.join(_names_in(profile))}"
     passages = await services.knowledge.search(user_id, words, None, MOST_PASSAGES)
     talked_of = (each for kept in interviews for each in _of_interview(kept))
@@ -204,7 +204,7 @@ def _wishes(preferences: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_interview(kept: KeptInterview) -> Iterator[GatheredEvidence]:
-    """A piece for each topic: the person's words, not the draft's."""
+    """Make a piece for each topic: of the person's words, not the draft's."""
     for place, topic in enumerate(kept.interview.topics):
         if words := kept.interview.words_of(topic):
             source = f"your interview: {topic.title}"
@@ -236,7 +236,7 @@ def _of_passage(passage: Passage) -> GatheredEvidence:
 def _evidence(
     id: str, kind: Any, text: str, source: str, trust: Trust = "user_said", fields: Fields | None = None
 ) -> Evidence:
-    if kind in ("profile", "employment"):  # those of documents are gone already; what was said is compared with itself
+    if kind in ("profile", "employment"):  # already removed from documents; messages are compared with themselves
         text, _ = without_contacts(text)
     return Evidence(
         id=id,
@@ -269,7 +269,7 @@ def _dicts(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _in_words(date: str) -> str:
-    """A month as a document names it: "April 2021" for 2021-04."""
+    """Return a month in words, as in a document: "April 2021" for 2021-04."""
     year, _, month = date.partition("-")
     is_month = re.fullmatch(r"\d{4}-(?:0[1-9]|1[0-2])", date)
     return f"{month_name[int(month)]} {year}" if is_month else date

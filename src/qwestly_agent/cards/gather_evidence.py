@@ -1,4 +1,4 @@
-"""Keep in the draft everything that may be said of its user, and plan the sections."""
+"""Store the evidence about the user in the draft, and plan the sections."""
 
 from typing import Protocol
 
@@ -29,7 +29,7 @@ async def gather_evidence(services: EvidenceServices, card: CardState) -> CardSt
         plan = (draft.parts["section"],) if "section" in draft.parts else sections_for(found, draft.kind)
         if not plan:
             raise NothingToTell
-        # Where it is drafted anew, it begins with what its person said.
+        # A new round begins with the person's own words.
         said = draft.parts.get("evidence", ())
         evidence = [*(each.evidence.model_dump(mode="json") for each in found), *said]
         wishes = [each.evidence.id for each in found if each.is_wish]

@@ -1,6 +1,6 @@
-"""Put the card together from its sections, and ask the gate whether publishing it may be asked for.
+"""Assemble the card from its sections, and ask the gate whether to ask for its publication.
 
-From here on the card stays what it is: what is asked about is this version.
+From here on the card does not change: the approval is about this version.
 """
 
 from collections.abc import Mapping
@@ -43,11 +43,11 @@ LONGEST_HEADLINE = 300
 
 @state(CardState)
 async def keep_draft(services: KeepDraftServices, card: CardState) -> CardState:
-    """With what the gate says of publishing it. Raises `NothingSupported`."""
+    """Return the state with the gate's answer. Raises `NothingSupported`."""
     draft = await drop_forgotten(services, card.user_id, card.draft_id)
     details = await contact_details(services, card.user_id)
     checked = without_contacts(checked_card(draft, card.round, to_datetime(services.clock()).date()), details)
-    # What is written for a job is published nowhere: applying with it is asked for by itself.
+    # A document for a job is not published: applying with it has an approval of its own.
     level = await services.autonomy.level(card.user_id)
     answer: Answer = "refuse" if draft.kind in TAILORED else gate("outward", level).answer
     if draft.parts.get("card", {}).get("round") != card.round:
@@ -72,7 +72,7 @@ def _drafted(checked: CheckedCard, *, is_asked: bool, unchanged: bool) -> str:
     left_out = len(checked.left_out)
     claims = "1 claim" if left_out == 1 else f"{left_out} claims"
     label = f"Draft ready. We left out {claims} we couldn’t support" if left_out else "Drafted"
-    return f"{label}. {UNCHANGED}" if unchanged and not is_asked else label  # who is asked reads it there
+    return f"{label}. {UNCHANGED}" if unchanged and not is_asked else label  # the person reads it in the approval
 
 
 def checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
@@ -94,7 +94,7 @@ def checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
 def _with_checked_heading(
     section: Section, sources: Mapping[str, QuotedSource], today: date
 ) -> tuple[Section, tuple[LeftOut, ...]]:
-    """With the usual heading in place of one whose figures are not those of its claims' quotes: it has none itself."""
+    """Replace a heading by the usual one if it has figures that its claims' quotes lack: it has no quotes itself."""
     found = [spot for claim in section.claims for quote in claim.quotes if (spot := find_quote(quote, sources))]
     heading = Statement(text=section.heading, language=language_of(section.heading))
     facts = check_facts(heading, found, today)

@@ -1,4 +1,4 @@
-"""Tell the user in the draft how it ended."""
+"""Record in the draft how it ended, for the user."""
 
 from collections.abc import Mapping
 from typing import Literal, Protocol
@@ -33,16 +33,16 @@ _SAID: Mapping[str, str] = {
     "ModelRefused": "We’re fixing a problem on our side. Please try again later",
     "ContentRefused": "Our AI couldn’t work with this. Please tell us, so that we can mend it",
 }
-"""To the user, by the kind of what was raised."""
+"""Messages to the user, by the kind of error."""
 _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 
 @state(CardState, under_brake=True)
 async def note_end(services: NoteCardEndServices, card: CardState) -> CardState:
-    """Under the brake as well: nothing else says that it stopped."""
+    """Runs under the brake too, because nothing else records that it stopped."""
     try:
         draft = await services.drafts.get(card.user_id, card.draft_id)
-    except NotFound:  # its user deleted it: nobody to tell, and nothing to mend
+    except NotFound:  # the user deleted it: there is nothing to record
         return card.model_copy(update={"end": "stopped"})
     end, label = await _end_of(services.approvals, draft, card.error.kind if card.error else "")
     await tell_progress(services.drafts, services.clock, card, status=end, label=label)
@@ -62,7 +62,7 @@ async def _end_of(
     approval = await approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
     if error in _OF_PUBLISHING and approval:
         return "failed", approval.outcome or PublishingFailed.sentence
-    # That nothing was published is said only where no yes stands that may have been carried out.
+    # "Nothing was published" is only true without a yes that may have been executed.
     nothing_was = approval is None or approval.status in ("pending", "revised", "failed", "changed")
     not_drafted = {"card": NOT_DRAFTED, **dict.fromkeys(TAILORED, NOT_WRITTEN)}.get(draft.kind, NOT_DRAFTED_ANEW)
     return "failed", _SAID.get(error, not_drafted if nothing_was else TRY_AGAIN)

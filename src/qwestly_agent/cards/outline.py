@@ -56,7 +56,7 @@ CARD: Mapping[str, Outlined] = {
         ),
     )
 }
-"""In the order of the card."""
+"""Sections in the order of the card."""
 
 RESUME: Mapping[str, Outlined] = {
     HEADLINE: Outlined(HEADLINE, "Headline", _HEADLINE.capitalize(), 1),
@@ -71,7 +71,7 @@ RESUME: Mapping[str, Outlined] = {
     SKILLS: CARD[SKILLS],
     EDUCATION: CARD[EDUCATION],
 }
-"""Of a résumé for a job, in its order."""
+"""Sections of a résumé for a job, in order."""
 COVER_LETTER = Outlined(
     LETTER,
     "Letter",
@@ -122,7 +122,7 @@ _IN_OTHER_LANGUAGES: Mapping[str, Mapping[str, str]] = {
 
 
 def usual_heading(outlined: Outlined, text: str) -> str:
-    """The heading of a section in the language of its text; in English where that is unclear or another."""
+    """Return the heading of a section in the language of its text; in English if that is unclear or another one."""
     return _IN_OTHER_LANGUAGES.get(outlined.heading, {}).get(language_of(text), outlined.heading)
 
 

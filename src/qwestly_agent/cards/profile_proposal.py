@@ -1,4 +1,4 @@
-"""The proposal to use a profile text that was drafted anew, with its evidence, and whether it is still wanted."""
+"""Propose to use a profile text that was drafted again, with its evidence, and check if it is still wanted."""
 
 from typing import Any, Protocol
 
@@ -26,8 +26,8 @@ MOST_READ = 50
 
 
 def profile_proposal(draft: Draft, earlier: Approval) -> Proposal:
-    """The proposal to use the stored text in place of what `earlier` asked for. Raises `Invalid` if it does not fit,
-    and `NotFound` if there is none."""
+    """Propose the stored text in place of what `earlier` asked for. Raises `Invalid` if it does not fit, and `NotFound`
+    if there is none."""
     if "card" not in draft.parts:
         raise NotFound("There is no text in this draft.")
     checked, evidence = supported_in(draft), evidence_of(draft)
@@ -45,8 +45,8 @@ def _action(draft: Draft, checked: CheckedCard) -> tuple[Action[Any], dict[str, 
 
 
 async def check_still_wanted(services: WantedServices, earlier: Approval, proposal: Proposal, asks_as: str) -> None:
-    """Raises `Overtaken` if since `earlier` was decided its user was asked about the same elsewhere, changed it, or
-    deleted or replaced what led to it. `asks_as`: the id of the approval that would ask again."""
+    """Raises `Overtaken` if, since `earlier` was decided, the user was asked about the same elsewhere, changed it, or
+    deleted or replaced the message that led to it. `asks_as`: the id of the approval that would ask again."""
     if earlier.status != "revised" or earlier.revised_by == asks_as:
         return
     newest = await services.approvals.all(earlier.user_id, MOST_READ)
@@ -58,7 +58,7 @@ async def check_still_wanted(services: WantedServices, earlier: Approval, propos
 
 
 async def _still_stands(services: WantedServices, earlier: Approval) -> bool:
-    """True if the message that led to it does."""
+    """True if the message that led to it still exists."""
     user_id, conversation_id = earlier.user_id, earlier.conversation_id
     if conversation_id is None or not await services.conversations.exists(user_id, conversation_id):
         return False
@@ -66,7 +66,7 @@ async def _still_stands(services: WantedServices, earlier: Approval) -> bool:
 
 
 async def _is_changed(services: ShownServices, earlier: Approval) -> bool:
-    if earlier.args == "{}":  # its words were forgotten, and what was shown with them
+    if earlier.args == "{}":  # its words were forgotten, with the preview
         return False
     shown = await ACTIONS[earlier.tool].shown(services, earlier.user_id, arguments_of(earlier))
     return shown != dict(earlier.shown)

@@ -1,7 +1,7 @@
 """Profile texts (an About section, headlines): each is one section, written within one tool call.
 
-What was written and judged is kept in the draft, as a card's sections are: after a try that was cut off, nothing is
-paid for twice.
+Answers of the writer and the judge are stored in the draft, as for a card's sections: after an interrupted try,
+nothing is paid for twice.
 """
 
 from typing import Protocol, cast
@@ -25,9 +25,8 @@ class ProfileTextServices(DraftServices, ReadEvidenceServices, Protocol): ...
 async def write_profile_text(
     services: ProfileTextServices, draft: Draft, outlined: Outlined, revised: CheckedCard | None = None
 ) -> Draft:
-    """Write the text, or go on with what was kept of it; keep only its supported claims, and return the draft with it.
-    `revised` is what its user wants otherwise. Raises `NothingToTell`, `NothingSupported` and what `structured_output`
-    raises."""
+    """Write the text, or continue a stored one; keep only supported claims, and return the draft with it. `revised` is
+    the user's change request. Raises `NothingToTell`, `NothingSupported` and what `structured_output` raises."""
     drafts, user_id, style = services.drafts, draft.user_id, cast(Style, draft.style)
     draft = await _going_on(services, draft) if "evidence" in draft.parts else await _with_evidence(services, draft)
 
@@ -65,7 +64,7 @@ async def _with_evidence(services: ProfileTextServices, draft: Draft) -> Draft:
 
 
 async def _going_on(services: ProfileTextServices, draft: Draft) -> Draft:
-    """From here on it is this run's, and rests on nothing that was forgotten before."""
+    """Take the draft over for this run, with evidence from which everything forgotten is removed."""
     told = draft.model_dump(include={"run_id", "conversation_id"})
     await drop_forgotten(services, draft.user_id, draft.id)
     await services.drafts.tell(draft.user_id, draft.id, services.clock(), **told, flagged=False)

@@ -1,4 +1,4 @@
-"""Carry out what was approved."""
+"""Publish the approved card."""
 
 from typing import Protocol
 
@@ -14,8 +14,8 @@ class PublishServices(ExecuteServices, HasLogger, Protocol): ...
 
 @state(CardState, under_brake=True)
 async def publish(services: PublishServices, card: CardState) -> CardState:
-    """Raises `OutcomeUnknown` while nobody knows, `PublishingFailed`, and `Braked` where the brake was on before it
-    began: `execute` looks at it, and what has begun is not cut off."""
+    """Raises `OutcomeUnknown` while the outcome is not known, `PublishingFailed`, and `Braked` if the brake was on
+    before it began: `execute` checks it, and an execution that has begun is not interrupted."""
     approval = await execute(services, card.user_id, card.approval_id or "")
     match approval.status:
         case "done":

@@ -1,6 +1,6 @@
-"""Read in the record what the person decided, or that nobody did.
+"""Read the person's decision from the record, or that there is none.
 
-The record alone is believed, not what the execution was woken with.
+Only the record is trusted, not the input with which the execution was woken.
 """
 
 from typing import Protocol
@@ -27,7 +27,7 @@ class ReadDecisionServices(DraftedServices, HasApprovals, HasClock, HasLogger, H
 
 @state(CardState, under_brake=True)
 async def read_decision(services: ReadDecisionServices, card: CardState) -> CardState:
-    """Read what the person decided, or expire the question. Under the brake it is only noted, and time goes on."""
+    """Read the decision, or expire the approval. Under the brake a decision is only recorded, and time goes on."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     approval_id = (card.decided and card.decided.approval_id) or draft.approval_id or ""
     approval = await expire_if_pending(services.approvals, services.clock, card.user_id, approval_id)
@@ -42,7 +42,7 @@ async def read_decision(services: ReadDecisionServices, card: CardState) -> Card
         case "changed" if approval.outcome == REPLACED:
             await tell_progress(services.drafts, services.clock, card, status="drafted", label=REPLACED)
             return card.model_copy(update={"decision": "rejected"})
-        case "changed" if approval.decided_by == "nobody":  # what it rested on was forgotten
+        case "changed" if approval.decided_by == "nobody":  # its evidence was forgotten
             return await _begin_round(
                 services,
                 card,
@@ -61,7 +61,7 @@ async def _begin_round(
     approval: Approval,
     label: str = "Drafting it as you want it",
 ) -> CardState:
-    """The person's words become evidence, and what is drafted next."""
+    """Add the person's words as evidence, and plan the sections to draft again."""
     answered: list[str] = list(draft.parts.get("revisions", ()))
     if approval.id not in answered:
         answered.append(approval.id)
@@ -69,7 +69,7 @@ async def _begin_round(
     if draft.round < number:
         wished = [person_said(number, approval.reason).model_dump(mode="json")] if approval.reason else []
         evidence = [*draft.parts["evidence"], *wished]
-        # From here on it rests on nothing that was forgotten before; what is forgotten meanwhile flags it again.
+        # From here on its evidence is free of everything forgotten so far; a later forgetting flags it again.
         await tell_progress(
             services.drafts, services.clock, card, status="running", round=number, label=label, flagged=False
         )

@@ -1,4 +1,4 @@
-"""The résumé that its user gave, as evidence: what a second reader found supported, in the résumé's own words."""
+"""Evidence from the user's résumé: fields that the judge supported, in the résumé's own words."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from qwestly_agent.domain.resume import UNDER_WAY, UNNAMED, ReadField, ResumeRec
 from qwestly_agent.text.clean import visible
 
 MOST_LOOKED_AT = 3
-"""Résumés; one that could not be read hides none that was read before it."""
+"""Number of résumés searched: one that could not be read does not hide an earlier one."""
 MOST_CHARACTERS = 8_000
-"""Of one résumé, a third of what a prompt holds; what is beyond it is dropped from the end."""
+"""Maximum characters of one résumé, a third of the limit of a prompt; the rest is dropped."""
 HEADER_ENDS = "\n\n"
-"""Between the words that name a position and what was done there."""
+"""Separates a position's name from its details."""
 
 _HEADER = {
     "work": ("position", "name", "location", "startDate", "endDate"),
@@ -29,7 +29,7 @@ _PIECES = {
     "projects": "more",
     "publications": "more",
 }
-"""Sections of which all stand in one piece."""
+"""Sections that make one piece as a whole."""
 _SPEAKS_FOR = {
     "work": frozenset({HEADLINE, SUMMARY, EXPERIENCE, ACHIEVEMENTS, SKILLS}),
     "education": frozenset({EDUCATION}),
@@ -37,7 +37,7 @@ _SPEAKS_FOR = {
     "skills": frozenset({SKILLS}),
     "more": frozenset({SUMMARY, EXPERIENCE, ACHIEVEMENTS, EDUCATION}),
 }
-"""By kind of piece, in the order of the evidence."""
+"""Kinds of pieces, in the order of the evidence."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ResumePiece:
 
 
 def pieces_of(resumes: Iterable[ResumeRecord]) -> list[ResumePiece]:
-    """Of the newest that was read."""
+    """Return the evidence of the newest résumé that could be read."""
     read = (each for each in resumes if each.read and each.status not in UNDER_WAY)
     newest = next(read, None)
     return list(_bounded(_pieces(newest))) if newest else []
@@ -58,7 +58,7 @@ def is_position(evidence: Evidence) -> bool:
 
 
 def header_of(evidence: Evidence) -> str:
-    """The words that name a position."""
+    """Return the words that name a position."""
     return evidence.text.partition(HEADER_ENDS)[0]
 
 
@@ -100,7 +100,7 @@ def _lines(fields: Iterable[ReadField]) -> str:
 
 
 def _fields_of(kind: str, fields: Sequence[ReadField]) -> Fields:
-    # A date as it is written, where that is none of a calendar: "present".
+    # A date as written if it is not a calendar date: "present".
     value = {_name(each): visible(each.value or each.original) for each in fields}
     start, end = value.get("startDate", ""), value.get("endDate", "")
     if kind == "work":

@@ -23,10 +23,10 @@ MOST_UNDER_WAY = 50
 MOST_WAITING = 5
 """Limit of a user's cards that are being made or wait for a decision."""
 ALIVE_SECONDS = 1_800.0
-"""A draft without an update for so long counts as dead, whatever its status."""
+"""A draft without an update for this long counts as dead, whatever its status."""
 
 GONE_ON_WITH_SECONDS = 86_400.0
-"""A text that was not finished is gone on with for so long; afterwards more may be known, and it is begun anew."""
+"""Time in which an unfinished text is continued; afterwards it is begun again, as more may be known."""
 NOT_FINISHED = "Not finished yet. Ask for it again, and it goes on from here"
 
 
@@ -35,7 +35,7 @@ class ProfileText:
     draft_id: str
     checked: CheckedCard
     unchanged: bool
-    """True if its user wanted it otherwise, and it reads as before."""
+    """True if the user asked for changes, and the text reads as before."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Cards:
         return ProfileText(draft.id, checked_of(draft), changed_nothing(draft))
 
     async def _tried(self, draft: Draft) -> Draft | None:
-        """The same text as this run was asked for before, or as it was begun lately and not finished."""
+        """Find the draft of the same text, begun earlier in this run, or recently and not finished."""
         tries = await self.services.drafts.tries(draft, self.services.clock() - GONE_ON_WITH_SECONDS)
         found = next((each for each in tries if _wanted(each) == _wanted(draft)), None)
         mine = {"run_id": self.run_id, "conversation_id": self.conversation_id}

@@ -35,19 +35,19 @@ class DraftText(_Frozen):
 
 
 def text_of_draft(draft: Draft) -> DraftText | None:
-    """The text checked last; None if there is none, or while a new one is being made."""
+    """Return the text checked last; None if there is none, or while a new one is being made."""
     if draft.status == "running" or "card" not in draft.parts:
         return None
     return _text(draft.kind, checked_of(draft))
 
 
 def changed_nothing(draft: Draft) -> bool:
-    """True if its person wanted it otherwise, and it reads as before."""
+    """True if the person asked for changes, and the text reads as before."""
     return draft.parts["card"].get("unchanged", False)
 
 
 async def text_before_wish(drafts: Drafts, draft: Draft) -> CheckedCard | None:
-    """What its person had before they wanted it as it is drafted now; None if they had nothing, or wanted nothing."""
+    """Return the text before the person's last change request; None if there was no text or no request."""
     if "card" in draft.parts:
         return checked_of(draft)
     earlier = await drafts.version_before(draft) if draft.parts.get("wish") else None
@@ -55,7 +55,7 @@ async def text_before_wish(drafts: Drafts, draft: Draft) -> CheckedCard | None:
 
 
 def is_same_text(kind: DraftKind, one: CheckedCard, other: CheckedCard) -> bool:
-    """True if a reader sees the same, whatever it is quoted from."""
+    """True if a reader sees the same text, whatever its quotes."""
     return _text(kind, one).model_dump(include=_READ) == _text(kind, other).model_dump(include=_READ)
 
 
@@ -84,12 +84,12 @@ def _text(kind: DraftKind, checked: CheckedCard) -> DraftText:
 
 
 def headlines_of(checked: CheckedCard) -> list[Claim]:
-    """The headlines within LinkedIn's limit."""
+    """Return the headlines within LinkedIn's limit."""
     return [claim for claim in checked.card.claims if len(claim.text) <= LONGEST_HEADLINE]
 
 
 def text_of(checked: CheckedCard) -> str:
-    """The claims joined, as many as fit LinkedIn's limit."""
+    """Join as many claims as fit LinkedIn's limit."""
     text = ""
     for claim in (claim for section in checked.card.sections for claim in section.claims):
         longer = f"{text} {claim.text}".strip()

@@ -1,7 +1,7 @@
-"""Write one section of a career document: statements with quotes, grounded, and once rewritten where a judge refused.
+"""Write one section of a career document: statements with quotes, grounded, and rewritten once if a judge refused some.
 
-What was written is kept before it is judged, and each verdict before anything else is asked: a state that is delivered
-again pays for nothing twice.
+The section is stored before it is judged, and each verdict before the next request: a state that is delivered again
+pays for nothing twice.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class DraftServices(CallServices, DraftedServices, HasJudges, HasModels, HasRuns
 
 WRITER: Tier = "pro"
 SECONDS = 90.0
-"""For one answer of the writer, its retries included. A section asks for two at most, and for two of the judge."""
+"""Time for one answer of the writer, with its retries. A section needs at most two, and two of the judge."""
 LONGEST_CLAIM, LONGEST_HEADING, LONGEST_QUOTE = 400, 80, 800
 MOST_QUOTES = 8
 OUTPUT_RETRIES = 2
@@ -78,7 +78,7 @@ class DraftedClaim(BaseModel):
         list[Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_QUOTE)]],
         Field(min_length=1, max_length=MOST_QUOTES),
     ]
-    """As "memory:1 I led a team of eight": what a model writes is what a card costs, so they are no objects."""
+    """Like "memory:1 I led a team of eight": texts, not objects, because a model's output is most of a card's cost."""
 
 
 class DraftedSection(BaseModel):
@@ -90,7 +90,7 @@ class DraftedSection(BaseModel):
 
 class RewrittenClaim(DraftedClaim):
     number: int
-    """Of the claim that was refused."""
+    """Index of the refused claim."""
 
 
 class Replacements(BaseModel):
@@ -107,13 +107,13 @@ class SectionOrder:
     style: Style
     evidence: Mapping[str, Evidence]
     wishes: Sequence[str] = ()
-    """The person's, the newest last."""
+    """The person's wishes, the newest last."""
     before: Section | None = None
-    """As it stood before the newest wish."""
+    """The section before the newest wish."""
     advert: str = ""
-    """Of the job that the document is for; it steers, and is evidence of nothing."""
+    """The advert of the job that the document is for; it steers, and is not evidence."""
     contacts: ContactDetails = field(default_factory=ContactDetails)
-    """What no claim may say."""
+    """Contact details, which no claim may contain."""
 
 
 Keep = Callable[[SectionDraft], Awaitable[None]]
@@ -122,7 +122,7 @@ Keep = Callable[[SectionDraft], Awaitable[None]]
 async def write_section(
     services: DraftServices, user_id: str, order: SectionOrder, keep: Keep, kept: SectionDraft | None = None
 ) -> SectionDraft:
-    """The section with a verdict for each claim; `keep` is called after each step that a model was paid for.
+    """Return the section with a verdict for each claim; `keep` is called after each answer of a model.
 
     Raises what `structured_output` raises.
     """
@@ -144,7 +144,7 @@ async def write_section(
         return kept
     try:
         kept = await _rewrite(services, user_id, order, kept, sources, today)
-    except (ContentRefused, ModelRefused, OverBudget):  # what stands is not lost by it
+    except (ContentRefused, ModelRefused, OverBudget):  # the supported claims are not lost
         kept = kept.model_copy(update={"rewritten": True})
     await keep(kept)
     return await grounded(kept)
@@ -153,7 +153,7 @@ async def write_section(
 async def _ground(
     section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, today: date, model: str
 ) -> SectionDraft:
-    """With a verdict for each claim that has none yet, or an unchecked one."""
+    """Judge each claim that has no verdict yet, or an unchecked one."""
     statements = _statements(section.section.claims, section.section.kind)
     verdicts = dict(enumerate(section.verdicts))
     open_ones = [n for n in range(len(statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
@@ -166,7 +166,7 @@ async def _ground(
 
 
 def _statements(claims: Sequence[Claim], kind: str) -> list[Statement]:
-    """A wish is judged as one: on the card its heading says so."""
+    """Judge a wish as one: on the card its heading says so."""
     language = language_of(" ".join(claim.text for claim in claims))
     said = "Wants: {}" if kind == PREFERENCES else "{}"
     return [Statement(text=said.format(claim.text), quotes=claim.quotes, language=language) for claim in claims]
@@ -193,7 +193,7 @@ async def _rewrite(
     sources: Mapping[str, QuotedSource],
     today: date,
 ) -> SectionDraft:
-    """With what is said instead of what the judge refused; what nothing replaces stays refused."""
+    """Replace the claims that the judge refused; one without a replacement stays refused."""
     refused = _refused_by_judge(section)
     prompt = "\n\n".join([_prompt(order), *_refusals(section, refused)])
     answer = await _answer(services, user_id, order, Replacements, prompt, sources, today)
@@ -218,7 +218,7 @@ async def _answer(
     sources: Mapping[str, QuotedSource],
     today: date,
 ) -> Answer:
-    """Ask the writer; its answer is sent back while some of it has no quotes or other figures than those."""
+    """Ask the writer; send its answer back while a claim has no quotes, or figures that they lack."""
     latest: list[Answer] = []
 
     def checked(ctx: RunContext[Any], answer: Answer) -> Answer:
@@ -246,10 +246,10 @@ async def _answer(
     except (ModelUnavailable, DeadlineExceeded, OverBudget):
         if not latest:
             raise
-        return latest[0]  # what of it does not stand is left out
+        return latest[0]  # its unsupported claims are left out
 
 
-# --- what the writer is told ------------------------------------------------------------------------------------------
+# --- the writer's prompt ----------------------------------------------------------------------------------------------
 
 
 def _prompt(order: SectionOrder) -> str:
@@ -290,7 +290,7 @@ def _line(claim: Claim) -> str:
     return f"{claim.text} [{'; '.join(f'{quote.source} {quote.text}' for quote in claim.quotes)}]"
 
 
-# --- what came back ---------------------------------------------------------------------------------------------------
+# --- the answer -------------------------------------------------------------------------------------------------------
 
 
 def _claim(drafted: DraftedClaim) -> Claim:
@@ -301,5 +301,5 @@ def _claim(drafted: DraftedClaim) -> Claim:
 
 
 def _cleaned(text: str) -> str:
-    """One line without anything that nobody sees, and without a link, wherever it is shown."""
+    """Make one line without invisible characters and links."""
     return safe_text(" ".join(visible(well_formed(text)).split()), ())

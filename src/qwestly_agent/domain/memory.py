@@ -10,8 +10,8 @@ MemoryType: TypeAlias = Literal["fact", "preference", "goal", "decision", "skill
 Trust: TypeAlias = Literal["user_said", "user_document", "tool", "external", "inferred"]
 """Origins, the most trusted first."""
 MemoryStatus: TypeAlias = Literal["active", "proposed", "unchecked", "superseded", "merged"]
-"""Holds · waits for the user's yes · waits for a judge · replaced by another · merged into another · forgotten. Only
-active ones are in prompts or found by a search."""
+"""Holds · waits for the user's yes · waits for a judge · replaced by another · merged into another. Only active ones
+are in prompts or found by a search."""
 
 _TRUSTS: tuple[Trust, ...] = get_args(Trust)
 

@@ -1,8 +1,8 @@
 """Make the client of every provider; only this client retries requests.
 
 It retries once and honors Retry-After: it waits a short time, and fails at once if told to wait longer. Every library
-here retries by default, and layers multiply: two attempts in three layers are eight requests. State machines repeat a
-whole state instead, where nobody waits for a word.
+here retries by default, and layers multiply: two attempts in three layers are eight requests. State machines retry a
+whole state instead, where no person waits for an answer.
 """
 
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ from qwestly_agent.llm.vendor_patches import LONGEST_WAIT_SECONDS, PatchedClient
 PROVIDER_ADDRESSES = {"deepseek": "https://api.deepseek.com", "openai": "https://api.openai.com/v1"}
 
 Renew: TypeAlias = Callable[[], Awaitable[Settings]]
-"""Reads the secrets again, and returns them as they are now."""
+"""Reads the secrets again, and returns the settings with them."""
 
 ATTEMPTS_PER_REQUEST = 2
 """Only the provider's client retries: retries at several layers multiply."""
@@ -38,7 +38,7 @@ def make_openai_client(
     renewed_key: Callable[[], Awaitable[str]] | None = None,
 ) -> AsyncOpenAI:
     """Make a client for any OpenAI-compatible server. `key_needed_for` names the variable that must contain the key; a
-    server set by `model_base_url` may need none. `renewed_key` is asked for the key once the server refuses ours."""
+    server set by `model_base_url` may need none. `renewed_key` reads the key again after the server refused it."""
     if key_needed_for and not api_key:
         raise InvalidSettings(f"Missing in the environment: {key_needed_for} (or the address of another server).")
     client = PatchedClient(
@@ -54,12 +54,12 @@ def make_openai_client(
 
 
 def keys_of(settings: Settings) -> dict[str, str]:
-    """The providers' keys."""
+    """Return the key of each provider."""
     return {"deepseek": settings.deepseek_api_key, "openai": settings.openai_api_key}
 
 
 def key_after(renew: Renew, provider: str) -> Callable[[], Awaitable[str]]:
-    """Return what reads the provider's key again."""
+    """Return a function that reads the provider's key again."""
 
     async def key() -> str:
         return keys_of(await renew())[provider]

@@ -1,4 +1,4 @@
-"""Join a model's deltas at the HTTP transport, before they cost anything.
+"""Join a model's deltas in the HTTP transport, before they are processed.
 
 A model sends a few letters at a time, and each delta costs a parse, a validated model, an event of the agent, an
 encoded chunk and a write to a socket. Deltas that arrive within a short window are joined and cost that once.
@@ -24,10 +24,10 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 class CoalescingTransport(httpx2.AsyncBaseTransport):
     """Joins consecutive content deltas of streamed chat completions; all other data pass byte for byte, in their order.
 
-    Of an event only its data pass. The openai client takes each blank line after `id:`, `retry:` or `event:` for an
-    event whose data are no JSON, and ends the stream with an error.
-    The first delta passes at once. From then on a delta opens a window, and what has come in when it ends goes out as
-    one: text is late by a window at most, and never because something else waits behind it. No window joins nothing.
+    Only the data of an event pass. The openai client reads each blank line after `id:`, `retry:` or `event:` as an
+    event whose data are not JSON, and ends the stream with an error.
+    The first delta passes at once. Each later one opens a window, at whose end all deltas in it are sent as one: text
+    is late by at most a window. Without a window nothing is joined.
     """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, window_seconds: float) -> None:
@@ -90,7 +90,7 @@ class _JoinedStream(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         if self._pump:
-            if not self._ended:  # else it is closing already, and half a closing would lose a connection of the pool
+            if not self._ended:  # else it is closing, and an interrupted close would lose a connection of the pool
                 self._pump.cancel()
             with anyio.CancelScope(shield=True):
                 await asyncio.wait([self._pump])
@@ -113,7 +113,7 @@ class _JoinedStream(httpx2.AsyncByteStream):
         except asyncio.CancelledError:
             self._error = _closed()
             raise
-        except Exception as error:  # the reader's, once it has what came before
+        except Exception as error:  # raised to the reader after it got everything before
             self._error = error
         finally:
             self._let_go()
@@ -161,7 +161,7 @@ def _closed() -> httpx2.ReadError:
 
 @dataclass
 class _Held:
-    """The deltas that wait for the end of their window: the first one, and the text of each."""
+    """The deltas in the current window: the first one, and the text of each."""
 
     event: bytes
     data: dict[str, Any]

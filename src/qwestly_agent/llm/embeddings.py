@@ -25,12 +25,12 @@ REFUSALS = (401, 402, 403, 404)
 
 
 USD_A_MILLION_TOKENS = 0.02
-"""Openai.com/api/pricing, November 2026."""
+"""From openai.com/api/pricing, November 2026."""
 CHARACTERS_A_TOKEN = 3
 
 
 def cost_usd(texts: Sequence[str]) -> float:
-    """What it costs to embed these texts, rather too much than too little."""
+    """Estimate the cost of embedding these texts, rather too high than too low."""
     return sum(len(each[:LONGEST_TEXT_CHARACTERS]) for each in texts) / CHARACTERS_A_TOKEN * USD_A_MILLION_TOKENS / 1e6
 
 

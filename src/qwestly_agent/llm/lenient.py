@@ -1,4 +1,4 @@
-"""Read streams of servers that only resemble OpenAI's, and of models that write their protocol into their words.
+"""Read streams of servers that only resemble OpenAI's, and of models that write protocol markup into their text.
 
 Observed at DeepSeek, vLLM, SGLang, Ollama and proxies: a tool's name repeated in each delta, several calls under one
 index, arguments sent twice or as snapshots; `<｜DSML｜…>`, `<｜tool▁calls▁begin｜>` and `<think>` in the content.
@@ -18,7 +18,7 @@ from qwestly_agent.text.clean import well_formed
 
 @dataclass(frozen=True)
 class ReadCall:
-    """A tool call as it was understood. Arguments that are no JSON object stay as they were written."""
+    """A reconstructed tool call. Arguments that are not a JSON object stay as written."""
 
     name: str
     arguments: str
@@ -31,17 +31,17 @@ class _Call:
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     pieces: list[tuple[str | None, str]] = field(default_factory=list)
-    """Each with the id under which it came."""
+    """Tool calls with the ids in the stream."""
 
     @property
     def is_whole(self) -> bool:
-        """False also for an empty object, which may stand for arguments that come."""
+        """False also for an empty object, which some servers send before the arguments."""
         return _read_pieces([piece for _, piece in self.pieces]) not in ([], ["{}"])
 
 
 class ToolCallReader:
-    """Collects the deltas of a stream's tool calls. What they mean is decided at its end, when all of them are known:
-    the same delta is a repetition in one stream and a further call in another."""
+    """Collect the deltas of a stream's tool calls. They are interpreted at its end, when all are known: the same delta
+    is a repetition in one stream and a new call in another."""
 
     def __init__(self, tools: Collection[str]) -> None:
         self._tools = frozenset(tools)
@@ -63,12 +63,12 @@ class ToolCallReader:
             call.pieces.append((call_id, text))
 
     def calls(self) -> list[ReadCall]:
-        """Return what was called, without calls that have no name; under one index the same call counts once."""
+        """Return the calls, without those that have no name; the same call counts once per index."""
         read = [(call.index, each) for call in self._calls if call.names for each in self._read(call)]
         return [*{(index, each.name, _plain(each.arguments)): each for index, each in reversed(read)}.values()][::-1]
 
     def _continued(self, index: int | None, call_id: str | None, name: str) -> _Call | None:
-        """Return the call that a delta goes on with; None if it begins another."""
+        """Return the call that a delta continues; None if it begins another."""
         here = [call for call in self._calls if index is None or call.index in (index, None)]
         known = next((call for call in reversed(here) if call_id in call.ids), None) if call_id else None
         if known:
@@ -81,7 +81,7 @@ class ToolCallReader:
         last = here[-1]
         if self._is_another(last, name):
             return None
-        if call_id and last.ids and name:  # another id: of another call, unless a server makes up one for each delta
+        if call_id and last.ids and name:  # another call, unless the server makes up an id for each delta
             return None if last.is_whole else last
         return last
 
@@ -102,7 +102,7 @@ class ToolCallReader:
             yield ReadCall(name, arguments, call_id if place == 0 else given)
 
     def _name(self, pieces: Sequence[str]) -> str:
-        """Return the tool that is meant by a name in pieces, repeated, or growing; or what was written."""
+        """Return the tool meant by a name that is in pieces, repeated, or growing; else the name as written."""
         distinct = [name for place, name in enumerate(pieces) if place == 0 or name != pieces[place - 1]]
         written = ["".join(pieces), "".join(distinct), pieces[-1], pieces[0]]
         for name in written:
@@ -113,7 +113,7 @@ class ToolCallReader:
 
 
 def _arguments(pieces: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Return the arguments of each call that these pieces are of, with its id where that differs from the first."""
+    """Return the arguments of each call in these pieces, with its id if it differs from the first."""
     if (read := _read_pieces([piece for _, piece in pieces])) and len(read) == 1:
         return [(None, read[0])]
     by_id: dict[str | None, list[str]] = {}
@@ -126,7 +126,7 @@ def _arguments(pieces: Sequence[tuple[str | None, str]]) -> list[tuple[str | Non
 
 
 def _read_pieces(pieces: Sequence[str]) -> list[str]:
-    """Return the objects that these pieces say: in a row, as snapshots, or each piece twice; empty for none."""
+    """Return the objects in these pieces: consecutive, as snapshots, or each piece twice; empty for none."""
     whole = well_formed("".join(pieces))
     if whole.strip() in ("", "null"):
         return ["{}"]
@@ -141,7 +141,7 @@ def _read_pieces(pieces: Sequence[str]) -> list[str]:
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    """The object that a text is, also as JSON within a string; None if it is none."""
+    """Parse a text as an object, also JSON within a string; None if it is none."""
     try:
         value = json.loads(text)
         value = json.loads(value) if isinstance(value, str) else value
@@ -151,7 +151,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def _plain(arguments: str) -> str:
-    """Arguments that are the same are the same text."""
+    """Encode arguments, so that equal ones are equal texts."""
     read = _object_in(arguments)
     return arguments if read is None else json.dumps(read, sort_keys=True)
 
@@ -160,7 +160,7 @@ _BETWEEN_OBJECTS = re.compile(r"(?:\s|,|null\b|```(?:json)?)*")
 
 
 def _objects(text: str) -> list[str]:
-    """The JSON objects from a text's beginning on, as far as they are whole."""
+    """Return the complete JSON objects at a text's beginning."""
     found: list[str] = []
     decoder, at = json.JSONDecoder(), 0
     while (between := _BETWEEN_OBJECTS.match(text, at)) and text.startswith("{", at := between.end()):
@@ -174,19 +174,19 @@ def _objects(text: str) -> list[str]:
 
 
 def _distinct(texts: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Each once; an empty object is what some servers send before the arguments."""
+    """Remove duplicates, and empty objects, which some servers send before the arguments."""
     kept = {_plain(text): (call_id, text) for call_id, text in reversed(texts)}
     if len(kept) > 1:
         kept.pop("{}", None)
     return list(reversed(kept.values()))
 
 
-# --- markup in the words ----------------------------------------------------------------------------------------------
+# --- markup in the text -----------------------------------------------------------------------------------------------
 
 _OPENS = r"(?:<|&lt;)\s*/?\s*"
 _WORD = r"[A-Za-z_▁][\w▁ :.-]{0,60}"
 _MARKUP = re.compile(
-    rf"{_OPENS}[|｜]*｜"  # DeepSeek's bars: nothing else opens like that
+    rf"{_OPENS}[|｜]*｜"  # DeepSeek's bars, which nothing else begins with
     rf"|{_OPENS}\|+[A-Za-z_][\w▁.:-]{{0,60}}\||{_OPENS}\w+▁"
     rf"|(?:{_OPENS})?[|｜]+\s*DSML\s*[|｜]|｜\s*{_WORD}\s*｜>|｜\s*\w+▁"
     rf"|{_OPENS}(?:\w+:)?(?:tool|function)_?(?:call|result|response|output)\w*(?:[\s>]|&gt;)"
@@ -203,7 +203,7 @@ _ENDS_ANSWER = re.compile(
     r"(?:(?:<|&lt;)\s*[|｜]+\s*(?:end[▁_]of[▁_]\w+|endoftext|im_end|eo[tm]_id)\s*[|｜]+\s*(?:>|&gt;)\s*)+",
     re.IGNORECASE,
 )
-"""Behind words these are no call: the answer is whole."""
+"""After text these are not a call: the answer is complete."""
 
 LONGEST_TAG_CHARACTERS = 100
 _BEGINNING = re.compile(
@@ -213,20 +213,20 @@ _BEGINNING = re.compile(
     r"|\[/?(?-i:[A-Z_]{0,12})$",
     re.IGNORECASE,
 )
-"""The end of a text that may go on as a tag."""
+"""The end of a text that may continue as a tag."""
 _CUT_TAG = re.compile(
     r"(?:<|&lt;)\s*/?\s*(?:[|｜]|(?:\w+:)?(?:thi|reaso|thou|tool_|func|invok|param))|[|｜]\s*DS|▁", re.IGNORECASE
 )
-"""What an answer does not end with, unless it was cut in a tag."""
+"""The end of an answer that was cut within a tag."""
 
 
 class Words:
-    """The words of an answer that a person may see: without markup and all after it, without thoughts between tags,
-    and with the halves of surrogate pairs joined. What may become a tag is held back until it is known."""
+    """The visible text of an answer: without markup and all after it, without thoughts between tags, and with surrogate
+    pairs joined. A possible tag is held back until it is complete."""
 
     def __init__(self) -> None:
         self._markup = ""
-        """The first tag that is neither of words nor of a thought, and the beginning of what follows it."""
+        """The first tag that is neither of text nor of a thought, and the beginning of what follows it."""
         self._is_cut = False
         self._held = ""
         self._thinks = False
@@ -238,7 +238,7 @@ class Words:
         return self._is_cut or bool(self._markup and not _ENDS_ANSWER.fullmatch(self._markup))
 
     def feed(self, text: str) -> str:
-        """Return what may be shown by now."""
+        """Return the text that may be shown now."""
         if self._markup:
             self._markup += text[:LONGEST_TAG_CHARACTERS]
             return ""
@@ -267,14 +267,14 @@ class Words:
         return self._shown(rest)
 
     def _shown(self, text: str) -> str:
-        if not self._began:  # what follows a thought begins with empty lines
+        if not self._began:  # text after a thought begins with empty lines
             text = text.lstrip()
             self._began = bool(text)
         return well_formed(text)
 
 
 def _held_from(text: str) -> int:
-    """Where the end of a text begins that may become a tag, or a whole character."""
+    """Return where the end begins that may become a tag, or is half a character."""
     start = max(0, len(text) - LONGEST_TAG_CHARACTERS)
     beginning = _BEGINNING.search(text, start)
     if beginning:

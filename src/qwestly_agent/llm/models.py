@@ -51,12 +51,12 @@ TIER_SETTINGS: dict[Tier, ModelSettings] = {
     "fast": ModelSettings(temperature=0.3, max_tokens=4_000, thinking=False, first_event_timeout=30),
     "pro": ModelSettings(temperature=0.6, max_tokens=8_000, thinking=False, first_event_timeout=60),
 }
-"""`first_event_timeout` holds for both attempts of a streamed request together: a provider that queues us keeps the
-line alive for minutes, so that no time between two bytes would ever tell."""
+"""`first_event_timeout` covers both attempts of a streamed request: a provider that queues us sends keep-alives for
+minutes, so that a limit between two bytes would never be reached."""
 JUDGE_SETTINGS = ModelSettings(temperature=0, max_tokens=6_000, thinking=False)
 
 SILENCE_SECONDS: dict[Tier, float] = {"fast": 60, "pro": 120}
-"""Between two bytes of an answer: a whole one is written to its end before the first."""
+"""Maximum time between two bytes of an answer; an answer that is not streamed is complete before its first byte."""
 
 
 PRICES_NOTED = date(2026, 11, 21)
@@ -67,9 +67,8 @@ PEAK = datetime(2026, 11, 23, 2, tzinfo=UTC).timestamp()
 
 
 def price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal | None:
-    """US dollars for a request that was sent at this time to `provider:name`, by the name under which the model
-    answered, or else by the one that was asked: providers serve models under names of their own choosing. None where
-    neither has a price: unknown is not free."""
+    """Return US dollars for a request sent at this time to `provider:name`, by the name in the answer, else by the
+    requested one, because providers may answer under another name. None if neither has a price: unknown is not free."""
     provider, _, asked = (model_id or "").partition(":")
     # A provider may report any count: an answer must never cost less than nothing.
     sent, said = max(0, usage.input_tokens), max(0, usage.output_tokens)
@@ -113,7 +112,7 @@ def is_counted(usage: RequestUsage) -> bool:
 
 
 def estimated_usage(prompt_characters: int, answer_characters: int) -> RequestUsage:
-    """Estimate the usage of an answer whose provider reported none, or none that can be true: nothing cached."""
+    """Estimate the usage of an answer without plausible usage from its provider, as if nothing was cached."""
     return RequestUsage(
         input_tokens=-(-prompt_characters // CHARACTERS_A_TOKEN),
         output_tokens=-(-answer_characters // CHARACTERS_A_TOKEN),
@@ -126,7 +125,7 @@ class TierModel:
     fallback: Model | None
     """Model of another provider, asked if the first cannot answer."""
     instrumentation: InstrumentationSettings | None = None
-    """How runs of agents are traced; None where they are not."""
+    """How runs of agents are traced; None if they are not."""
 
 
 @dataclass

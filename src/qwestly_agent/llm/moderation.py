@@ -1,7 +1,7 @@
-"""Ask OpenAI's moderation endpoint whether a message is of somebody who means to harm themself.
+"""Ask OpenAI's moderation endpoint whether the author of a message intends self-harm.
 
 `omni-moderation-latest` is free and reads many languages. Only `self-harm/intent` counts: a person who asks about
-self-harm as a topic is answered like any other. Whatever goes wrong is logged, and takes nothing from the answer.
+self-harm as a topic is answered like any other. A failure is logged, and does not affect the answer.
 """
 
 import asyncio
@@ -14,18 +14,18 @@ from qwestly_agent.base.observability import Event, cause_of
 
 MODEL = "omni-moderation-latest"
 PATIENCE_SECONDS = 0.8
-"""From the beginning of a turn: so long may its first word wait for the endpoint."""
+"""Maximum wait for the endpoint from the beginning of a turn, before its first word."""
 LONGEST_TEXT_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True)
 class Moderation:
     client: AsyncOpenAI | None
-    """None where nobody is asked."""
+    """None if no endpoint is configured."""
     logger: Logger
 
     def begin(self, text: str | None) -> "asyncio.Task[bool] | None":
-        """Ask about a message. The task never fails; False also means that nobody could say."""
+        """Ask about a message. The task never fails; False also means that the answer is unknown."""
         if self.client is None or not text:
             return None
         return asyncio.create_task(self._means_harm(self.client, text))

@@ -1,4 +1,4 @@
-"""Trace the calls of models, by the library's own instrumentation."""
+"""Trace model calls with the library's instrumentation."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from qwestly_agent.llm.models import Tier, TierModel
 
 
 def traced(models: dict[Tier, TierModel], traces: Traces | None) -> dict[Tier, TierModel]:
-    """The models, whose calls are spans from now on; the same where nothing is traced."""
+    """Return the models with tracing; unchanged without `traces`."""
     if traces is None:
         return models
     from pydantic_ai.models.instrumented import InstrumentationSettings

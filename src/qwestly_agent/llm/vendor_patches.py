@@ -29,17 +29,17 @@ from qwestly_agent.llm.tool_schemas import ToolSchemas
 
 UNAUTHORIZED = 401
 RETRIED_REFUSALS = (408, 409, 429)
-"""Statuses below 500 that are retried: the request was valid, only its moment was not."""
+"""Statuses below 500 that are retried: the same request may succeed later."""
 LONGEST_WAIT_SECONDS = 10.0
-"""As long as a person waits in front of an empty answer."""
+"""The longest time that a person waits for a first word."""
 
 
 class PatchedCompletions(AsyncCompletions):
     async def create(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, *, stream: bool, extra_headers: Any = None, extra_body: Any = None, timeout: Any = not_given, **body: Any
     ) -> Any:
-        """Send the body as it is. pydantic-ai writes it in the words of the API, while the library would look for
-        others in each field of each message and tool, by each type that these could have."""
+        """Send the body unchanged. pydantic-ai uses the API's field names already, while the library would look for
+        others in each field of each message and tool, for each possible type."""
         return await self._post(
             "/chat/completions",
             body={name: value for name, value in {**body, "stream": stream}.items() if is_given(value)},
@@ -61,16 +61,16 @@ class PatchedChat(AsyncChat):
 class PatchedClient(AsyncOpenAI):
     longest_wait_seconds = LONGEST_WAIT_SECONDS
     renewed_key: Callable[[], Awaitable[str]] | None = None
-    """Reads the key again: one that is refused may have been rotated. The request is then sent once more, which is no
-    further attempt, for the first one was never looked at."""
+    """Reads the key again, as a refused one may have been rotated. The request is then sent once more; this does not
+    count as an attempt, because the provider did not process the first one."""
 
     @cached_property
     def chat(self) -> PatchedChat:
         return PatchedChat(self)
 
     async def _prepare_options(self, options: FinalRequestOptions) -> FinalRequestOptions:
-        """Sends what never changes first, as providers lay a prompt out: then a request begins with the bytes of the
-        last one, and whether the cached prefix holds can be read off the wire."""
+        """Put constant fields first, in the order of a provider's prompt: then a request begins with the bytes of the
+        previous one, and tests can see on the wire whether the cached prefix holds."""
         options = await super()._prepare_options(options)
         if isinstance(options.json_data, dict) and "messages" in options.json_data:
             body = {**options.json_data, **(options.extra_json or {})}
@@ -96,7 +96,7 @@ class PatchedClient(AsyncOpenAI):
         return response
 
     def _should_retry(self, response: httpx2.Response) -> bool:
-        # Before the library's own rules: they obey an `x-should-retry: true` on any refusal, and wait two minutes.
+        # Before the library's rules, which obey an `x-should-retry: true` on any refusal, and wait two minutes.
         if response.status_code < 500 and response.status_code not in RETRIED_REFUSALS:
             return False
         wait = self._parse_retry_after_header(response.headers)
@@ -113,7 +113,7 @@ class PatchedChatModel(OpenAIChatModel):
         self.tool_schemas = ToolSchemas()
 
     def customize_request_parameters(self, model_request_parameters: ModelRequestParameters) -> ModelRequestParameters:
-        """Transform each tool once: requests repeat them, and a trace would have all transformed again."""
+        """Transform each tool once: requests repeat them, and a trace would transform all again."""
         tools, schemas = model_request_parameters.function_tools, self.tool_schemas
         missing = schemas.missing(tools)
         made = super().customize_request_parameters(replace(model_request_parameters, function_tools=missing))
@@ -127,8 +127,8 @@ class PatchedChatModel(OpenAIChatModel):
         *,
         announce: bool,  # noqa: ARG002
     ) -> tuple[list[ModelMessage], bool]:
-        # What imitates a frame is quoted already (`text.quoted`). The library's note on it would tell a model, in front
-        # of the cached prefix, that such blocks do have authority.
+        # Imitations of a frame are quoted already (`text.quoted`). The library's note on them would tell a model, ahead
+        # of the cached prefix, that such blocks have authority.
         return messages, False
 
     async def _process_streamed_response(self, *args: Any, **kwargs: Any) -> OpenAIStreamedResponse:
@@ -149,7 +149,7 @@ HAS_MARKUP = "has_markup"
 
 
 class PatchedStreamedResponse(OpenAIStreamedResponse):
-    """Hand on words and tool calls as they were meant (`llm.lenient`), the calls at the end of the stream."""
+    """Pass on text and tool calls as corrected by `llm.lenient`, the calls at the end of the stream."""
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         asked = self._parts_manager.model_request_parameters
