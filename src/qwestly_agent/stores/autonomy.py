@@ -80,7 +80,7 @@ class Autonomy(Store):
             await copy_after_write(self.database, COLLECTION, query["user_id"], query["user_id"])
 
     async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
-        """Set the level, and append a new one to the history. The ceiling becomes the level: more must be chosen again."""
+        """Set level and ceiling, and append a new level to the history: more must be chosen again."""
         change = {
             "$set": {"level": level, "ceiling": level, "changed_at": at},
             "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},

@@ -109,8 +109,8 @@ class ConversationSearch(Store):
         await self.database[COLLECTION].update_one(generated, {"$set": {"title": title, "title_from": message_id}})
 
     async def forget_titles(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Give conversations a neutral title if their title `tells`, or was made of a message that is kept out of prompts,
-        or is the beginning of one."""
+        """Give conversations a neutral title if their title `tells`, or was made of a message that is kept out of
+        prompts, or is the beginning of one."""
         withheld = {"user_id": user_id, "role": "user", "withheld": True}
         found = self.database[messages.COLLECTION].find(withheld, {"conversation_id": 1, "id": 1, "content": 1})
         said = {

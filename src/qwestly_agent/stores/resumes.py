@@ -95,7 +95,7 @@ class Resumes(Store):
             await copy_after_write(self.database, COLLECTION, user_id, resume_id)
 
     async def drop(self, user_id: str, resume_id: str, now: float) -> bool:
-        """Delete it with its file; its event is written first, as the document is gone afterwards. False if there is none."""
+        """Delete it with its file, after writing its event. False if there is none."""
         if await self.database[COLLECTION].find_one({"_id": resume_id, "user_id": user_id}, {"_id": 1}):
             await add_event(self.database, of_deleted("resume", user_id, resume_id, now))
         await self.database[FILES].delete_many({"_id": resume_id, "user_id": user_id})
