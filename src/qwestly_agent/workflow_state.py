@@ -13,7 +13,7 @@ from aws_lambda_powertools import Logger
 from pydantic import BaseModel, ConfigDict, Field
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.approvals.end import expired
+from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.pause import abort_if_paused, named_run
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Internal, Unavailable
@@ -159,8 +159,7 @@ def dispatch_within_day(
 async def expire_if_pending(approvals: Approvals, clock: Clock, user_id: str, approval_id: str) -> Approval:
     """The record, once nobody waits for its person any more. Raises `NotFound`."""
     approval = await approvals.get(user_id, approval_id)
-    ended, _ = await approvals.change(approval, lambda record: expired(record, clock()))
-    return ended
+    return await expire(approvals, approval, clock()) or await approvals.get(user_id, approval_id)
 
 
 async def _stoppable(services: StateServices, given: UserState, work: Coroutine[Any, Any, T]) -> T:

@@ -1,4 +1,4 @@
-"""`GET /api/next-steps`: what a person could do next, from what waits for them and what is missing."""
+"""`GET /api/suggestions`: what a person could do next, from what waits for them and what is missing."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.servers import Client
 
 
 def steps(client: Client) -> list[tuple[str, str]]:
-    return [(each["does"], each["label"]) for each in client.request("GET", "/api/next-steps").json()]
+    return [(each["does"], each["label"]) for each in client.request("GET", "/api/suggestions").json()]
 
 
 def test_somebody_new_is_offered_what_their_profile_lacks(client: Client) -> None:

@@ -83,6 +83,7 @@ COLLECTIONS: Mapping[str, set[str]] = {
     "resumes": {resumes.COLLECTION, resumes.FILES, activity.COLLECTION},
     "resume_files": {resumes.FILES},
     "rollouts": {rollouts.COLLECTION},
+    "stage_day": {usage.COLLECTION},
     "usage": {usage.COLLECTION},
     "variant_counts": {variant_counts.COLLECTION},
 }

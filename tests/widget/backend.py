@@ -285,7 +285,7 @@ class ScriptedBackend:
         match request.method, rest:
             case "GET", ["chat", _, "stream"]:
                 return Response(status_code=204)
-            case "GET", ["next-steps"]:
+            case "GET", ["suggestions"]:
                 return JSONResponse(self.next_steps)
             case "GET", ["conversations"]:
                 query = request.query_params

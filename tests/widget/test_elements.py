@@ -104,6 +104,34 @@ def test_what_an_answer_did_is_an_event_for_the_page(page: Page, backend: Script
 
 
 @pytest.mark.thorough
+def test_a_change_and_its_undo_are_two_rows_even_if_clocks_differ(page: Page, backend: ScriptedBackend):
+    steps = [  # the newest first, by clocks of which one is a second ahead
+        ("ap_2", "done", "user", "Undone"),
+        ("ap_2", "asked", "user", "You asked to undo this"),
+        ("ap_1", "approved", "user", "You approved this"),
+        ("ap_1", "done", "chat", "Done"),
+        ("ap_1", "asked", "chat", "Your approval is asked for"),
+    ]
+    about = "Change your location to Lisbon"
+    backend.events = [
+        event(
+            f"{key}:{at}",
+            f"{words}: {about}",
+            about=about,
+            type=f"approval.{step}",
+            role=role,
+            at=to_iso(time.time() - at),
+            data={"approval_id": key} | ({"undoes": "ap_1"} if key == "ap_2" else {}),
+        )
+        for at, (key, step, role, words) in enumerate(steps)
+    ]
+    rows = view(page, "Activity").locator("li.row")
+    expect(rows.locator(".title")).to_have_text([f"Undone: {about}", f"Done: {about}"])
+    expect(rows.locator(".foot")).to_contain_text(["You", "Your agent"])
+    expect(rows.locator("summary")).to_have_text(["2 steps", "3 steps"])
+
+
+@pytest.mark.thorough
 def test_an_undo_that_is_refused_says_why(page: Page, backend: ScriptedBackend):
     backend.events = [event("ap_9:done", "Changed your headline", undo_until=tomorrow())]
     feed = view(page, "Activity")

@@ -181,6 +181,6 @@ def _awaiting(action: Action[Any], answer: Answer, asker: Asker, now: float) -> 
 
 async def _name_successor(approvals: Approvals, user_id: str, approval_id: str, successor: str) -> None:
     def named(record: Approval) -> Approval | None:
-        return None if record.revised_by == successor else record.model_copy(update={"revised_by": successor})
+        return None if record.revised_by == successor else record.succeeded(successor)
 
     await approvals.change(await approvals.get(user_id, approval_id), named)

@@ -102,6 +102,6 @@ async def _kept_newest(approvals: Approvals, approval: Approval, asker: Asker) -
     def renewed(record: Approval) -> Approval | None:
         if record.status != "pending" or record.task_token == asker.task_token:
             return None
-        return record.model_copy(update={"task_token": asker.task_token, "told_execution": False})
+        return record.awaited_by(asker.task_token)
 
     return (await approvals.change(approval, renewed))[0]

@@ -3,22 +3,19 @@
 Every channel of a decision (chat, queue, link) uses these functions. `approvals.ask` creates the records.
 """
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS, parse
-from qwestly_agent.approvals.end import expired, without_secrets
 from qwestly_agent.approvals.redraft import redraft_id
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, ChangedMeanwhile, Invalid
 from qwestly_agent.domain.approval import (
     LONGEST_REASON_CHARACTERS,
     Approval,
     DecidedBy,
-    Status,
+    Edit,
     Verb,
     canonical_json,
     sha256_hex,
@@ -31,13 +28,6 @@ class DecideServices(HasApprovals, HasClock, HasSignals, Protocol): ...
 
 
 SEEN_ANOTHER = "This is not what you were shown. Please look at it again."
-
-_BECOMES: Mapping[Verb, Status] = {
-    "approve": "approved",
-    "edit": "approved",
-    "revise": "revised",
-    "reject": "rejected",
-}
 
 
 class Decision(BaseModel):
@@ -70,8 +60,10 @@ async def decide(
     now = services.clock()
 
     def decided(record: Approval) -> Approval | None:
-        if record.status != "pending" or now >= record.expires_at:
-            return expired(record, now)
+        if record.status != "pending":
+            return None
+        if now >= record.expires_at:
+            return record.expired(now)
         return _decided(record, decision, now, by, where)
 
     after, changed = await services.approvals.change(before, decided)
@@ -86,26 +78,13 @@ def _decided(record: Approval, decision: Decision, now: float, by: DecidedBy, wh
         raise Invalid("This is not decided by a link.")
     if decision.decision == "revise" and not record.revisable:
         raise Invalid("No more changes can be asked for: please approve or decline.")
-    changes = _edited(record, decision) if decision.decision == "edit" else {}
+    edit = _edited(record, decision) if decision.decision == "edit" else None
     reason = visible(decision.reason).strip() or None if decision.reason else None
-    return record.model_copy(
-        update={
-            "status": _BECOMES[decision.decision],
-            "decided_at": now,
-            "decided_by": by,
-            "reason": reason,
-            "redraft_id": redraft_id(record, reason) if decision.decision == "revise" else None,
-            "mail_at": None,
-            "news": record.conversation_id is not None,
-            "updated_at": now,
-            "audit": (*record.audit, f"{to_datetime(now).isoformat()} {decision.decision} by {by} {where}".rstrip()),
-            **changes,
-            **without_secrets(record),
-        }
-    )
+    redraft = redraft_id(record, reason) if decision.decision == "revise" else None
+    return record.decided(decision.decision, now, by=by, where=where, reason=reason, redraft_id=redraft, edit=edit)
 
 
-def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
+def _edited(before: Approval, decision: Decision) -> Edit:
     action, given = ACTIONS[before.tool], decision.args or {}
     earlier = action.upgraded(before.schema_digest, before.arguments) or {}
     if not given or not given.keys() <= set(action.editable):
@@ -116,12 +95,12 @@ def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
     if not left <= {each.name for each in before.preview.changes}:
         raise Invalid("Only what was proposed can be changed. Nothing was decided.")
     text = canonical_json(args.model_dump(mode="json", exclude_none=True))
-    return {
-        "edited": given.get("value") not in before.alternatives,  # else one that was offered was taken
-        "args": text,
-        "args_digest": sha256_hex(action.tool, text),
-        "schema_digest": action.schema_digest,
-        "preview": preview,
+    return Edit(
+        edited=given.get("value") not in before.alternatives,  # else one that was offered was taken
+        args=text,
+        args_digest=sha256_hex(action.tool, text),
+        schema_digest=action.schema_digest,
+        preview=preview,
         # What the person left out of several changes may be another by now.
-        "shown": {name: value for name, value in before.shown.items() if name in left},
-    }
+        shown={name: value for name, value in before.shown.items() if name in left},
+    )

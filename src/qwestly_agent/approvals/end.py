@@ -5,13 +5,13 @@ This module does not import `approvals.actions`, as performing an action may its
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 from qwestly_agent.approvals.forget_in_drafts import MEMORY, RESUME
 from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.base.clock import Clock, to_datetime
+from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
-from qwestly_agent.domain.approval import FINAL, KEEPS_MEMORIES, PRIVATE, Approval, Preview
+from qwestly_agent.domain.approval import FINAL, KEEPS_MEMORIES, PRIVATE, Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasMemories, HasTombstones, HasWorkflows
@@ -38,16 +38,10 @@ FORGOTTEN = (
 
 async def expire(approvals: Approvals, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
     """Expire the record; None if it is no longer pending. `outcome` is the reason, unless its time is over."""
-    ended, expired_now = await approvals.change(before, lambda record: expired(record, now, outcome))
+    ended, expired_now = await approvals.change(
+        before, lambda record: record.expired(now, outcome) if record.status == "pending" else None
+    )
     return ended if expired_now else None
-
-
-def expired(record: Approval, now: float, outcome: str | None = None) -> Approval | None:
-    """Return the record as expired; None if it is no longer pending."""
-    if record.status != "pending":
-        return None
-    changes = {"status": "expired", "outcome": outcome, **_ended(record, now, "expired"), **without_secrets(record)}
-    return record.model_copy(update=changes)
 
 
 async def end_forgotten(services: EndServices, approval: Approval, tells: Callable[[str], bool]) -> Approval:
@@ -66,19 +60,8 @@ def _without_words(record: Approval, now: float, tells: Callable[[str], bool]) -
     """Return the record without texts; None if it has none, or is being executed."""
     if record.status not in ("pending", "approved") and (record.status not in FINAL or record.args == "{}"):
         return None
-    title = record.preview.title
-    changes: dict[str, Any] = {
-        **record.scrubbed,
-        "args": "{}",
-        "alternatives": (),
-        "reason": None if tells(record.reason or "") else record.reason,
-        "wish": None if tells(record.wish or "") else record.wish,
-        "outcome": None if tells(record.outcome or "") else record.outcome,
-        "preview": Preview(title=FORGOTTEN_TITLE if tells(title) else title),
-    }
-    if record.status not in FINAL:
-        changes |= {"status": "changed", "outcome": FORGOTTEN, **_ended(record, now, "changed")}
-    return record.model_copy(update=changes)
+    left = record.without_words(tells, FORGOTTEN_TITLE)
+    return left if record.status in FINAL else left.withdrawn(now, FORGOTTEN)
 
 
 FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
@@ -144,35 +127,17 @@ def _replaced(record: Approval, now: float) -> Approval | None:
     that it was asked for."""
     if record.status != "pending":
         return None
-    changes = {"status": "changed", "outcome": REPLACED, **_ended(record, now, "changed"), **without_secrets(record)}
-    return record.model_copy(update={**changes, "news": False})
-
-
-def without_secrets(decided: Approval) -> dict[str, Any]:
-    # In the write of the decision itself: a process that dies after a rejection must not leave the texts.
-    return decided.scrubbed if decided.kind in PRIVATE else {}
+    return record.withdrawn(now, REPLACED).model_told()
 
 
 async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
     """Remove the texts from a decided record of a private kind; others keep theirs."""
 
     def scrubbed(record: Approval) -> Approval | None:
-        after = record.model_copy(update=without_secrets(record))
+        after = record.scrubbed() if record.kind in PRIVATE else record
         return None if record.status == "pending" or after == record else after
 
     await approvals.change(await approvals.get(user_id, approval_id), scrubbed)
-
-
-def _ended(before: Approval, now: float, what: str) -> dict[str, Any]:
-    """Return the changes of a record that ends without a decision."""
-    return {
-        "decided_at": now,
-        "decided_by": "nobody",
-        "mail_at": None,
-        "news": before.conversation_id is not None,
-        "updated_at": now,
-        "audit": (*before.audit, f"{to_datetime(now).isoformat()} {what} by nobody"),
-    }
 
 
 # --- follow-up --------------------------------------------------------------------------------------------------------
@@ -216,7 +181,7 @@ async def give_up(services: EndServices, approval: Approval) -> Approval:
                 approval.user_id, approval.draft_id, services.clock(), status=status, label=label
             )
     await discard(services.memories, services.tombstones, services.clock, approval)
-    return await note_told(services.approvals, approval, task_token=None)
+    return await note_told(services.approvals, approval, is_gone=True)
 
 
 async def discard(memories: Memories, tombstones: Tombstones, clock: Clock, approval: Approval) -> None:
@@ -238,11 +203,10 @@ async def discard(memories: Memories, tombstones: Tombstones, clock: Clock, appr
             pass
 
 
-async def note_told(approvals: Approvals, approval: Approval, **changes: Any) -> Approval:
-    """Record that the execution was notified or started."""
-    told = {"told_execution": True, **changes}
+async def note_told(approvals: Approvals, approval: Approval, *, is_gone: bool = False) -> Approval:
+    """Record that the execution was notified or started, or no longer waits."""
     noted, _ = await approvals.change(
-        approval, lambda record: None if record.told_execution else record.model_copy(update=told)
+        approval, lambda record: None if record.told_execution else record.execution_told(is_gone=is_gone)
     )
     return noted
 

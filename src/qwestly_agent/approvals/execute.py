@@ -21,7 +21,6 @@ from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.approvals.permission import STOPPED, why_not
 from qwestly_agent.approvals.previews import shown_again
 from qwestly_agent.approvals.trace import approval_span
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, NotFound
 from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Pending, Refused, Unknown
 from qwestly_agent.clients.candidate_app import CandidateApp, Effect
@@ -97,8 +96,7 @@ async def _send(services: ExecuteServices, approval: Approval) -> Approval:
     as_shown = was_sent or action.ours or await action.shown(services, approval.user_id, args) == approval.shown
     inverse = await _inverse(services, action, args, approval)
     now = services.clock()
-    changes = {"status": "executing", "begun_at": now, "updated_at": now, "inverse": inverse}
-    begun, ours = await _put(services.approvals, approval, changes)
+    begun, ours = await _put(services.approvals, approval, lambda record: record.begun(now, inverse))
     if not ours:
         return begun
     try:
@@ -139,7 +137,7 @@ async def _perform(services: ExecuteServices, begun: Approval) -> Approval:
         # The values shown did not change: something else in the same subject did.
         if why := await why_not(services, begun):
             return await _end(services, begun, "failed", why)
-        begun = begun.model_copy(update={"version": outcome.version})
+        begun = begun.rebased(outcome.version)
     return await _ask_again(services, begun)
 
 
@@ -218,14 +216,10 @@ async def _end(
     services: ExecuteServices, approval: Approval, status: Status, outcome: str, result: dict[str, str] | None = None
 ) -> Approval:
     now = services.clock()
-    changes: dict[str, Any] = {"status": status, "outcome": outcome, "result": result or {}, "updated_at": now}
-    line = f"{to_datetime(now).isoformat()} {status}" if status != approval.status else None
-    if line:
-        changes["news"] = approval.conversation_id is not None
     if status == "done":  # before the record says so: whoever dies here comes back to it
         await note_sent(services, approval, now)
         await keep_wishes(services, approval)
-    ended, _ = await _put(services.approvals, approval, changes, line)
+    ended, _ = await _put(services.approvals, approval, lambda record: record.ended(status, now, outcome, result))
     if ended.undoes and ended.status == "done":
         await name_undo(services.approvals, ended)
     await _tell_draft(services.drafts, ended, now)
@@ -236,18 +230,14 @@ async def _end(
     return ended
 
 
-async def _put(
-    approvals: Approvals, approval: Approval, changes: dict[str, Any], line: str | None = None
-) -> tuple[Approval, bool]:
+async def _put(approvals: Approvals, approval: Approval, move: Callable[[Approval], Approval]) -> tuple[Approval, bool]:
     """Write the record; return it, and True if we changed it: a faster process has the outcome of the same key."""
 
-    def changed(record: Approval) -> Approval | None:
-        if (record.status, record.begun_at) != (approval.status, approval.begun_at):
-            return None
-        audit = (*record.audit, line) if line else record.audit
-        return record.model_copy(update={**changes, "audit": audit})
+    def moved(record: Approval) -> Approval | None:
+        is_as_read = (record.status, record.begun_at) == (approval.status, approval.begun_at)
+        return move(record) if is_as_read else None
 
-    return await approvals.change(approval, changed)
+    return await approvals.change(approval, moved)
 
 
 async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
@@ -272,7 +262,7 @@ async def name_undo(approvals: Approvals, undo: Approval) -> None:
     """Record in what was undone by what it was."""
 
     def named(record: Approval) -> Approval | None:
-        return None if record.undone_by else record.model_copy(update={"undone_by": undo.id})
+        return None if record.undone_by else record.undone(undo.id)
 
     with suppress(NotFound):
         await approvals.change(await approvals.get(undo.user_id, undo.undoes or ""), named)

@@ -256,4 +256,4 @@ def _without_quotes(record: Approval, tells: Callable[[str], bool]) -> Approval 
         for each in record.preview.changes
     )
     preview = record.preview.model_copy(update={"changes": changes})
-    return None if preview == record.preview else record.model_copy(update={"preview": preview})
+    return None if preview == record.preview else record.shows(preview)

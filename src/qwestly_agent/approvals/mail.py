@@ -124,7 +124,7 @@ def message_of(
     the round before. `unsubscribe`: where mails of this kind end."""
     reminder, brand = kind_of(approval, now) == "reminders", Brand.of(settings)
     # Others may see a mail on the screen, and providers store it for years.
-    told = approval.model_copy(update=approval.scrubbed) if approval.kind in PRIVATE else approval
+    told = approval.scrubbed() if approval.kind in PRIVATE else approval
     rounds = reworded(earlier.preview, told.preview) if earlier else ([], list(told.preview.difference))
     given = {
         "person": person,
@@ -160,8 +160,7 @@ def half_of_the_time(approval: Approval) -> float:
 def _claim(approval: Approval, links: Sequence[str], now: float) -> Approval:
     last = approval.mails + 1 >= MOST_ATTEMPTS
     again = None if last else now + TRY_AGAIN_SECONDS[approval.mails]
-    update = {"mails": approval.mails + 1, "mail_at": again, "links": (*approval.links, *links)}
-    return approval.model_copy(update=update)
+    return approval.mailing(links, again)
 
 
 async def _sent(approvals: Approvals, approval: Approval, now: float) -> Approval:
@@ -175,13 +174,7 @@ async def _note(
     approvals: Approvals, approval: Approval, line: str | None = None, *, mail_at: float | None
 ) -> Approval:
     """Set the time of the next mail (never, if it was decided meanwhile), and add `line` to the audit."""
-
-    def noted(record: Approval) -> Approval:
-        audit = (*record.audit, line) if line else record.audit
-        due = mail_at if record.status == "pending" else None
-        return record.model_copy(update={"mail_at": due, "audit": audit})
-
-    return (await approvals.change(approval, noted))[0]
+    return (await approvals.change(approval, lambda record: record.mailed(mail_at, line)))[0]
 
 
 def _line(now: float, what: str) -> str:

@@ -2,10 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from qwestly_agent.base.clock import to_datetime
 
 Effect: TypeAlias = Literal["read", "draft", "memory", "write", "outward", "destructive"]
 """The effect of a tool's call: changes nothing · makes something private to us · changes memories · changes the user's
@@ -128,8 +130,23 @@ that nothing was done."""
 SENT: frozenset[Status] = frozenset({"accepted", "unknown"})
 """Statuses of an effect that was sent, and whose end is not known yet."""
 FINAL: frozenset[Status] = frozenset({"rejected", "revised", "expired", "done", "failed", "changed"})
+_ON_ITS_WAY: frozenset[Status] = frozenset({"executing", "accepted", "unknown", "done", "failed", "changed"})
+MOVES: Mapping[Status, frozenset[Status]] = {
+    "pending": frozenset({"approved", "rejected", "revised", "expired", "changed"}),
+    "approved": frozenset({"executing", "failed", "changed"}),
+    "executing": _ON_ITS_WAY,
+    "accepted": _ON_ITS_WAY,
+    "unknown": _ON_ITS_WAY,
+}
+"""The statuses that may follow each one; none follows a final one."""
 Verb: TypeAlias = Literal["approve", "edit", "revise", "reject"]
 """Yes · yes, with other arguments · no, but with changes · no."""
+_BECOMES: Mapping[Verb, Status] = {
+    "approve": "approved",
+    "edit": "approved",
+    "revise": "revised",
+    "reject": "rejected",
+}
 DecidedBy: TypeAlias = Literal["chat", "queue", "link", "level", "undo", "nobody"]
 
 MAIL_AFTER_SECONDS = 600.0
@@ -144,8 +161,27 @@ KEYS_KEPT_SECONDS = 48 * 3600.0
 """How long the candidate app keeps outcomes: docs/candidate-app-api.yaml."""
 
 
+class IllegalMove(Exception):
+    """A record cannot take this step from its status: a mistake of the code that asks for it."""
+
+
+class Edit(_Frozen):
+    """Other arguments with which a person approves, and what they say."""
+
+    args: str
+    args_digest: str
+    schema_digest: str
+    preview: Preview
+    shown: Mapping[str, str]
+    edited: bool
+
+
 class Approval(_Frozen):
-    """One question to one person, and all its results. Moments are seconds since the epoch."""
+    """One question to one person, and all its results. Moments are seconds since the epoch.
+
+    Its methods are its only changes: each returns the next record, which the store's compare-and-set writes, and raises
+    `IllegalMove` where none may follow.
+    """
 
     id: str
     user_id: str
@@ -239,17 +275,6 @@ class Approval(_Frozen):
     def arguments(self) -> dict[str, Any]:
         return json.loads(self.args)
 
-    @property
-    def scrubbed(self) -> dict[str, Any]:
-        """Return the changes that remove its texts; its title and the number of its items stay."""
-        return {
-            "preview": Preview(title=self.preview.title),
-            "shown": {},
-            "rationale": "",
-            "alternatives": (),
-            "inverse": "",
-        }
-
     def waits(self, now: float) -> bool:
         """True if its user can decide it."""
         return self.status == "pending" and self.expires_at > now
@@ -300,6 +325,118 @@ class Approval(_Frozen):
                 return self._next_look
             case _:
                 return self.updated_at + LEFT_BEHIND_SECONDS if self.is_unfinished else None
+
+    # --- decided, or ended without a decision ---
+
+    def decided(
+        self,
+        verb: Verb,
+        now: float,
+        *,
+        by: DecidedBy,
+        where: str,
+        reason: str | None = None,
+        redraft_id: str | None = None,
+        edit: Edit | None = None,
+    ) -> "Approval":
+        """Apply a person's decision; `where` it came from is for the audit."""
+        after = self._copy(**dict(edit)) if edit else self
+        line = f"{verb} by {by} {where}".rstrip()
+        return after._decided(_BECOMES[verb], now, line, by, reason=reason, redraft_id=redraft_id)
+
+    def expired(self, now: float, outcome: str | None = None) -> "Approval":
+        """End it without a decision; `outcome` is the reason, unless its time is over."""
+        return self._decided("expired", now, "expired by nobody", "nobody", outcome=outcome)
+
+    def withdrawn(self, now: float, outcome: str) -> "Approval":
+        """End it as `changed`, before anything was done."""
+        return self._decided("changed", now, "changed by nobody", "nobody", outcome=outcome)
+
+    def _decided(self, status: Status, now: float, line: str, by: DecidedBy, **changes: Any) -> "Approval":
+        # The texts go in the write of the decision: a process that dies after a rejection must not leave them.
+        after = self.scrubbed() if self.kind in PRIVATE else self
+        return after._moved(status, now, line, decided_at=now, decided_by=by, mail_at=None, **changes)
+
+    # --- carried out ---
+
+    def begun(self, now: float, inverse: str) -> "Approval":
+        """Mark that its effect is sent from now on; `inverse` are the arguments that undo it."""
+        return self._moved("executing", now, begun_at=now, inverse=inverse)
+
+    def rebased(self, version: str | None) -> "Approval":
+        """Its subject has another version, of which nothing differs that was shown."""
+        return self._copy(version=version)
+
+    def ended(self, status: Status, now: float, outcome: str, result: Mapping[str, str] | None = None) -> "Approval":
+        """What became of the effect, as far as it is known; the same status again is no news."""
+        changes = {"outcome": outcome, "result": result or {}}
+        if status == self.status and status in SENT:
+            return self._copy(updated_at=now, **changes)
+        return self._moved(status, now, status, **changes)
+
+    def undone(self, by: str) -> "Approval":
+        """Name the approval that undid it."""
+        return self._copy(undone_by=by)
+
+    # --- told ---
+
+    def execution_told(self, *, is_gone: bool = False) -> "Approval":
+        """Its execution was notified or started, or no longer waits."""
+        return self._copy(told_execution=True, **({"task_token": None} if is_gone else {}))
+
+    def awaited_by(self, task_token: str | None) -> "Approval":
+        """Another delivery of its execution's state waits for it."""
+        return self._copy(task_token=task_token, told_execution=False)
+
+    def model_told(self) -> "Approval":
+        return self._copy(news=False)
+
+    def succeeded(self, by: str) -> "Approval":
+        """Name the approval that revises it."""
+        return self._copy(revised_by=by)
+
+    def mailing(self, links: Sequence[str], mail_at: float | None) -> "Approval":
+        """A mail with these links is being sent, and again at that time unless it is noted as sent."""
+        return self._copy(mails=self.mails + 1, mail_at=mail_at, links=(*self.links, *links))
+
+    def mailed(self, mail_at: float | None, line: str | None = None) -> "Approval":
+        """The next mail is due at that time; none is, if it was decided meanwhile."""
+        return self._copy(
+            mail_at=mail_at if self.status == "pending" else None, audit=(*self.audit, *filter(None, [line]))
+        )
+
+    # --- texts taken out ---
+
+    def scrubbed(self) -> "Approval":
+        """Without texts; its title and the number of its items stay."""
+        left = {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": "", "alternatives": ()}
+        return self._copy(**left, inverse="")
+
+    def without_words(self, tells: Callable[[str], bool], title: str) -> "Approval":
+        """Without texts and arguments, and without what a person or the outcome said where that `tells`; `title` takes
+        the place of one that does."""
+        said = {name: getattr(self, name) for name in ("reason", "wish", "outcome")}
+        left = {name: None if tells(text or "") else text for name, text in said.items()}
+        kept = title if tells(self.preview.title) else self.preview.title
+        return self.scrubbed()._copy(args="{}", preview=Preview(title=kept), **left)
+
+    def shows(self, preview: Preview, shown: Mapping[str, str] | None = None) -> "Approval":
+        """The same question without something that was forgotten."""
+        return self._copy(preview=preview, shown=self.shown if shown is None else shown)
+
+    # --- how it moves ---
+
+    def _moved(self, status: Status, now: float, line: str | None = None, **changes: Any) -> "Approval":
+        if status not in MOVES.get(self.status, ()):
+            raise IllegalMove(f"{self.id}: {self.status} → {status}")
+        if line:
+            changes["audit"] = (*self.audit, f"{to_datetime(now).isoformat()} {line}")
+            changes["news"] = self.conversation_id is not None
+        return self._copy(status=status, updated_at=now, **changes)
+
+    def _copy(self, **changes: Any) -> "Approval":
+        assert changes.keys() <= type(self).model_fields.keys()  # `model_copy` takes any name
+        return self.model_copy(update=changes)
 
 
 def canonical_json(args: Mapping[str, Any]) -> str:

@@ -127,7 +127,7 @@ class Approvals(Store):
     async def told(self, approval: Approval) -> None:
         """Record that the model was told of it in this state; later changes are news."""
         if approval.news:
-            await self._put(approval, approval.model_copy(update={"news": False}))
+            await self._put(approval, approval.model_told())
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
         """Detach decided approvals from the conversation; they stay as an audit."""
@@ -155,7 +155,7 @@ def _without(approval: Approval, memory_ids: Collection[str]) -> Approval | None
     both = zip(approval.shown.items(), approval.preview.changes, strict=True)
     left = [each for each in both if each[0][0] not in memory_ids]
     preview = approval.preview.model_copy(update={"changes": tuple(change for _, change in left)})
-    return approval.model_copy(update={"shown": dict(shown for shown, _ in left), "preview": preview})
+    return approval.shows(preview, dict(shown for shown, _ in left))
 
 
 def _document(approval: Approval) -> dict[str, Any]:

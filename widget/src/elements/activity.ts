@@ -109,9 +109,9 @@ export class QwestlyActivity extends AgentElement {
     </div>`;
   }
 
-  /** A row an action: its newest event, with those before inside. */
+  /** A row an action: what became of it, with all steps inside. */
   #days() {
-    const actions = [...Map.groupBy(this.events, actionOf).values()];
+    const actions = [...Map.groupBy(this.events, actionOf).values()].map((events) => events.sort((one, other) => stepOf(other) - stepOf(one)));
     const days = Map.groupBy(actions, ([newest]) => dayOf(newest!.at));
     return [...days].map(([day, rows]) => html`<section class="day"><h3>${day}</h3><ul>${rows.map((events) => this.#row(events[0]!, events))}</ul></section>`);
   }
@@ -136,6 +136,10 @@ export class QwestlyActivity extends AgentElement {
     this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true, detail: { id: data["approval_id"] } }));
   }
 }
+
+/** The steps of an approval on its way, in their order: clocks of two processes may differ. Whatever else comes of one ends it. */
+const STEPS = ["asked", "revised", "approved", "executing", "accepted", "unknown"].map((step) => `approval.${step}`);
+const stepOf = ({ type }: EventView) => (STEPS.includes(type) ? STEPS.indexOf(type) : STEPS.length);
 
 const actionOf = ({ id, data }: EventView) => String(data["approval_id"] ?? id);
 /** What happened, without what it happened to: "Done" of "Done: Change your location". */

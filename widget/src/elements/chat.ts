@@ -83,7 +83,7 @@ export class QwestlyChat extends HTMLElement {
   #wasPaused = false;
   #role = "chat"; // of the open conversation
   #next = new NextSteps({
-    read: () => this.#server.json<NextStep[]>("GET", "/api/next-steps"),
+    read: () => this.#server.json<NextStep[]>("GET", "/api/suggestions"),
     take: (step) => this.#takeStep(step),
   });
   #nextRole: string | null = null; // of the conversation that is begun next, where it is not the chat's own

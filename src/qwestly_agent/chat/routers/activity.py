@@ -48,7 +48,7 @@ async def list_activity(
     return await list_of(services.approvals, services.memories, user_id, found, limit, services.clock())
 
 
-@router.get("/api/next-steps")
+@router.get("/api/suggestions")
 async def list_next_steps(services: TheServices, user_id: TheUser) -> list[NextStep]:
     """What they could do next: at most three, from what waits for them and what their profile lacks."""
     return await next_steps(services, user_id)
