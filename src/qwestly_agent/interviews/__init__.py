@@ -1,1 +1,1 @@
-"""Interviews that know when to stop: code holds the topics and phases, models propose, and each sentence is quoted."""
+"""Interviews that end by themselves: code keeps topics and phases, models propose, and each statement has quotes."""

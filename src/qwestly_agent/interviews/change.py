@@ -1,4 +1,4 @@
-"""Change an interview; the end of an onboarding turns its user's briefings on."""
+"""Change an interview; the end of an onboarding turns the user's briefings on."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -17,8 +17,8 @@ async def change(
     changed: Callable[[Interview], Interview],
     known: Interview | None = None,
 ) -> Interview:
-    """As `Interviews.change` does. Briefings are on before the end is kept: a process that dies in between leaves an
-    interview that has not ended, and both are done again."""
+    """Like `Interviews.change`. Briefings are turned on before the end is stored: after a crash in between, the
+    interview has not ended, and both are repeated."""
 
     async def turn_briefings_on() -> None:
         await services.briefing_plans.turn_on(user_id, services.clock())

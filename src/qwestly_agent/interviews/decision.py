@@ -1,4 +1,4 @@
-"""What the models propose after an answer, and what code makes of it."""
+"""The proposals of the models after an answer, and the moves that code makes of them."""
 
 from collections.abc import Mapping, Sequence, Set
 from typing import Annotated, Literal
@@ -54,8 +54,8 @@ MOST_WORDS_KEPT = 24
 def decided(interview: Interview, decision: NextMove, said: Mapping[str, QuotedSource], now: float) -> Interview:
     """Make the moves that the tables have. `said` is what the person typed, by message id.
 
-    A model ends nothing: its `converge` and its `end` offer to sum up the topic; its `switch` names a topic that
-    exists, and does not displace what the person put first.
+    A model cannot end anything: `converge` and `end` offer to sum up the topic; `switch` must name an existing topic,
+    and does not displace one that the person put first.
     """
     for topic in () if interview.has_agenda else decision.topics:
         status = "backlog" if topic.aspects else "mentioned"
@@ -91,8 +91,8 @@ def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, Quo
 def written(
     interview: Interview, added: Sequence[DraftSentence], dropped: Sequence[int], now: float, *, closed: bool = False
 ) -> Interview:
-    """With the new statements of the draft, and without those at the places `dropped`; an idle turn where nothing is
-    new, and no aspect was `closed`."""
+    """Add the new statements to the draft, and remove those at the positions `dropped`; count an idle turn if nothing
+    is new and no aspect was `closed`."""
     known = {each.text.casefold() for each in interview.draft}
     new = [each for each in added if each.text.casefold() not in known]
     version = interview.version + (1 if new else 0)
@@ -114,8 +114,7 @@ def written(
 
 
 def with_evaded(interview: Interview, heard: Set[str]) -> Interview:
-    """With the open aspects marked of whose answer, if it is among the messages that were `heard`, the draft has
-    nothing."""
+    """Mark open aspects whose answer was among the `heard` messages and added nothing to the draft."""
     told = {quote.message_id for each in interview.statements for quote in each.quotes}
     evaded = heard - told
 

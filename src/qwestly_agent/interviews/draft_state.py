@@ -1,4 +1,4 @@
-"""The input and output of the states of `write_draft`: ids. What was found stands beside the interview."""
+"""The input and output of the states of `write_draft`: ids. Intermediate results are beside the interview."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,21 +22,21 @@ MOST_REMEMBERED = 15
 
 @dataclass(frozen=True)
 class Spoken:
-    """A message, as an agent of the interview reads it."""
+    """A message in the form that the interview's agents read."""
 
     id: str
     by: Literal["the person", "the interviewer"]
     text: str
     known_from: str = ""
-    """Where it was known from before this conversation, for a person."""
+    """The source from before this conversation, for a person."""
 
 
 class DraftState(UserState):
     conversation_id: str
     seq: int
-    """Of the answer after which it was begun; the draft then has heard all up to it."""
+    """`seq` of the answer after which the run began; the draft covers all messages up to it."""
     overtaken: bool = False
-    """True where a newer answer's draft is there, or was begun."""
+    """True if a newer answer's draft exists, or was begun."""
 
     @property
     def run_name(self) -> str:
@@ -48,14 +48,14 @@ class DraftState(UserState):
 
 
 def spoken(messages: Sequence[Message]) -> list[Spoken]:
-    """What was said, the person's words without what they pasted; nothing that is excluded from prompts."""
+    """Return the messages, the person's without pasted text; none that is excluded from prompts."""
     in_trouble = {each.run_id for each in messages if each.role == "user" and _in_trouble(each)}
     told = (each for each in messages if not each.withheld and each.run_id not in in_trouble)
     return [Spoken(each.id, _by(each), words) for each in told if (words := _words(each))]
 
 
 def sources_of(said: Sequence[Spoken]) -> dict[str, QuotedSource]:
-    """The person's messages; an interviewer's question is no evidence."""
+    """Return the person's messages: an interviewer's question is not evidence."""
     return {
         each.id: QuotedSource(
             id=each.id, text=quoted(each.text), language=language_of(each.text), context=_asked_before(said, place)
@@ -66,21 +66,21 @@ def sources_of(said: Sequence[Spoken]) -> dict[str, QuotedSource]:
 
 
 async def remembered(memories: Memories, user_id: str, interview: Interview) -> list[Spoken]:
-    """What an agenda's first draft hears beside the messages: the person's own words of earlier conversations."""
+    """Return the person's own words from earlier conversations, which an agenda's first draft reads too."""
     if not interview.has_agenda or interview.drafted_to:
         return []
     return await own_words(memories, user_id)
 
 
 async def own_words(memories: Memories, user_id: str) -> list[Spoken]:
-    """Memories in the person's own words, none that is sensitive."""
+    """Return memories in the person's own words, without sensitive ones."""
     best = await memories.most_salient(user_id, MOST_REMEMBERED)
     plain = (each for each in best if each.trust == "user_said" and not each.sensitive and not each.question)
     return [_remembered(each) for each in plain if each.quote]
 
 
 async def still_remembered(memories: Memories, user_id: str, message_ids: Collection[str]) -> set[str]:
-    """Those of the ids that name a memory which still holds."""
+    """Return the ids of memories that still hold."""
     ids = [each.removeprefix(MEMORY) for each in message_ids if each.startswith(MEMORY)]
     found = await memories.of_ids(user_id, ids) if ids else []
     return {evidence_id(each.id) for each in found if each.status == "active"}
@@ -92,7 +92,7 @@ def _remembered(memory: Memory) -> Spoken:
 
 
 def by_number(said: Sequence[Spoken]) -> Mapping[str, str]:
-    """Message ids by the short names that a model is told."""
+    """Return message ids by the short names in a prompt."""
     return {f"m{number}": each.id for number, each in enumerate(said, 1)}
 
 

@@ -1,4 +1,4 @@
-"""Bring what was decided and written into the interview, once, unless it was made for another version of the draft."""
+"""Apply the decision and the new statements to the interview, once, unless they were made for another draft version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ from qwestly_agent.workflow_state import state
 
 @dataclass(frozen=True)
 class RunFindings:
-    """What a run found."""
+    """The results of a run."""
 
     seq: int
-    """Of the answer after which it was begun."""
+    """`seq` of the answer after which it began."""
     version: int
-    """Of the draft that it was made for."""
+    """Version of the draft for which they were made."""
     decision: NextMove = field(default_factory=NextMove)
     statements: Sequence[DraftSentence] = ()
     dropped: Sequence[int] = ()
@@ -55,7 +55,7 @@ async def keep(services: KeepInterviewDraftServices, given: DraftState) -> Draft
         seq=given.seq,
         version=work["version"],
         decision=NextMove.model_validate(work.get("decision", {})),
-        # What was excluded from prompts since, or is said in other words now, is no evidence any more.
+        # Messages that were excluded from prompts or changed since are no longer evidence.
         statements=[each for each in statements if all(map(stands, each.quotes))],
         dropped=work.get("dropped", []),
     )
@@ -65,8 +65,8 @@ async def keep(services: KeepInterviewDraftServices, given: DraftState) -> Draft
 
 
 def brought(interview: Interview, found: RunFindings, said: Mapping[str, QuotedSource], now: float) -> Interview:
-    """The interview with what a run found. The same where its draft has heard that answer already; where the draft has
-    another version by now, the answer counts as heard, and what was found is dropped."""
+    """Apply a run's results. Do nothing if the draft covers that answer already; if the draft has another version by
+    now, the answer counts as covered, and the results are dropped."""
     if found.seq <= interview.drafted_to:
         return interview
     heard = interview.model_copy(update={"drafted_to": found.seq})

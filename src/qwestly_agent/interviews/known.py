@@ -1,6 +1,6 @@
-"""What is known of somebody before an onboarding asks: from their profile, and from the résumé that they gave.
+"""Collect what is known about a person before an onboarding: from the profile, and from the résumé.
 
-Their memories, which only a model can read, are heard by the first draft.
+Memories need a model to be read: the first draft reads them.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from qwestly_agent.resumes.profile_changes import profile_changes
 from qwestly_agent.services import HasMemories, HasResumes
 
 MOST_QUOTES = 6
-"""Of a field."""
+"""Maximum characters of a field."""
 
 
 class KnownServices(FieldServices, HasMemories, HasResumes, Protocol): ...
@@ -33,9 +33,9 @@ class Learnt:
 @dataclass(frozen=True)
 class Known:
     profile: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """With the preferences and the job wishes."""
+    """Profile with preferences and job wishes."""
     resume: Mapping[ChangedField, Learnt] = field(default_factory=dict[ChangedField, Learnt])
-    """What the newest résumé says of fields that are empty there."""
+    """Return the newest résumé's values of empty fields."""
     resume_id: str = ""
     has_memories: bool = False
 

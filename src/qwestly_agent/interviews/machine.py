@@ -1,7 +1,7 @@
-"""The two state machines of an interview, and what ends it. Pure functions: each returns the interview as it is then.
+"""The two state machines of an interview, and its end. Pure functions: each returns the changed interview.
 
-A model proposes moves, code makes them; one that is not in the tables is not made. An end is counted, or it is the
-person's word.
+A model proposes moves, and code makes those that are in the tables. An end follows from counts, or from the person's
+own words.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,12 +25,12 @@ PHASE_MOVES: Mapping[Phase, frozenset[Phase]] = {
 
 MOST_TURNS_ON_A_TOPIC = 12
 ENOUGH, HALF = 0.7, 0.5
-"""Of all aspects, covered or closed."""
+"""Share of all aspects, covered or closed."""
 FEWEST_TURNS = 5
-"""An interview ends by coverage after more than these."""
+"""Minimum answers before an interview ends by coverage."""
 IDLE_TURNS = 2
 HIGHEST_OF_MODELS = 9
-"""A topic's priority by a model; what the person puts first has a higher one."""
+"""The highest priority that a model may give; the person's own choice has a higher one."""
 TIRED_ANSWERS, TIRED_WORDS, TIRED_SHARE = 3, 5, 0.25
 MOST_LENGTHS = 200
 
@@ -39,7 +39,7 @@ MOST_LENGTHS = 200
 
 
 def answered(interview: Interview, seq: int, words: int, now: float, message_id: str = "") -> Interview:
-    """Count the person's answer `seq` once, close what has had enough, and end what is over."""
+    """Count the person's answer `seq` once, complete topics that had enough, and end the interview if it is over."""
     if seq <= interview.counted_to or interview.ended:
         return interview
     begun = interview.started_at or now
@@ -77,10 +77,10 @@ def _nearer_to_its_end(interview: Interview) -> Interview:
 
 
 def asking(interview: Interview) -> Interview:
-    """With the aspect to ask for next: the open one that was asked for least, and not the one before, whose answer no
-    draft has heard yet; none while memories may tell it. An agenda goes on with its next topic meanwhile. Elsewhere
-    none is asked for twice, unless its answer told nothing: once all were asked for, and what else there is, the topic
-    is offered to be summed up."""
+    """Choose the aspect to ask about next: the open one asked about least, but not the last one, whose answer no draft
+    covers yet; none while memories may answer it. An agenda continues with its next topic meanwhile. Otherwise none is
+    asked about twice, unless its answer was empty: once all were asked about, and an open question, offer to sum up
+    the topic."""
     active, before = interview.active, interview.asking
     if interview.ended or active is None or active.closing != "asking" or interview.may_be_known:
         return interview.model_copy(update={"asking": ""})
@@ -104,7 +104,7 @@ def _waiting(interview: Interview) -> list[Topic]:
 
 
 def settled(interview: Interview, now: float) -> Interview:
-    """Ended where something that is counted says so."""
+    """End the interview if a count says so."""
     if interview.ended:
         return interview
     interview = _gone_on(interview)
@@ -113,7 +113,8 @@ def settled(interview: Interview, now: float) -> Interview:
 
 
 def _gone_on(interview: Interview) -> Interview:
-    """With the next topic, where this one brings nothing new and another one waits, or the agenda's is told."""
+    """Go to the next topic if this one brings nothing new and another is waiting, or if the agenda's topic is
+    complete."""
     waits = bool(_waiting(interview))
     active = interview.active
     if active and interview.has_agenda and not active.open_aspects:
@@ -135,14 +136,14 @@ def _why_over(interview: Interview, now: float) -> Ended | None:
         return Ended(reason="out_of_topics")
     if interview.idle_turns >= IDLE_TURNS and not waiting and (interview.statements or interview.turns > FEWEST_TURNS):
         return Ended(reason="nothing_new")
-    if not interview.has_agenda and is_tired(interview.lengths):  # what an agenda asks has short answers
+    if not interview.has_agenda and is_tired(interview.lengths):  # an agenda's questions have short answers
         return Ended(reason="tired")
     return None
 
 
 def _is_covered(interview: Interview) -> bool:
-    """True if most of all aspects is told after enough turns and the backlog is empty; what the person put first has to
-    be told itself."""
+    """True if most aspects are covered after enough turns and the backlog is empty; a topic that the person put first
+    must be covered itself."""
     active = interview.active
     is_theirs = active is not None and active.priority > HIGHEST_OF_MODELS
     if (active and is_theirs and active.completeness <= ENOUGH) or any(t.status == "backlog" for t in interview.topics):
@@ -151,7 +152,7 @@ def _is_covered(interview: Interview) -> bool:
 
 
 def is_tired(lengths: tuple[int, ...]) -> bool:
-    """Three answers under five words and under a quarter of the person's own median before them."""
+    """True for three answers under five words and under a quarter of the person's earlier median."""
     last, before = lengths[-TIRED_ANSWERS:], lengths[:-TIRED_ANSWERS]
     if len(last) < TIRED_ANSWERS or not before:
         return False
@@ -159,7 +160,7 @@ def is_tired(lengths: tuple[int, ...]) -> bool:
 
 
 def _in_phase(interview: Interview) -> Interview:
-    """In the phase that its topics say: those of nobody yet are looked for, one is asked about, or none waits."""
+    """Set the phase that follows from its topics: none yet, one is active, or none is left."""
     if interview.active is None:
         return moved(interview, "divergence")
     nearly = interview.completeness > ENOUGH or interview.active.closing != "asking"
@@ -167,14 +168,14 @@ def _in_phase(interview: Interview) -> Interview:
 
 
 def moved(interview: Interview, phase: Phase) -> Interview:
-    """The same where the table has no such move."""
+    """Make the move; return the interview unchanged if the table does not have it."""
     if phase not in PHASE_MOVES[interview.phase]:
         return interview
     return interview.model_copy(update={"phase": phase})
 
 
 def told(interview: Interview, seq: int) -> Interview:
-    """With the answer to this message as the one that tells its end, if it has ended."""
+    """Record that the answer to this message announces the end, if it has ended."""
     if interview.ended is None or interview.ended.told_to is not None:
         return interview
     return interview.model_copy(update={"ended": interview.ended.model_copy(update={"told_to": seq})})
@@ -188,8 +189,8 @@ def end(interview: Interview, why: Ended) -> Interview:
 
 
 def activate(interview: Interview, title: str, *, by_person: bool = False) -> Interview:
-    """Ask about this topic from now on; the active one goes back to the backlog. The same where the table has no such
-    move. It has the highest priority then: by the person of all, by a model of what models may give."""
+    """Ask about this topic from now on; the active one goes back to the backlog. Unchanged if the table has no such
+    move. It gets the highest priority: of all if the person chose it, else of those that a model may give."""
     topic, active = interview.topic(title), interview.active
     if topic and topic is active:
         return interview if interview.ended else _in_phase(interview)
@@ -206,8 +207,8 @@ def activate(interview: Interview, title: str, *, by_person: bool = False) -> In
 
 
 def talk_about(interview: Interview, title: str, aspects: Iterable[str] = ()) -> Interview:
-    """The person wants this topic now, known or not. An interview that had ended goes on, and what ended it is counted
-    anew."""
+    """Make this topic active because the person wants it, known or not. An interview that had ended continues, and its
+    counts begin again."""
     if interview.ended:
         minutes = None if interview.ended.reason == "out_of_time" else interview.minutes
         again = {"ended": None, "idle_turns": 0, "lengths": (), "minutes": minutes}
@@ -216,7 +217,7 @@ def talk_about(interview: Interview, title: str, aspects: Iterable[str] = ()) ->
 
 
 def complete(interview: Interview, title: str) -> Interview:
-    """Close the topic, and go on with the one of the highest priority."""
+    """Close the topic, and continue with the one of the highest priority."""
     topic = interview.topic(title)
     if topic is None or "completed" not in TOPIC_MOVES[topic.status]:
         return interview

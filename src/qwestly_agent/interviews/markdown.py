@@ -1,4 +1,4 @@
-"""The draft of an interview as Markdown to take away, what differs between its versions, and the closing list."""
+"""The draft of an interview as Markdown to download, the differences between versions, and the closing list."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ _IN_ENGLISH = ("What is covered", "What is still open")
 
 
 def draft_markdown(interview: Interview, version: int | None = None) -> str:
-    """Of the newest version, or of an older one: a heading for each topic, a line for each statement."""
+    """Render the newest or an older version: a heading for each topic, a line for each statement."""
     at = interview.version if version is None else version
     there = [each for each in interview.statements if each.since <= at and (each.until is None or each.until > at)]
     lines = list[str]()
@@ -25,13 +25,13 @@ def draft_markdown(interview: Interview, version: int | None = None) -> str:
 
 
 def difference(interview: Interview, version: int) -> tuple[list[DraftSentence], list[DraftSentence]]:
-    """What this version added, and what it dropped or replaced."""
+    """Return what this version added, and what it dropped or replaced."""
     added = [each for each in interview.statements if each.since == version]
     return added, [each for each in interview.statements if each.until == version]
 
 
 def covered_so_far(interview: Interview) -> list[dict[str, object]]:
-    """Each aspect that is not open, with the words that say so."""
+    """Return each aspect that is not open, with its quotes."""
     return [
         {"topic": topic.title, "aspect": aspect.name, "quotes": [each.text for each in aspect.quotes]}
         for topic in interview.topics
@@ -41,7 +41,7 @@ def covered_so_far(interview: Interview) -> list[dict[str, object]]:
 
 
 def closing_list(interview: Interview, language: str) -> str:
-    """What is covered, with a quote for each aspect, and what is still open; empty where nothing was talked about."""
+    """List what is covered, with a quote for each aspect, and what is open; empty if nothing was talked about."""
     covered, still_open = _COVERED.get(language, _IN_ENGLISH)
     told = [
         f"- *{topic.title}*, {aspect.name}: “{aspect.quotes[0].text}”"

@@ -1,5 +1,5 @@
-"""What each agent of an interview is told of it. Pure functions: an agent is never given more than it needs, and the
-interviewer never an aspect that is covered or closed."""
+"""The prompts of an interview's agents. Pure functions: no agent gets more than it needs, and the interviewer never a
+covered or closed aspect."""
 
 import json
 import re
@@ -27,7 +27,7 @@ REASONS: Mapping[EndReason, str] = {
 
 
 def interviewer_context(interview: Interview) -> str:
-    """The state, and what to do in this turn."""
+    """Return the state, and the instruction for this turn."""
     return f"{wrap(INTERVIEW, chr(10).join(_state(interview)))}\n\n{task_of(interview)}"
 
 
@@ -54,7 +54,8 @@ def _state(interview: Interview) -> list[str]:
 
 
 def _advice(interview: Interview) -> str:
-    """The orchestrator's, unless it names what is told: it was given before the draft had heard the answer."""
+    """Return the orchestrator's directive, unless it names a covered aspect: it was given before the draft covered the
+    answer."""
     still_open = {each.name.casefold() for each in interview.active.open_aspects} if interview.active else set()
     told = {each.name.casefold() for topic in interview.topics for each in topic.aspects if each.status != "open"}
     words = interview.directive.casefold()
@@ -113,7 +114,8 @@ def _told(topic: Topic) -> dict[str, object]:
 
 
 def writer_context(interview: Interview, messages: Sequence[Spoken]) -> str:
-    """The draft so far, numbered by its place, and the messages that it has not heard yet with some before them."""
+    """Return the numbered statements of the draft, and the messages that it does not cover yet, with some before
+    them."""
     draft = [
         f"{place}. [{each.topic}] {each.text}{_UNWANTED if unwanted_in(each.text, interview.avoided) else ''}"
         for place, each in _current(interview)
@@ -134,6 +136,6 @@ def _current(interview: Interview) -> list[tuple[int, DraftSentence]]:
 
 
 def _said(messages: Sequence[Spoken]) -> str:
-    """As JSON, so that no text can pass for a further message."""
+    """Encode as JSON, so that no text can pass for a further message."""
     told = [{"message_id": each.id, "by": each.by, "text": quoted(each.text)} for each in messages]
     return wrap(SAID, json.dumps(told, ensure_ascii=False, separators=(",", ":")))

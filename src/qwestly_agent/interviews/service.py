@@ -1,4 +1,4 @@
-"""The interview of a running turn: for its agent, and for the tools by which the person's own word reaches code."""
+"""The interview in a running turn: for its agent, and for the tools that pass the person's wishes to code."""
 
 import re
 from collections.abc import Callable
@@ -29,8 +29,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def plain_stop(text: str) -> str:
-    """The first sentence that asks for an end and for nothing else ("Please stop the interview now"); "" if none does.
-    Whatever a model makes of it, it ends there."""
+    """Return the first sentence that only asks for an end ("Please stop the interview now"), or "". It ends the
+    interview, whatever a model does."""
     stops, around = set(_STOPS.split()), set(_AROUND.split())
     for sentence in _SENTENCE.findall(text):
         words = set(_WORD.findall(sentence.casefold().replace("'", "").replace("’", "")))
@@ -44,7 +44,7 @@ class InterviewServices(ChangeServices, HasSettings, Protocol): ...
 
 @dataclass
 class InterviewService:
-    """Holds the newest state that this turn knows."""
+    """Holds the newest state known to this turn."""
 
     services: InterviewServices
     user_id: str
@@ -52,17 +52,17 @@ class InterviewService:
     run_id: str
     message_id: str
     seq: int
-    """Of the person's message, once it is recorded."""
+    """`seq` of the person's message, once it is recorded."""
     text: str
     """The person's message; empty if they only decided something."""
     is_new: bool
     """False if the message was answered before."""
     starts: list[Start]
-    """What is started once the turn is recorded."""
+    """Workflows to start once the turn is recorded."""
     latest: Interview = field(default_factory=Interview)
 
     async def begin_turn(self, first: Callable[[Interview], Interview]) -> Interview:
-        """Count the person's answer; `first` fills a new interview. The draft of this turn is begun at its end."""
+        """Count the person's answer; `first` fills a new interview. This turn's draft is begun at its end."""
         typed = "\n".join(typed_parts(self.text))
         now, words, stop = self.services.clock(), len(typed.split()), plain_stop(typed)
 
@@ -91,16 +91,16 @@ class InterviewService:
 
     @property
     def tells_the_end(self) -> bool:
-        """True in the turn that says so, also where it is made again."""
+        """True in the turn that announces the end, also if it is made again."""
         ended = self.latest.ended
         return ended is not None and (ended.told_to == self.seq or not self.is_new)
 
     async def talk_about(self, title: str) -> Interview:
-        """The person wants this topic now, known or not."""
+        """Make this topic active because the person wants it, known or not."""
         return await self._change(lambda interview: asking(talk_about(interview, title)))
 
     async def enough(self, of: str, quote: str) -> bool:
-        """The person said so, in words of this message: of the topic, or of the interview. False if they did not."""
+        """End the topic or the interview if words of this message ask for it; False if they do not."""
         said = {"this": QuotedSource(id="this", text="\n".join(typed_parts(self.text)))}
         found = find_quote(Quote(source="this", text=quote), said)
         if found is None:

@@ -18,8 +18,8 @@ def add_topic(
     priority: int = 0,
     status: Literal["mentioned", "backlog"] = "backlog",
 ) -> Interview:
-    """Put it into the backlog, or note that it was mentioned; one that was mentioned comes into the backlog with its
-    first aspects. Otherwise the same where it is known, or there are too many."""
+    """Add a topic to the backlog, or note that it was mentioned; a mentioned one moves to the backlog with its first
+    aspects. Unchanged if it is known, or there are too many."""
     title = " ".join(title.split())[:80]
     if known := interview.topic(title):
         interview = add_aspects(interview, title, aspects)
@@ -33,7 +33,7 @@ def add_topic(
 
 
 def add_aspects(interview: Interview, title: str, names: Iterable[str]) -> Interview:
-    """Without those that are near to one that exists."""
+    """Leave out aspects that are similar to an existing one."""
     topic = interview.topic(title)
     if topic is None:
         return interview
@@ -45,13 +45,13 @@ def add_aspects(interview: Interview, title: str, names: Iterable[str]) -> Inter
 
 
 def _near(one: str, other: str) -> bool:
-    """True if half of all their words are in both."""
+    """True if both share half of all their words."""
     words, others = (set(each.casefold().split()) for each in (one, other))
     return len(words & others) * 2 >= len(words | others)
 
 
 def edit_aspect(interview: Interview, title: str, name: str, to: str) -> Interview:
-    """Rename it by the person's hand; without a name it goes."""
+    """Rename it for the person; without a name, remove it."""
     topic = interview.topic(title)
     if topic is None:
         return interview
@@ -64,7 +64,8 @@ def edit_aspect(interview: Interview, title: str, name: str, to: str) -> Intervi
 
 
 def cover(interview: Interview, title: str, name: str, quotes: tuple[Said, ...], *, closed: bool = False) -> Interview:
-    """By what the person said of it; `closed` where they have nothing to say of it. The same without a quote."""
+    """Cover it by the person's quotes, or close it if they have nothing to say (`closed`). Unchanged without a
+    quote."""
     topic = interview.topic(title)
     if topic is None or not quotes:
         return interview
@@ -78,7 +79,7 @@ def cover(interview: Interview, title: str, name: str, quotes: tuple[Said, ...],
 
 
 def said_anew(interview: Interview, message_id: str, text: str) -> Interview:
-    """Without what rests on words that this message does not say any more."""
+    """Remove everything that rests on words no longer in this message."""
     source = {message_id: QuotedSource(id=message_id, text=quoted(text))}
 
     def stands(said: Said) -> bool:
