@@ -1,1 +1,1 @@
-"""Documents for a job: written by generate_card's machine from what their person said, and taken away as files."""
+"""Documents for a job: written by generate_card's machine from the person's evidence, and downloaded as files."""

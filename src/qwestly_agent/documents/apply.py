@@ -45,7 +45,7 @@ class Applying:
         return await self.services.applications.newest(self.user_id, limit)
 
     async def prepare(self, job_id: str) -> Application:
-        """The application for this job; a new one stands in the list as being prepared. Raises `NotFound`."""
+        """Return the application for this job, or list a new one as being prepared. Raises `NotFound`."""
         match, now = await self.jobs.keep(job_id), self.services.clock()
         new = Application(
             id=application_id(match.id),
@@ -60,21 +60,21 @@ class Applying:
         return await add_to_list(self.services, new)
 
     async def proposal(self, job_id: str, document_ids: Sequence[str], note: str) -> Proposal:
-        """What exactly would be sent; nothing is written. Raises `Invalid` where it was sent or is asked already, or a
-        document is not ready, and `NotFound`."""
+        """Return what would be sent; write nothing. Raises `Invalid` if it was sent or is pending, or a document is not
+        ready, and `NotFound`."""
         match = await self._match(job_id)
         if await self._waiting(match):
             raise Invalid(ASKED_ALREADY)
         return await self._proposal(match, document_ids, note)
 
     async def _match(self, job_id: str) -> JobMatch:
-        """An advert of a search is one already if a document was written for it. Raises `NotFound`."""
+        """Get the application; an advert of a search has one if a document was written for it. Raises `NotFound`."""
         advert, match = await self.jobs.read(job_id)
         return match or await self.services.job_matches.get(self.user_id, match_id(self.user_id, advert.id))
 
     async def _waiting(self, match: JobMatch) -> Approval | None:
-        """The approval that asks for this. Raises `Invalid` if it was sent, or is being sent: the approvals say so, for
-        the list is its user's own."""
+        """Return the pending approval of this. Raises `Invalid` if it was sent or is being sent: approvals know, while
+        the user may change the list."""
         subject = candidate_app.application(match.id)
         standing = await self.services.approvals.standing(self.user_id, APPLY.tool, subject, self.services.clock())
         if standing and standing.status != "pending":
@@ -94,7 +94,7 @@ class Applying:
         drafts = [await self._ready(match, each) for each in ids]
         subject = candidate_app.application(match.id)
         if await self.services.candidate_app.version_of(self.user_id, drafts[0].id, subject) is not None:
-            raise Invalid(SENT_ALREADY)  # longer ago than approvals are kept, or not by us
+            raise Invalid(SENT_ALREADY)  # sent before approvals expired, or not by us
         profile = await self.services.profiles.career(self.user_id)
         head: Head = {"name": str(profile.get("name", "")), "location": str(profile.get("location", ""))}
         documents = [
@@ -120,7 +120,7 @@ class Applying:
         )
 
     async def ask(self, job_id: str, document_ids: Sequence[str], note: str, run_id: str) -> Approval:
-        """Ask the user, who began this on their page: the same once more is the same question.
+        """Ask the user, who began this on their page: the same request returns the same approval.
 
         Raises what `proposal` raises, `Braked` and `Unavailable`.
         """
@@ -143,7 +143,7 @@ class Applying:
         approval = await ask(self.services, approval_id, proposal, asker, "queue")
         if approval.waits(self.services.clock()):
             return approval
-        again = f"ap_{sha256_hex(approval_id, run_id)[:32]}"  # the same was asked before, and nothing was sent
+        again = f"ap_{sha256_hex(approval_id, run_id)[:32]}"  # it was asked before, and nothing was sent
         return await ask(self.services, again, proposal, asker, "queue")
 
     async def _ready(self, match: JobMatch, document_id: str) -> Draft:

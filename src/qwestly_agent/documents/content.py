@@ -1,4 +1,4 @@
-"""What a document for a job says, in order: headings, dates and places by code, sentences as they were grounded."""
+"""The content of a document for a job, in order: code adds headings, dates and places to the grounded sentences."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,9 +19,9 @@ from qwestly_agent.text.language import language_of
 class Block:
     heading: str = ""
     level: int = 1
-    """Of its heading: 1 for a section, 2 for what stands in one."""
+    """Level of its heading: 1 for a section, 2 within one."""
     aside: str = ""
-    """Beside the heading: a time."""
+    """A period of time, beside the heading."""
     lines: tuple[str, ...] = ()
     is_list: bool = False
 
@@ -29,14 +29,14 @@ class Block:
 @dataclass(frozen=True)
 class Content:
     title: str
-    """The person's name, or the job's title where it is not known."""
+    """The person's name, or the job's title if it is unknown."""
     under: str
     """The line below."""
     contact: str
-    """Contact details that its person chose; often empty."""
+    """Contact details that the person chose; often empty."""
     blocks: tuple[Block, ...]
     name: str
-    """Of the file, without its ending."""
+    """Name of the file, without its ending."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ _IN_ENGLISH = _Words("Hello,", "Kind regards,", "Experience", "Also", "Skills", 
 
 
 def content_of(draft: Draft, head: Head) -> Content:
-    """`head` has the fields that are to stand there. Raises `NotFound` if nothing in the draft is supported."""
+    """`head` has the fields to show there. Raises `NotFound` if nothing in the draft is supported."""
     name, place = head.get("name", ""), head.get("location", "")
     contact = " · ".join(filter(None, (head.get(each) for each in ("email", "phone", "links"))))
     checked, advert = supported_in(draft), advert_of(draft)
@@ -75,7 +75,7 @@ def content_of(draft: Draft, head: Head) -> Content:
 
 
 def positions_from_resume(draft: Draft) -> list[Position]:
-    """Those that it names, and the profile does not. Raises `NotFound` if nothing in the draft is supported."""
+    """Return the positions that it names and the profile does not. Raises `NotFound` if nothing in it is supported."""
     kinds = {each.kind for each in supported_in(draft).card.sections}
     if draft.kind != "resume" or POSITIONS not in kinds:
         return []
@@ -102,7 +102,7 @@ def _resume(checked: CheckedCard, evidence: Mapping[str, Evidence], words: _Word
 
 
 def _positions(section: Section, evidence: Mapping[str, Evidence], words: _Words) -> Iterator[Block]:
-    """Each employer with its claims; those that name none stand at the end. A position is never left out."""
+    """Group claims by employer; those without one come last. A position is never left out."""
     positions = positions_of(evidence)
     under = [list[str]() for _ in positions]
     rest: list[str] = []

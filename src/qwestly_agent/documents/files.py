@@ -1,4 +1,4 @@
-"""A document as a file: a DOCX, Markdown, or a page to print."""
+"""Render a document as a file: DOCX, Markdown, or a page to print."""
 
 import html
 import re
@@ -42,7 +42,7 @@ def _markdown(content: Content) -> str:
 
 
 def _plain(text: str) -> str:
-    """As text that Markdown does not read as its own."""
+    """Escape text, so that Markdown does not interpret it."""
     return _BEGINS.sub(r"\1\\\2", _MARKS.sub(r"\\\1", text))
 
 

@@ -1,4 +1,4 @@
-"""The head of a document: name, place and contact details, put in by code at download; no model sees it."""
+"""The head of a document: name, place and contact details, added by code at download; no model sees it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from qwestly_agent.services import HasProfiles, HasResumes
 HeadField: TypeAlias = Literal["name", "location", "email", "phone", "links"]
 Head: TypeAlias = Mapping[HeadField, str]
 USUAL: tuple[HeadField, ...] = ("name", "location")
-"""Fields that stand there where its person chose none."""
+"""Fields that are shown if the person chose none."""
 MOST_LINKS = 4
 
 
@@ -17,7 +17,7 @@ class HeadServices(HasProfiles, HasResumes, Protocol): ...
 
 
 async def head_of(services: HeadServices, user_id: str) -> Head:
-    """What there is to choose from: of the profile, the account and the newest résumé that has it."""
+    """Return the available fields: from the profile, the account and the newest résumé that has one."""
     profile, account, found = await asyncio.gather(
         services.profiles.career(user_id), services.profiles.contact(user_id), services.resumes.contacts(user_id)
     )

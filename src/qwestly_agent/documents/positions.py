@@ -1,4 +1,4 @@
-"""The positions of a person: those of the profile, and those that only the résumé has, the latest first."""
+"""The positions of a person: those of the profile, and those only in the résumé, the latest first."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _NOW = "9999"
 @dataclass(frozen=True)
 class Position:
     evidence: tuple[Evidence, ...]
-    """The profile's first: it names the position."""
+    """The profile's name comes first."""
 
     @property
     def heading(self) -> str:
@@ -28,7 +28,7 @@ class Position:
 
     @property
     def header(self) -> str:
-        """The words of the résumé that name it; empty where the profile does."""
+        """The résumé's words that name it; empty if the profile has it."""
         return header_of(self.evidence[0]) if is_position(self.evidence[0]) else ""
 
     @property
@@ -46,8 +46,8 @@ class Position:
         return bool(self._fields.company) and self._fields.company.casefold() in words
 
     def is_also(self, other: Evidence) -> bool:
-        """True if the résumé tells of it in this piece: the same employer, and either the same title and year of
-        beginning, or the same time. In doubt it is another position: twice is seen sooner than not at all."""
+        """True if this piece of the résumé is about it: the same employer, and either the same title and first year, or
+        the same period. In doubt it is another position, as a duplicate is noticed sooner than a missing one."""
         mine, theirs = self._fields, other.fields
         if bare_company(mine.company) != bare_company(theirs.company):
             return False
@@ -67,23 +67,23 @@ def positions_of(evidence: Mapping[str, Evidence]) -> list[Position]:
             more.append(Position((each,)))
         else:
             known[place] = Position((*known[place].evidence, each))
-    # The profile's order is kept where nothing is added to it.
+    # The profile's order is kept if nothing is added.
     return sorted([*known, *more], key=lambda each: each.latest_first, reverse=True) if more else known
 
 
 def _date_in(date: str) -> str:
-    """YYYY or YYYY-MM; empty where there is none."""
+    """YYYY or YYYY-MM; empty if there is none."""
     found = _DATE.search(date)
     return found[0] if found else ""
 
 
 def _agree(one: str, other: str) -> bool:
-    """True as far as both say: 2021 and 2021-03 do."""
+    """Compare at the lower precision: 2021 and 2021-03 are equal."""
     return one.startswith(other) or other.startswith(one)
 
 
 def position_of(claim: Claim, positions: Sequence[Position]) -> Position | None:
-    """The one whose words it quotes, else the only one whose employer it names."""
+    """Return the position that it quotes, else the only one whose employer it names."""
     said = " ".join([claim.text, *(quote.text for quote in claim.quotes)]).casefold()
     quoted = [each for each in positions if each.is_quoted_in(claim)]
     found = quoted or [each for each in positions if each.is_named_in(said)]

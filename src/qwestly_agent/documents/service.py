@@ -19,7 +19,7 @@ MOST_LOOKED_AT = 100
 MOST_A_DAY = 20
 DAY_SECONDS = 86_400.0
 ALIVE_SECONDS = 1_800.0
-"""A draft without an update for so long counts as dead, whatever its status."""
+"""A draft without an update for this long counts as dead, whatever its status."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Documents:
     conversation_id: str | None = None
 
     async def write(self, kind: TailoredKind, job_id: str, wish: str = "") -> Draft:
-        """Begin one; the one that is being written for this job already, if there is one. Each is a version of its own.
+        """Begin a document, or return the one that is being written for this job. Each is a separate version.
 
         Raises `NotFound`, `Invalid`, `Braked` and `Unavailable`.
         """
@@ -57,7 +57,7 @@ class Documents:
             updated_at=now,
             parts={"advert": match.advert.model_dump(mode="json"), **({"wish": wish} if wish else {})},
         )
-        await self.services.usage.open(self.user_id, now)  # so that what it costs counts
+        await self.services.usage.open(self.user_id, now)  # so that its cost counts
         await self.services.drafts.add(draft)
         given = {"user_id": self.user_id, "draft_id": draft.id, "run_id": self.run_id}
         try:

@@ -1,1 +1,1 @@
-"""Variants of a design, prompt or model, tried beside the base on a growing share of the users."""
+"""Try variants of a design, prompt or model beside the base, with a growing share of users."""

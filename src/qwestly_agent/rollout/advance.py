@@ -1,4 +1,4 @@
-"""Every five minutes: look at the trial, and move it on or back. Emergencies at any time, all else once a leg."""
+"""Check the trial every five minutes, and move it forward or back: emergencies at any time, all else once per leg."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class AdvanceServices(HasClock, HasLogger, HasRollouts, HasRuns, HasSignals, Has
 
 class Advanced(WorkflowState):
     move: str = ""
-    """What was done; empty for nothing."""
+    """What was done; empty if nothing was."""
     why: Sequence[str] = Field(default_factory=tuple)
 
 
@@ -61,9 +61,9 @@ async def sums_of(services: HasSweeps, trial: Trial) -> Sums:
 
 
 async def _find(services: HasSweeps, trial: Trial, sums: Sums, now: float) -> Finding | None:
-    """The counts of each user are read only where they are looked at."""
+    """Read the counts of each user only if they are needed."""
     if trial.state == "kept":
-        return None  # what everybody has has nothing beside it to be compared with
+        return None  # at 100 % there is no base beside it to compare with
     is_alarm = is_alarming(sums.variant, sums.base)
     if not is_alarm and not is_due(trial, sums.variant, sums.base, now):
         return None
@@ -74,7 +74,7 @@ async def _find(services: HasSweeps, trial: Trial, sums: Sums, now: float) -> Fi
 
 
 def changed(rollout: Rollout, seen: Trial, finding: Finding, now: float) -> Rollout | None:
-    """The rollout after this finding; None if the trial is no longer as it was seen."""
+    """Return the rollout after this finding; None if the trial has changed since."""
     if rollout.trial != seen:
         return None
     share = {"on": seen.next_share or 100, "back": 0, "ended": 0}.get(finding.move, seen.share)

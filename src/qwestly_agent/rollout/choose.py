@@ -1,6 +1,6 @@
 """Choose the variant of a conversation, by Powertools' feature flags over the rollout's document.
 
-It never fails a turn: whatever is missing or cannot be read, the base answers.
+It never fails a turn: if anything is missing or unreadable, the base answers.
 """
 
 from aws_lambda_powertools import Logger
@@ -12,7 +12,7 @@ from qwestly_agent.stores.rollouts import Rollouts, UnreadableRollout
 
 
 async def read_rollout(rollouts: Rollouts, logger: Logger) -> Rollout | None:
-    """None if there is none, or none that can be read."""
+    """Return None if there is no rollout, or it cannot be read."""
     try:
         return await rollouts.get()
     except (UnreadableRollout, PyMongoError) as error:
@@ -29,9 +29,9 @@ def assign(
     *,
     is_new: bool,
 ) -> Assignment | None:
-    """The variant of a conversation for its next turn; None if it is in no trial.
+    """Return the variant of a conversation for its next turn; None if it is in no trial.
 
-    A conversation keeps the one that it began with, as long as that trial lasts. One that began before stays out.
+    A conversation keeps its first variant while that trial lasts. One that began before the trial stays out.
     """
     if pinned:
         return Assignment(trial="", leg=0, variant=pinned)

@@ -1,7 +1,7 @@
 """Compare two groups of users by ratios of sums, for example failed turns by turns.
 
-Turns of one person are alike, so that the person, not the turn, is what varies independently: the variance of a ratio
-is that of its users' residuals (the delta method, Deng, Knoblich and Lu 2018).
+Turns of one person are alike, so the independent unit is the person, not the turn: the variance of a ratio is that of
+its users' residuals (the delta method, Deng, Knoblich and Lu 2018).
 """
 
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ class Ratio:
     value: float
     variance: float
     of: float
-    """The sum below the line."""
+    """The sum of the denominators."""
 
 
 def ratio(pairs: Iterable[tuple[float, float]]) -> Ratio | None:
-    """The ratio of the sums of these pairs, one a user; None without two users who have something below the line."""
+    """Return the ratio of the sums of these pairs, one per user; None with fewer than two nonzero denominators."""
     users = [each for each in pairs if each[1] > 0]
     above, below = sum(each[0] for each in users), sum(each[1] for each in users)
     count = len(users)
@@ -30,7 +30,7 @@ def ratio(pairs: Iterable[tuple[float, float]]) -> Ratio | None:
 
 
 def p_worse(variant: Ratio, base: Ratio) -> float:
-    """One-sided: how probable so much more is, if both are equal."""
+    """One-sided p-value of a difference this large, if both are equal."""
     more, deviation = variant.value - base.value, sqrt(variant.variance + base.variance)
     if not deviation:
         return 0.0 if more > 0 else 1.0
@@ -38,7 +38,7 @@ def p_worse(variant: Ratio, base: Ratio) -> float:
 
 
 def p_share(with_variant: int, of: int, share: float) -> float:
-    """Two-sided: how probable such a number of users is, if each has the variant with this chance."""
+    """Two-sided p-value of this number of users, if each has the variant with this probability."""
     if not of or not 0 < share < 1:
         return 1.0
     distance = abs(with_variant - of * share) / sqrt(of * share * (1 - share)) if of else inf

@@ -1,4 +1,4 @@
-"""An answer with the message that it answers, as a judge may read them."""
+"""An answer with its question, in the form that a judge reads."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,7 +7,7 @@ from qwestly_agent.services import HasMessages, HasSignals
 from qwestly_agent.stores.answers import GivenAnswer
 
 MOST_CHARACTERS = 6_000
-"""Of a message that is judged."""
+"""Maximum characters of a judged message."""
 MESSAGES = 4
 """The answer, its question, and two messages before them."""
 
@@ -23,8 +23,8 @@ class Exchange:
 
 
 async def read_exchange(services: ExchangeServices, given: GivenAnswer) -> Exchange | None:
-    """None for what no judge reads: answers that are not whole, those to people under the brake or in trouble, and
-    whatever was forgotten."""
+    """Return None for answers that no judge may read: incomplete ones, those to people under the brake or in trouble,
+    and forgotten ones."""
     if given.status != "complete" or await services.signals.is_braked(given.user_id):
         return None
     told = await services.messages.recent(given.user_id, given.conversation_id, MESSAGES, before=given.seq + 1)

@@ -10,7 +10,7 @@ from qwestly_agent.domain.rollout import FEATURE, Rollout
 
 
 class DocumentStore(StoreProvider):
-    """The flags of a document that was read already, with the other reads of the turn."""
+    """Evaluate the flags of a document that the turn has read already."""
 
     def __init__(self, rollout: Rollout) -> None:
         self._flags = dict(rollout.flags)
@@ -24,7 +24,7 @@ class DocumentStore(StoreProvider):
 
 
 def variant_of(rollout: Rollout, context: dict[str, Any]) -> str:
-    """Empty where the flags say nothing."""
+    """Return an empty text if the flags name no variant."""
     if FEATURE not in rollout.flags:
         return ""
     try:

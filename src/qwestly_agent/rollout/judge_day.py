@@ -1,7 +1,7 @@
-"""Every night: another model than the one that answered judges a sample of the last day's answers.
+"""Judge a sample of the last day's answers every night, with another model than the one that answered.
 
-Numbers are kept, and nobody's words. Scores go onto the answers' traces, where traces are sent. While a variant is
-tried, as many answers of it and of the base are judged besides, and counted for the trial.
+Only counts are stored, no texts. Scores are added to the answers' traces, if traces are sent. During a trial, as many
+answers of the variant and of the base are judged in addition, and counted for the trial.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ WRITER: Tier = "fast"
 """The tier that answers in a chat; the other one judges."""
 SECONDS = 60.0
 MOST_SECONDS = 600.0
-"""After which no more answers are begun: the function has 720."""
+"""Time after which no further answer is begun: the function has 720 s."""
 AT_ONCE = 5
 DAY_SECONDS = 86_400.0
 
@@ -77,7 +77,7 @@ class JudgeServices(
 
 class JudgedDay(WorkflowState):
     sample: int = 50
-    """Answers that are judged at most; as many more of each variant that is tried, and of the base beside it."""
+    """Maximum judged answers; as many more of the tried variant, and of the base beside it."""
     most_usd: float = 1.0
     day: AnswerDay | None = None
 
@@ -87,7 +87,7 @@ class _Night:
     agent: Agent[BudgetAlone, JudgedAnswer]
     budget: Budget
     seen: dict[str, JudgedAnswer | None] = field(default_factory=dict)
-    """By run; None where no judge answered."""
+    """Verdicts by run; None if no judge answered."""
 
 
 @state(JudgedDay, under_brake=True)
@@ -127,7 +127,7 @@ async def judge_day(services: JudgeServices, given: JudgedDay) -> JudgedDay:
 async def _judge(
     services: JudgeServices, night: _Night, answers: Sequence[GivenAnswer], most: int
 ) -> list[JudgedAnswer | None]:
-    """By the hash of their runs, so that every answer has the same chance."""
+    """Judge answers in the order of their runs' hashes, so that each has the same chance."""
     judged = list[JudgedAnswer | None]()
     left = sorted(answers, key=lambda each: sha256_hex(each.run_id))
     while left and len(judged) < most and services.clock() - night.budget.at < MOST_SECONDS:
@@ -139,7 +139,7 @@ async def _judge(
 
 
 async def _verdict(services: JudgeServices, night: _Night, given: GivenAnswer) -> tuple[bool, JudgedAnswer | None]:
-    """False for an answer that no judge reads, and None where no judge answered."""
+    """Return False for an answer that no judge may read, and None if no judge answered."""
     if given.run_id in night.seen:
         return True, night.seen[given.run_id]
     exchange = await read_exchange(services, given)

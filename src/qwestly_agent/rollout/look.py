@@ -1,7 +1,7 @@
-"""Decide on a trial by its counts: go on, go back, or hold.
+"""Decide on a trial by its counts: continue, go back, or hold.
 
-A leg is looked at once, at its minimum: whoever looks every hour takes back most variants that are no worse, because
-some hour looks bad by chance. One crude stop for emergencies is looked at all the time.
+A leg is tested once, at its minimum: a test every hour would reject most variants that are not worse, because some
+hour looks bad by chance. Only a crude stop for emergencies is checked all the time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from qwestly_agent.domain.rollout import SHARES, Move, Trial
 from qwestly_agent.rollout.compare import Ratio, p_share, p_worse, ratio
 
 Counts = Mapping[str, float]
-"""Of one user in one leg, or of all of them together."""
+"""The counts of one user in one leg, or of all users together."""
 
 LEG_SECONDS = 7 * 86_400.0
-"""A leg lasts at least a week: weekdays and weekends are different people."""
+"""A leg lasts at least a week, as weekdays and weekends have different users."""
 MINIMUM_TURNS, MINIMUM_USERS = 2_000, 200
-"""Of each of the two. With them a variant whose errors go from 2 % to 8 % is found out in 999 of 1,000 trials."""
+"""Minimum turns of variant and base. With them, a rise of errors from 2 % to 8 % is detected in 999 of 1,000 trials."""
 EMERGENCY_TURNS = 200
 MOST_ERRORS = 0.05
 OWN_FIRST_TEXT_MS = 1_000.0
@@ -27,12 +27,12 @@ OWN_FIRST_TEXT_MS = 1_000.0
 class Measure:
     name: str
     above: str
-    """The count above the line, and the one below it."""
+    """The counts of numerator and denominator."""
     below: str
     limit: float | None = None
-    """None: compared with the base alone."""
+    """The limit; None: compared only with the base."""
     fewest: float = 0.0
-    """Below the line, of each of the two; with fewer it is not compared."""
+    """Minimum denominator of variant and base; with less it is not compared."""
     unit: str = "%"
 
 
@@ -45,10 +45,10 @@ MEASURES = (
     Measure("claims left out", "left_out", "claims", fewest=100),
 )
 CLEARLY = 1.25
-"""Where there is no limit, so many times the base's is clearly worse, if it is no chance."""
+"""Without a limit, this multiple of the base's ratio is clearly worse, if significant."""
 
 FALSE_ALARMS = 0.05
-"""The most trials of equals that may be taken back. A fifth is left to shares and emergencies."""
+"""Maximum share of equal variants that may be rejected. A fifth of it is left to shares and emergencies."""
 ALPHA = 0.8 * FALSE_ALARMS / (len(SHARES) * len(MEASURES))
 SHARES_ALPHA = EMERGENCY_ALPHA = 0.001
 
@@ -66,7 +66,7 @@ def is_alarming(variant: Counts, base: Counts) -> bool:
 
 
 def emergency(variant: Sequence[Counts], base: Sequence[Counts]) -> Finding | None:
-    """The one rule that holds at any time: alarming errors that are no chance, by the counts of each user.
+    """True if errors are alarming and significant, by the counts of each user; checked at any time.
 
     Of 200 turns that some 40 people take, one person for whom everything fails is 5 %: without the second condition, a
     sixth of the trials of equals would be stopped.
@@ -87,17 +87,17 @@ def _errors(users: Sequence[Counts]) -> Counts:
 
 
 def _usual(base: Counts) -> float:
-    """The base's share of errors. Where it has nobody, as much as is allowed is taken for it."""
+    """Return the base's share of errors; if nobody has the base, the allowed share."""
     return base.get("failed", 0) / base["turns"] if base.get("turns") else MOST_ERRORS
 
 
 def is_due(trial: Trial, variant: Counts, base: Counts, now: float) -> bool:
-    """True once the leg has lasted and both have their minimum."""
+    """True once the leg has lasted long enough and both have their minimum."""
     return trial.state == "trying" and not missing(trial, variant, base, now)
 
 
 def missing(trial: Trial, variant: Counts, base: Counts, now: float) -> tuple[str, ...]:
-    """What is still missing for the leg's look."""
+    """Describe what is missing for the leg's test."""
     left = trial.since + LEG_SECONDS - now
     lacks = [f"{left / 86_400:.1f} days"] if left > 0 else []
     for name, counts in (("variant", variant), ("base", base)):
@@ -108,7 +108,7 @@ def missing(trial: Trial, variant: Counts, base: Counts, now: float) -> tuple[st
 
 
 def look(trial: Trial, variant: Sequence[Counts], base: Sequence[Counts]) -> Finding:
-    """The leg's one look, at the counts of each user."""
+    """Test the leg once, by the counts of each user."""
     if trial.share < 100 and p_share(len(variant), len(variant) + len(base), trial.share / 100) < SHARES_ALPHA:
         users = len(variant) + len(base)
         why = f"the shares do not match: {len(variant)} of {users} users have it, {trial.share} % should"
@@ -132,14 +132,14 @@ class MeasureComparison:
 
     @property
     def p(self) -> float | None:
-        """How probable it is that the variant is so much worse by chance; None if there is too little to tell."""
+        """Return the p-value of the variant being worse; None with too few counts."""
         if not self.variant or not self.base or min(self.variant.of, self.base.of) < self.measure.fewest:
             return None
         return p_worse(self.variant, self.base)
 
     @property
     def verdict(self) -> str:
-        """`worse`: clearly worse than the base, and beyond the limit · `beyond`: beyond it, and no worse · `fine`."""
+        """`worse`: clearly worse than the base, and beyond the limit · `beyond`: beyond it, but not worse · `fine`."""
         if self.p is None or not self.variant or not self.base:
             return "fine"
         limit = CLEARLY * self.base.value if self.measure.limit is None else self.measure.limit

@@ -1,4 +1,4 @@
-"""The stores of the rollout, each by a protocol of its own."""
+"""Protocols of the rollout's stores."""
 
 from typing import Protocol
 

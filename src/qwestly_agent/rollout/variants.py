@@ -1,7 +1,7 @@
-"""The variants that can be tried. Nothing is tried before an operator begins it: `qwestly-agent rollout begin NAME`.
+"""The variants that can be tried. An operator begins a trial: `qwestly-agent rollout begin NAME`.
 
 A variant stays here, and its prompts in its design, as long as conversations use it: `qwestly-agent rollout show`
-counts them. Without it they go on with the base.
+counts them. Without it they continue with the base.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ class Variant:
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Versions of prompts by role, among those that the design knows: its setting `prompts`."""
     models: Mapping[str, str] = field(default_factory=dict)
-    """`provider:name` by tier, in place of the configured ones. They answer in turns alone, not in workflows."""
+    """`provider:name` by tier, in place of the configured models; in turns only, not in workflows."""
     roles: tuple[str, ...] = ("chat",)
     """Conversations of other roles stay out of the trial."""
     share: int = 10
-    """Percent of the users with whom it begins."""
+    """Percent of users at the beginning."""
 
 
 VARIANTS: tuple[Variant, ...] = (Variant(name="brief", since=date(2026, 11, 24), prompts={"chat": "default-11-brief"}),)
