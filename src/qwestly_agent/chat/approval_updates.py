@@ -40,7 +40,7 @@ class TurnApprovals:
 
     @property
     def told(self) -> Sequence[Draft]:
-        """Ended drafts without those whose approval is told."""
+        """Ended drafts, without those whose approval is reported."""
         return [each for each in self.ended if each.approval_id not in {approval.id for approval in self.news}]
 
 

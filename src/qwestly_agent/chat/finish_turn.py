@@ -1,7 +1,7 @@
 """Finish a turn: record its messages, cost and tool calls, then release the conversation.
 
-If the database fails, `turn_registry` tries again while the process lives; after that the next turn goes on from what
-was stored of the answer meanwhile (`reread.py`).
+If the database fails, `turn_registry` retries while the process lives; after that the next turn continues from the
+stored part of the answer (`reread.py`).
 """
 
 import asyncio
@@ -108,7 +108,7 @@ async def _finish_late(services: FinishServices, turn: Turn, receipt: dict[str, 
     """Record a turn that the database could not take when it ended, unless another turn came after it."""
     claim, now = turn.claim, services.clock()
     if await services.conversations.renew(claim.user_id, claim.conversation_id, turn.run_id, now):
-        await services.messages.delete_run(claim, turn.run_id)  # what was inserted without an answer
+        await services.messages.delete_run(claim, turn.run_id)  # the messages that were inserted without an answer
         await _record(services, turn, now, receipt)
 
 
@@ -168,7 +168,7 @@ async def _start(services: FinishServices, start: Start) -> None:
 
 
 def _summary(settings: Settings, turn: Turn) -> Start:
-    """Sums up what fell out of the window."""
+    """Summarize the messages that left the window."""
     claim, run_id = turn.claim, f"summary-{turn.run_id}"
     whose = {"user_id": claim.user_id, "conversation_id": claim.conversation_id}
     given = {**whose, "run_id": run_id, "window_from": turn.window_from}
@@ -245,7 +245,7 @@ async def _exclude_forgotten(services: FinishServices, turn: Turn) -> None:
 
 
 def partial_answer(turn: Turn, now: float) -> PartialAnswer:
-    """What the turn has said so far."""
+    """Return the turn's text so far."""
     asked, answer = _messages(turn, now, turn.record.words_alone(), {})
     return PartialAnswer(asked, answer, turn.record.told.dump(), _replaced_run(turn))
 

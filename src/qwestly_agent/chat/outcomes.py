@@ -1,4 +1,4 @@
-"""What the answers of a conversation made, and with which of them it is shown."""
+"""Approvals, drafts and memories made by a conversation's answers, and the answer that shows each."""
 
 import json
 from collections.abc import Sequence

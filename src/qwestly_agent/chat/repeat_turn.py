@@ -1,4 +1,4 @@
-"""Answer a message that was answered already, and say words of ours."""
+"""Answer a message that was answered already, or with fixed words."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Read a conversation again if something happened to it while a turn that begins was reading it."""
+"""Read a conversation again if it changed while a new turn was reading it."""
 
 from dataclasses import replace
 from typing import Protocol
@@ -33,7 +33,7 @@ async def up_to_date(
 
 
 async def _exclude_forgotten(services: CatchUpServices, claim: ClaimedConversation) -> None:
-    """Exclude recovered answers from prompts if something was forgotten since they began: they may tell it."""
+    """Exclude recovered answers from prompts if something was forgotten since they began, as they may contain it."""
     for turn in claim.abandoned:
         if turn.partial and await services.tombstones.forgotten_since(claim.user_id, turn.started_at):
             await services.messages.exclude_run_from_prompts(claim.user_id, turn.run_id)

@@ -1,4 +1,4 @@
-"""Tell an answer under way again, from its beginning: after a reload, or on another device.
+"""Stream an answer under way again from its beginning: after a reload, or on another device.
 
 The turn may run in another process, so its reader follows what that process stores.
 """
@@ -60,7 +60,7 @@ class Following:
     """Set once the reader has hung up."""
 
     async def states(self) -> AsyncIterator[Followed]:
-        """What is found of the answer, until it ends or the reader hangs up."""
+        """Yield the stored states of the answer, until it ends or the reader hangs up."""
         services = self.services
         attached = services.clock()
         while not self.gone.is_set():
@@ -102,7 +102,7 @@ async def begin_to_follow(
 
 
 async def telling_again(following: Following) -> Telling | None:
-    """Wait until something of the answer is stored; None if the reader hangs up before."""
+    """Wait until a part of the answer is stored; None if the reader hangs up before."""
     states = following.states()
     async for found in states:
         if found.partial or found.state != "running":
@@ -130,7 +130,7 @@ def _telling(following: Following, found: Followed, states: AsyncIterator[Follow
             if following_state is None:
                 return
             state = following_state
-        if latest and not are_sources_named:  # its process did not come to that
+        if latest and not are_sources_named:  # its process died before
             for named in naming(latest.answer.steps):
                 yield named
         if failure := _failure_of(state):

@@ -71,7 +71,7 @@ def start_stream(
 async def start_again(
     services: FollowServices, user_id: str, conversation_id: str, protocol: Protocol, keep_alive_seconds: float
 ) -> AsyncIterator[str] | None:
-    """The chunks of a response that tells the answer under way from its beginning; None if nothing runs. Raises
+    """Return the chunks of a response with the answer under way from its beginning; None if nothing runs. Raises
     `TooManyTurns`."""
     gone = asyncio.Event()
     following = await begin_to_follow(services, user_id, conversation_id, gone)

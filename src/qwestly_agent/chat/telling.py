@@ -1,4 +1,4 @@
-"""An answer as the encoders tell it: to the reader who asked for it, or again to one who came later."""
+"""An answer for the encoders: for the reader who asked for it, or for a later one."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Telling:
     events: AsyncIterator[NativeEvent]
     """They raise an `AgentError` if the turn failed, and `RunCancelled` if its user stopped it."""
     step_of: Callable[[str], Step]
-    """A step by the id of its call, once its call was told."""
+    """Steps by the id of their call, once the call was sent."""
     content: Callable[[], str]
     """The whole answer, once the events have ended."""
     usage: Callable[[], dict[str, Any]]

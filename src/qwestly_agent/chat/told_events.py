@@ -1,4 +1,4 @@
-"""What an answer has told its reader: its events, so that another reader can be told the same."""
+"""The events that an answer has sent, so that another reader can be sent the same."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,14 +26,14 @@ from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.chat.used_sources import SourcesNamed
 
 MOST_OF_A_TOOL = 8_000
-"""Characters of a call's arguments, or of its result, that are told again."""
+"""Characters of a call's arguments, or of its result, that are repeated."""
 MOST_CHARACTERS = 60_000
-"""Of all events; of what comes after, only the text and its sources are told again."""
+"""Characters of all events; of later ones only the text and its sources are repeated."""
 
 
 @cache
 def _event() -> TypeAdapter[AgentStreamEvent]:
-    """Made at its first use: it knows the kinds of events that are defined by then."""
+    """Made at its first use, with the kinds of events that are defined by then."""
     return TypeAdapter(AgentStreamEvent)
 
 
@@ -73,7 +73,7 @@ class Told:
 
 
 def news(before: Sequence[str], now: Sequence[str]) -> Iterator[AgentStreamEvent]:
-    """The events that a reader who was told `before` has to be told now; `now` begins with what was told."""
+    """Return the events for a reader who has got `before`; `now` begins with these."""
     if before and now[len(before) - 1] != before[-1]:
         told, grown = (_event().validate_json(each[len(before) - 1]) for each in (before, now))
         yield _rest(told, grown)
@@ -84,9 +84,9 @@ def news(before: Sequence[str], now: Sequence[str]) -> Iterator[AgentStreamEvent
 def _shown(event: NativeEvent) -> AgentStreamEvent | None:
     match event:
         case PartEndEvent(part=TextPart() as part):
-            return replace(event, part=replace(part, content=""))  # told already
+            return replace(event, part=replace(part, content=""))  # sent already
         case PartEndEvent(part=ToolCallPart() as part):
-            return replace(event, part=replace(part, args=None))  # its call tells them
+            return replace(event, part=replace(part, args=None))  # sent with its call
         case PartStartEvent(part=ToolCallPart() as call) | FunctionToolCallEvent(part=call):
             return replace(event, part=_short_call(call))
         case FunctionToolResultEvent(part=result):
@@ -140,7 +140,7 @@ def _joined(last: AgentStreamEvent | None, event: AgentStreamEvent) -> AgentStre
 
 
 def _rest(told: AgentStreamEvent, grown: AgentStreamEvent) -> AgentStreamEvent:
-    """What a joined event has more than it had."""
+    """Return what a joined event has gained."""
     match told, grown:
         case PartDeltaEvent(delta=TextPartDelta(said)), PartDeltaEvent(delta=TextPartDelta(more) as delta):
             return replace(grown, delta=replace(delta, content_delta=more[len(said) :]))
@@ -154,7 +154,7 @@ def _rest(told: AgentStreamEvent, grown: AgentStreamEvent) -> AgentStreamEvent:
 
 
 def _dumped(event: AgentStreamEvent | None) -> list[str]:
-    """Empty if it cannot be told as JSON, as the result of a tool that is no data."""
+    """Return an empty text if it is not JSON, such as a tool's result that is not data."""
     try:
         return [] if event is None else [_event().dump_json(event).decode()]
     except PydanticSerializationError:

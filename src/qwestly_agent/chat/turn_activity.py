@@ -1,4 +1,4 @@
-"""What stands in the feed of activity because of a turn, as its stream tells it."""
+"""The events in the activity feed that a turn caused, for its stream."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -26,7 +26,7 @@ class Happened(CapabilityEvent, namespace="qwestly"):
 
 
 async def happened(services: TurnActivityServices, turn: Turn) -> list[Happened]:
-    """The oldest first; empty if the feed cannot be read: it tells them later, too."""
+    """The oldest first; empty if the feed cannot be read, as polls report them later."""
     if not _may_have_changed_anything(turn):
         return []
     user_id = turn.claim.user_id
@@ -42,7 +42,7 @@ async def happened(services: TurnActivityServices, turn: Turn) -> list[Happened]
 
 
 def _may_have_changed_anything(turn: Turn) -> bool:
-    """Spares most turns of a chat the read."""
+    """True if the turn may have caused events; saves most turns the read."""
     calls = turn.record.calls.made.values()
     has_effect = any(call.contract is not None and call.contract.effect != "read" for call in calls)
     return has_effect or bool(turn.approvals.settled or turn.replaced) or turn.claim.role != "chat"

@@ -24,7 +24,7 @@ from qwestly_agent.stores.turns import ClaimedConversation
 
 RENEW_SECONDS = LEASE_SECONDS / 3
 KEEP_SECONDS = 0.3
-"""What a process that dies loses of an answer, at the most."""
+"""The longest part of an answer that is lost when its process dies."""
 MOST_UNFINISHED = 20
 """Turns that wait for the database to come back."""
 LATE_SECONDS = 1.0
@@ -32,7 +32,7 @@ WENT_ON_ELSEWHERE = "This conversation went on elsewhere. Please reload it."
 
 
 class SignalsUnread(DataGone):
-    """Nobody knows whether a brake is on, so that no turn goes on."""
+    """The brake cannot be read, so no turn continues."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class RunningTurn:
     claim: ClaimedConversation
     cancel: Callable[[], None]
     keep: Callable[[], Coroutine[Any, Any, None]]
-    """Store what it has said since the last call."""
+    """Store its text since the last call."""
     stopped: bool = False
     error: AgentError | None = None
 
@@ -63,7 +63,7 @@ class TurnRegistry:
     logger: Logger
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     sleep_to_keep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    """Between two writes of what was said, and between two readings of it."""
+    """Time between two writes of the text so far, and between two reads of it."""
     is_ending: bool = False
     """True once the process is about to end."""
     _turns: dict[str, RunningTurn] = field(default_factory=dict)

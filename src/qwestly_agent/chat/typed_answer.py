@@ -1,5 +1,5 @@
-"""A message that is nothing but a yes or a no, right after an answer that ended with one card: it is the answer to that
-card, if what the card asks can be undone and nobody else sees it. Code alone reads it, from a closed list.
+"""Take a message that is only a yes or a no, right after an answer that ended with one card, as the decision on that
+card, if its effect can be undone and is private. Code alone reads it, from a closed list.
 """
 
 import re
@@ -19,7 +19,7 @@ from qwestly_agent.services import HasApprovals, HasClock
 
 USE_THE_CARD = "Please decide on the card above: words alone settle only what you can undo and nobody else sees."
 MOST_RECENT = 50
-"""Approvals of the conversation that are looked at."""
+"""Number of the conversation's approvals that are read."""
 
 _WORDS: dict[Verb, str] = {
     "approve": "yes y yep yeah yup sure ok okay yes_please please_do do_it yes_do_it go_ahead yes_go_ahead 👍 ✅ "
@@ -41,17 +41,17 @@ class TypedAnswerServices(HasApprovals, HasClock, Protocol): ...
 
 @dataclass(frozen=True)
 class TypedAnswer:
-    """What a typed yes or no does."""
+    """The result of a typed yes or no."""
 
     decisions: tuple[PostedDecision, ...] = ()
     pointed_at: Approval | None = None
-    """The card to decide on, where words do not."""
+    """The card that must be used instead of a typed answer."""
 
 
 async def typed_answer(
     services: TypedAnswerServices, user_id: str, conversation_id: str, request: TurnRequest, said: History
 ) -> TypedAnswer:
-    """Nothing for every other message. Raises errors of the database."""
+    """Return nothing for every other message. Raises errors of the database."""
     verb = verb_of(request.text or "")
     if verb is None or request.decisions or request.regenerate or said.exchange:
         return TypedAnswer()
@@ -62,7 +62,7 @@ async def typed_answer(
     approvals = await services.approvals.of_conversation(user_id, conversation_id, MOST_RECENT)
     cards = shown_with(last, approvals)
     waiting = [each for each in approvals if each.waits(services.clock())]
-    # What was asked after that answer, by a workflow, stands below its card.
+    # An approval that a workflow asked for after that answer is shown below its card.
     if len(cards) != 1 or cards[0].answer != "ask" or cards != waiting[:1]:
         return TypedAnswer()
     [card] = cards
@@ -72,6 +72,6 @@ async def typed_answer(
 
 
 def verb_of(text: str) -> Verb | None:
-    """The decision that this message alone is; None for every other text."""
+    """Return the decision if the message is nothing else; None for any other text."""
     words = _BETWEEN.sub("_", unicodedata.normalize("NFC", text).casefold()).strip("_")
     return _VERBS.get(words)

@@ -1,4 +1,4 @@
-"""Approvals that wait and drafts that run, in whichever conversation: a prompt names them where they changed."""
+"""Pending approvals and running drafts of all conversations: a prompt lists them when they changed."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Updates to a user outside of turns: what happened, drafts in progress, approvals and their outcomes, the brake.
 
-A poll reads the feed of activity, and only where that has something new what its events name. Each item is a current
-state, or an event with its id, so receiving one twice does no harm.
+A poll reads the feed of activity, and the records of new events only. Each item is a current state, or an event with
+its id, so receiving one twice does no harm.
 """
 
 import asyncio
@@ -146,7 +146,7 @@ def _short(event_id: str) -> str:
 
 @dataclass(frozen=True)
 class _Read:
-    """What a poll has read beside the feed."""
+    """The records that a poll has read beside the feed."""
 
     approvals: Sequence[Approval]
     drafts: Sequence[Draft]

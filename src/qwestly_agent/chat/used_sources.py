@@ -1,4 +1,4 @@
-"""Which of the records that an answer's tools returned the answer used: those whose own words stand in it.
+"""Find the records of tool results that an answer used: those whose own words it contains.
 
 No model is asked and no language is known, so an answer that retells a record without one telling word of its own does
 not name it, and one that shares no such word with any of them names all. `tests/evals/test_used_sources.py` has rates.
@@ -19,22 +19,22 @@ from qwestly_agent.stores.message import Step, sources_of
 from qwestly_agent.text.stems import tokens_of
 
 RUN = 5
-"""Words in a row."""
+"""Number of consecutive words."""
 LETTERS = 5
-"""Of a word that says where it comes from."""
+"""Least letters of a word that identifies its record."""
 DIGITS = 3
-"""Of a figure that says where it comes from."""
+"""Least digits of a figure that identifies its record."""
 
 _WORD = re.compile(r"[^\W_]+")
 _FIGURE = re.compile(r"\d[\d.,]*\d")
 _YEAR = re.compile(r"(19|20)\d\d")
 _WITHIN_A_SENTENCE = re.compile(r"[^.!?:;\n\"“„«»(•*#|-]+")
-"""What stands between two words of one sentence."""
+"""Characters between two words of one sentence."""
 
 
 @dataclass(kw_only=True)
 class SourcesNamed(CapabilityEvent, namespace="qwestly"):
-    """Told once, at the end of an answer."""
+    """Sent once, at the end of an answer."""
 
     sources: list[Source]
 
@@ -47,7 +47,7 @@ def naming(steps: Iterable[Step]) -> list[SourcesNamed]:
 
 @dataclass(frozen=True)
 class _Signs:
-    """Signs of a text, by which it is found in another one."""
+    """Features of a text by which it is found in another one."""
 
     text: str
 
@@ -88,7 +88,7 @@ class _Signs:
 
 @dataclass(frozen=True)
 class ReturnedRecord:
-    """A record that a tool returned, with what it is found by."""
+    """A record that a tool returned, with its features."""
 
     source: Source
     name: tuple[str, ...]
@@ -99,7 +99,7 @@ class ReturnedRecord:
         return cls(record.source, tuple(tokens_of(record.name)), _Signs(f"{record.name}\n{record.text}"))
 
     def is_quoted_in(self, answer: _Signs) -> bool:
-        """True if the answer says its name, or a run of its words."""
+        """True if the answer contains its name, or consecutive words of it."""
         return self._is_named_in(answer.words) or not self.signs.runs.isdisjoint(answer.runs)
 
     def figures_and_names_in(self, answer: _Signs) -> frozenset[str]:
@@ -130,6 +130,6 @@ def used_sources(returned: Iterable[ReturnedRecord], answer: str) -> frozenset[s
 
 
 def _told_by(shared: Mapping[str, frozenset[str]], most: float) -> set[str]:
-    """Ids of the records that share a sign with the answer which no more than `most` of them share."""
+    """Return ids of records that share with the answer a feature that at most `most` of them have."""
     had_by = Counter(chain.from_iterable(shared.values()))
     return {source_id for source_id, signs in shared.items() if any(had_by[sign] <= most for sign in signs)}
