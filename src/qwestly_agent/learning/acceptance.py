@@ -1,6 +1,6 @@
-"""Find out whether a typed message says yes to an offer: by a closed table, else by the model that judges.
+"""Find out whether a typed message says yes to an offer: by a closed table, else by the judge model.
 
-It answers that offer and nothing else: an approval is decided on its card. In doubt it is no.
+It answers only that offer: an approval is decided on its card. In doubt the answer is no.
 """
 
 from typing import Annotated, Protocol
@@ -42,7 +42,7 @@ class Acceptance(BaseModel):
 
 
 async def says_yes(services: AcceptanceServices, user_id: str, offer: Offer, message: str) -> bool:
-    """Raises errors of the database; without a judge's answer it is no."""
+    """True if the message says yes; False without a judge's answer. Raises errors of the database."""
     text = message.strip()
     if agrees(text):
         return True

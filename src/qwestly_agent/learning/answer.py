@@ -1,4 +1,4 @@
-"""Take the answer to a lesson's question, once, and let the question come back when it is due."""
+"""Record the answer to a lesson's question, once, and schedule the question again."""
 
 from typing import Protocol
 
@@ -16,8 +16,8 @@ class AnswerServices(HasClock, HasLessons, Protocol): ...
 async def answer(
     services: AnswerServices, user_id: str, lesson_id: str, number: int, option: int, answers: int, felt: Rating
 ) -> Lesson:
-    """The lesson after the answer. `answers` is how often the person saw that they had answered: an answer that is
-    delivered again changes nothing. A wrong one is rated `again`, whatever it felt like.
+    """Return the lesson after the answer. `answers` is the number of answers that the person saw, so that a repeated
+    delivery changes nothing. A wrong answer is rated `again`, however it felt.
 
     Raises `NotFound`, `Invalid` and `Unavailable`.
     """

@@ -1,13 +1,13 @@
-"""A lesson as its user sees it: one that nobody writes any more has failed.
+"""A lesson for its user: one without a running execution is shown as failed.
 
-Its process may have died between keeping the record and starting the execution.
+Its process may have died between storing the record and starting the execution.
 """
 
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.learning.note_end import TRY_AGAIN
 
 ALIVE_SECONDS = 18_000.0
-"""Longer than an execution waits for slots and tries again in all its states."""
+"""Longer than an execution waits for slots and retries in all its states."""
 
 
 def as_seen(lesson: Lesson, now: float) -> Lesson:

@@ -1,4 +1,4 @@
-"""Three questions on a lesson, each answered by one of its sentences."""
+"""Write three questions on a lesson, each answered by one of its sentences."""
 
 from typing import Annotated, Any, Protocol
 
@@ -53,7 +53,7 @@ class WrittenQuestions(BaseModel):
 
 @state(LessonState)
 async def ask(services: AskCheckServices, given: LessonState) -> LessonState:
-    """Keep the questions; asked once. Raises `NotFound`, and what `structured_output` raises."""
+    """Store the questions; the model is asked once. Raises `NotFound`, and what `structured_output` raises."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.questions:
         return given
@@ -104,7 +104,7 @@ def _problem(written: WrittenQuestion, lesson: Lesson, now: float) -> str:
         return "no option is right."
     if len({*options}) < len(options) or not all(options):
         return "options are the same, or empty."
-    # Figures of the right option must stand in the sentence.
+    # Figures of the right option must be in the sentence.
     source = QuotedSource(id="sentence", text=lesson.sentences[written.sentence].text)
     quotes = (Quote(source="sentence", text=source.text),)
     right = Statement(text=written.options[written.right], quotes=quotes)
@@ -113,5 +113,5 @@ def _problem(written: WrittenQuestion, lesson: Lesson, now: float) -> str:
 
 
 def _once(questions: list[WrittenQuestion]) -> list[WrittenQuestion]:
-    """The first one on each sentence."""
+    """Keep the first question on each sentence."""
     return list({each.sentence: each for each in reversed(questions)}.values())[::-1]

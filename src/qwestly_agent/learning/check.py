@@ -1,5 +1,5 @@
-"""Ground a lesson in the library: what the second reading supports cites it, what it refuses is left out, and all else
-is marked as general knowledge that nobody checked."""
+"""Ground a lesson in the library: supported sentences cite it, refused ones are left out, and all others are marked as
+unchecked general knowledge."""
 
 from functools import partial
 from typing import Protocol
@@ -24,7 +24,7 @@ SECONDS = 60.0
 
 @state(LessonState)
 async def check(services: CheckLessonServices, given: LessonState) -> LessonState:
-    """The judge is asked once. Raises `NotFound`, and `ModelUnavailable` where nothing is left."""
+    """Ask the judge once. Raises `NotFound`, and `ModelUnavailable` if no sentence is left."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.sentences:
         return given

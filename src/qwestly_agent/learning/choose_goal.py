@@ -1,4 +1,4 @@
-"""Choose a goal by hand, and find what is between."""
+"""Choose a goal by hand, and find the gaps to it."""
 
 from typing import Protocol
 
@@ -14,7 +14,7 @@ class GoalServices(GapServices, HasLearning, HasSignals, Protocol): ...
 
 
 async def choose_goal(services: GoalServices, user_id: str, goal: str) -> None:
-    """An empty one takes it back. Where no model answers, the goal is kept and nothing is between. Raises `Braked`."""
+    """Set the goal; an empty one removes it. If no model answers, the goal is stored without gaps. Raises `Braked`."""
     await pause.check(services.signals, user_id)
     now = services.clock()
     made = (LearningDecision(kind="goal", text=goal, quote=goal, at=now),) if goal else ()

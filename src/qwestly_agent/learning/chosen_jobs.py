@@ -1,4 +1,4 @@
-"""The jobs that a person saved or applied for, as goals, and the posting of the one that they chose as theirs."""
+"""Jobs that a person saved or applied for, as possible goals, and the posting of the chosen one."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -27,7 +27,7 @@ class ChosenJob:
 
 
 async def chosen_jobs(services: ChosenJobServices, user_id: str) -> list[ChosenJob]:
-    """Those that the person applied for, then those that they saved; none that is over."""
+    """Return the jobs that the person applied for, then saved ones; without closed applications."""
     applied = await services.applications.newest(user_id, MOST_JOBS)
     saved = await services.job_matches.newest(user_id, MOST_JOBS, status="saved")
     over = {each.job_id for each in applied if each.status in OVER}
@@ -39,7 +39,7 @@ async def chosen_jobs(services: ChosenJobServices, user_id: str) -> list[ChosenJ
 
 
 async def posting_of(services: ChosenJobServices, user_id: str, goal: str) -> tuple[str, Advert] | None:
-    """The chosen job that the goal names, and its advert; None where it names none, or the advert is gone or empty."""
+    """Return the job that the goal names, and its advert; None if it names none, or the advert is gone or empty."""
     named = next((each for each in await chosen_jobs(services, user_id) if folded(each.goal) == folded(goal)), None)
     if named is None:
         return None

@@ -1,6 +1,5 @@
-"""What is between a person and their goal: at the most three things, each with its quote of the library, of the posting
-where the goal is a chosen job, and of what is known of the person. All are grounded, and what the second reading does
-not support is left out."""
+"""Find the gaps between a person and their goal: at most three, each with quotes of the library, of the posting if the
+goal is a chosen job, and of records about the person. All are grounded, and unsupported ones are left out."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -87,7 +86,7 @@ class WrittenGaps(BaseModel):
 
 
 async def find_gaps(services: GapServices, user_id: str, tree: Tree, goal: str) -> tuple[Gap, ...]:
-    """Raises what `structured_output` raises of the writer; without a judge's answer there are none."""
+    """Find the gaps; none without a judge's answer. Raises what `structured_output` raises for the writer."""
     topics = [each.topic for each in tree.search(goal, MOST_TOPICS)] or [each.topic for each in tree.modules]
     modules = [module for topic in dict.fromkeys(topics) for module in await services.topics.modules_of(topic)]
     modules = modules[: MOST_TOPICS * 2]
@@ -143,7 +142,7 @@ def _posting(job_id: str, advert: Advert) -> QuotedSource:
 async def _asked(
     gaps: Sequence[WrittenGap], posting: QuotedSource | None, judge: Judge, today: date
 ) -> list[JobRequirement | None]:
-    """The requirement of each gap, where the posting asks for it in these words."""
+    """Return the requirement of each gap, if it is verbatim in the posting."""
     if posting is None:
         return [None] * len(gaps)
     quotes = [Quote(source=posting.id, text=each.requirement_quote) for each in gaps]
@@ -174,6 +173,6 @@ def _of_person(statement: Statement, person: Mapping[str, QuotedSource]) -> tupl
 
 
 def _told(sources: Mapping[str, QuotedSource], modules: Sequence[Module]) -> str:
-    """Each source with its id; a page with the name of its topic."""
+    """Render each source with its id, a page also with its topic's name."""
     topics = {each.id: f" ({each.topic})" for each in modules}
     return "\n\n".join(f"[{each.id}]{quoted(topics.get(each.id, ''))}\n{each.text}" for each in sources.values())

@@ -1,4 +1,4 @@
-"""Tell how broad something to learn is: by the library's tree, and by a model only for what the library lacks."""
+"""Find out how broad something to learn is: by the library's tree, or by a model if the library lacks it."""
 
 from typing import Annotated, Literal, Protocol
 
@@ -57,7 +57,7 @@ NAMES_NOTHING = Detected(granularity="nothing", understood_as="", reason="It nam
 
 
 async def detect(services: GranularityServices, user_id: str, tree: Tree, phrase: str) -> Detected:
-    """Raises what `structured_output` raises, where the library does not have it."""
+    """Raises what `structured_output` raises, if the library lacks it."""
     if not named(phrase) and not tree.find(phrase):
         return NAMES_NOTHING
     if node := tree.find(phrase):

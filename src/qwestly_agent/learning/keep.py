@@ -1,4 +1,4 @@
-"""Show the lesson to its user, and let its questions fall due: once."""
+"""Show the lesson to its user and schedule its questions, once."""
 
 from typing import Protocol
 

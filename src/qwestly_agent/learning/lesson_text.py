@@ -1,4 +1,4 @@
-"""What the writers of a lesson are given, and how what they write is cleaned."""
+"""The input of a lesson's writers, and the cleaning of their output."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ NO_PAGES = "The library has nothing on it."
 
 
 def cleaned(text: str) -> str:
-    """One line without anything that nobody sees, and without a link."""
+    """Make one line without invisible characters and links."""
     return safe_text(" ".join(visible(well_formed(text)).split()), ())
 
 
@@ -21,7 +21,7 @@ def wish_of(lesson: Lesson) -> str:
 
 
 def pages(lesson: Lesson, modules: Sequence[Module]) -> str:
-    """The lesson's own page first."""
+    """Render the pages, the lesson's own first."""
     ordered = sorted(modules, key=lambda each: each.id != lesson.module_id)
     found = library_sources(ordered)
     return "\n\n".join(f"[{each.id}]\n{each.text}" for each in found.values()) or NO_PAGES

@@ -1,4 +1,4 @@
-"""Pages of the library as sources for grounding, and a quote as a model writes it."""
+"""Pages of the library as sources for grounding, and parsing of a model's quotes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Requests that are answered by fixed words, whatever a model would do: harm to oneself, and abuse."""
+"""Requests that are always answered in fixed words: self-harm, and abuse."""
 
 from difflib import SequenceMatcher
 
@@ -7,7 +7,7 @@ from qwestly_agent.text.language import language_of
 from qwestly_agent.text.trouble import Kind, Trouble
 
 LONGEST = 8
-"""Words. A longer message says more than a name, and is read by a model."""
+"""Maximum words of such a message; a longer one is read by a model."""
 NEAR = 0.85
 
 _SELF_HARM = (
@@ -35,7 +35,7 @@ _OFFENSIVE = (
 
 
 def not_taught(text: str) -> Trouble | None:
-    """The kind of a short message that asks for such a thing."""
+    """Return the kind of a short message that asks for such a thing."""
     words = folded(text).split()
     if not 0 < len(words) <= LONGEST:
         return None

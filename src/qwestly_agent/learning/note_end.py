@@ -1,4 +1,4 @@
-"""Tell the user how the writing of a lesson ended, where it did not end well."""
+"""Record for the user why the writing of a lesson failed or was stopped."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,15 +23,15 @@ _SAID: Mapping[str, str] = {
     "ModelRefused": "We’re fixing a problem on our side.",
     "ContentRefused": "Our AI couldn’t work with this topic.",
 }
-"""By the kind of what was raised."""
+"""By the kind of error."""
 
 
 @state(LessonState, under_brake=True)
 async def note_end(services: NoteLessonEndServices, given: LessonState) -> LessonState:
-    """Under the brake as well: nothing else says that it stopped."""
+    """Runs under the brake too, because nothing else records that it stopped."""
     error = given.error.kind if given.error else ""
     end = "stopped" if error in ("Braked", "NotFound") else "failed"
-    with suppress(NotFound):  # its user deleted it meanwhile
+    with suppress(NotFound):  # the user deleted it meanwhile
         label = _SAID.get(error, TRY_AGAIN)
         await services.lessons.tell(given.user_id, given.lesson_id, services.clock(), end, label, [])
     return given.model_copy(update={"end": end})

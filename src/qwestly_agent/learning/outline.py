@@ -1,4 +1,4 @@
-"""The points of a lesson, in their order."""
+"""Write the points of a lesson, in order."""
 
 from typing import Annotated, Protocol
 
@@ -39,7 +39,7 @@ class Outline(BaseModel):
 
 @state(LessonState)
 async def outline(services: OutlineServices, given: LessonState) -> LessonState:
-    """Keep the points; asked once. Raises `NotFound`, and what `structured_output` raises."""
+    """Store the points; the model is asked once. Raises `NotFound`, and what `structured_output` raises."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.outline:
         return given

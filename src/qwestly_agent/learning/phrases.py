@@ -1,6 +1,6 @@
-"""What is said around a name ("teach me …, please"), short words of agreement, and words that name nothing.
+"""Phrases around a name ("teach me …, please"), short words of agreement, and words that name nothing.
 
-These tables are closed, and decide only what is plain. Anything else is read by a model.
+These tables are closed and decide only clear cases. Anything else is read by a model.
 """
 
 import re
@@ -74,7 +74,7 @@ def folded(text: str) -> str:
 
 
 def named(text: str) -> str:
-    """What a message names, folded, without what is said around it; empty if it names nothing."""
+    """Return what a message names, folded, without the phrases around it; empty if it names nothing."""
     words = folded(text).split()
     while words:
         left = _without(words)
@@ -98,7 +98,7 @@ def _without(words: list[str]) -> list[str]:
 
 
 def agrees(text: str) -> bool:
-    """True if all that a message says is yes, and it asks nothing."""
+    """True if a message only says yes, and asks nothing."""
     if "?" in text:
         return False
     clauses = [clause for each in _CLAUSE.split(text) if (clause := folded(each))]

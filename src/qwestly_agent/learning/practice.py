@@ -9,7 +9,7 @@ from fsrs.state import State
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.learning import Practice, Rating
 
-# Without fuzzing: chance is an argument here, and a person's few questions need not be spread over days.
+# Without fuzzing: randomness is an argument here, and a person's few questions need not be spread over days.
 _SCHEDULER = Scheduler(enable_fuzzing=False)
 _RATINGS: Mapping[Rating, FsrsRating] = {
     "again": FsrsRating.Again,
@@ -20,12 +20,12 @@ _RATINGS: Mapping[Rating, FsrsRating] = {
 
 
 def new_practice(now: float) -> Practice:
-    """Due at once."""
+    """Schedule a new question: due at once."""
     return Practice(due_at=now, state=State.Learning.value, step=0)
 
 
 def practiced(practice: Practice, rating: Rating, now: float) -> Practice:
-    """After an answer."""
+    """Schedule a question after an answer."""
     card = Card(
         card_id=0,
         state=State(practice.state),
@@ -49,7 +49,7 @@ def practiced(practice: Practice, rating: Rating, now: float) -> Practice:
 
 
 def mastery(practices: list[Practice], now: float) -> float:
-    """The share of the questions that the person would answer now, as the algorithm estimates it."""
+    """Estimate the share of questions that the person could answer now, by the algorithm."""
     known = [
         _SCHEDULER.get_card_retrievability(
             Card(

@@ -1,4 +1,4 @@
-"""What a person has learnt, what is due, and what comes next. Code answers this, no model."""
+"""Compute what a person has learned, what is due, and what comes next, without a model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -29,10 +29,10 @@ class ProgressServices(ChosenJobServices, HasClock, HasLearning, HasLessons, Has
 class Goal(BaseModel):
     text: str
     quote: str
-    """Words that say it."""
+    """The words that state it."""
     source: str
-    """Where they stand: `memory:<id>`, `job:<id>` (the posting of a job that they saved or applied for), `preferences`,
-    or `chosen`."""
+    """Their source: `memory:<id>`, `job:<id>` (the posting of a job that they saved or applied for), `preferences`, or
+    `chosen`."""
 
 
 class TopicProgress(BaseModel):
@@ -40,11 +40,11 @@ class TopicProgress(BaseModel):
     subject: str
     lessons: int
     modules: int
-    """Of the library's topic; 0 where the library has none."""
+    """Number of modules of the library's topic; 0 if it has none."""
     learnt: int
-    """Modules with a lesson that is ready."""
+    """Number of modules with a finished lesson."""
     remembered: float
-    """The share of its questions that the person would answer now, by estimate: 0 to 1."""
+    """The estimated share of its questions that the person could answer now: 0 to 1."""
 
 
 class Next(BaseModel):
@@ -94,7 +94,7 @@ async def _goals(services: ProgressServices, user_id: str, plan: LearningPlan) -
 
 
 async def _chosen_jobs(services: ProgressServices, user_id: str) -> list[Goal]:
-    """Each with its posting's own words."""
+    """Return chosen jobs as goals, each with words of its posting."""
     jobs = await chosen_jobs(services, user_id)
     return [Goal(text=each.goal, quote=each.title, source=f"job:{each.id}") for each in jobs]
 
@@ -113,7 +113,7 @@ def _of_topic(topic: str, lessons: Sequence[Lesson], tree: Tree, now: float) -> 
 
 
 def _next(plan: LearningPlan, lessons: Sequence[Lesson], tree: Tree) -> Next | None:
-    """The first module without a lesson: of what they decided on, of a gap, of a topic that was begun."""
+    """Return the first module without a lesson: of a decision, of a gap, or of a begun topic."""
     had = {each.module_id for each in lessons if each.status in ("writing", "ready")}
     never = {each.text.casefold() for each in plan.decisions if each.kind in ("never", "later")}
     wanted = [

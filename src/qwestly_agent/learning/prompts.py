@@ -1,4 +1,4 @@
-"""What the guide is told in a turn: the library, what is offered and due, and what to do."""
+"""The guide's prompt in a turn: the library, the offer, due questions, and the instruction."""
 
 from pydantic_ai.framing import wrap
 
@@ -12,7 +12,7 @@ from qwestly_agent.text.user_text import typed_parts
 
 
 async def learning_context(service: LearningService, *, is_first: bool) -> str:
-    """The state, and what to do in this turn."""
+    """Return the state, and the instruction for this turn."""
     tree, typed = await service.tree(), "\n".join(typed_parts(service.text))
     offer = service.open_offer
     lines = [_library(tree)]

@@ -34,7 +34,7 @@ NOT_CONFIRMED = (
     "nothing to learn, ask what they would like to learn."
 )
 OF_A_POSTING = "What the posting asks for and is between them and the job was kept: get_learning_progress reads it."
-"""Strangers' words are told by a tool whose result counts as such."""
+"""In place of untrusted words, which only a tool with an untrusted result may return."""
 IS_SUBJECT = "It is a subject, too broad for a lesson. Offer one of its topics, and wait for their yes."
 
 
@@ -45,7 +45,7 @@ class LearningServices(
 
 @dataclass
 class LearningService:
-    """Holds what this turn knows."""
+    """Holds the state known to this turn."""
 
     services: LearningServices
     user_id: str
@@ -53,7 +53,7 @@ class LearningService:
     run_id: str
     message_id: str
     seq: int
-    """Of the person's message, once it is recorded."""
+    """`seq` of the person's message, once it is recorded."""
     text: str
     """The person's message; empty if they only decided something."""
     talk: LearningTalk = field(default_factory=LearningTalk)
@@ -66,7 +66,7 @@ class LearningService:
 
     @property
     def open_offer(self) -> Offer | None:
-        """The offer that this message may answer: only the very next one does."""
+        """The offer that this message may answer: only the next message may."""
         offer = self.talk.offer
         return offer if offer and 0 < self.seq - offer.seq <= 2 else None
 
@@ -81,7 +81,7 @@ class LearningService:
         return found
 
     async def offer(self, topic: str, question: str) -> None:
-        """Ask; their next message answers it."""
+        """Store an offer, which the next message answers."""
         topic, question = cleaned(topic), cleaned(question)
         node = (await self.tree()).find(topic)
         granularity = node.granularity if node else self._detected.get(folded(topic), "topic")
@@ -90,8 +90,7 @@ class LearningService:
         await self._keep()
 
     async def generate(self, wish: str) -> Lesson:
-        """Begin the lesson that was offered. Raises `Invalid` where no topic was confirmed, `Braked` and
-        `Unavailable`."""
+        """Begin the offered lesson. Raises `Invalid` if no topic was confirmed, `Braked` and `Unavailable`."""
         offer, typed = self.open_offer, "\n".join(typed_parts(self.text))
         tree = await self.tree()
         if offer is None or not (named(offer.topic) or tree.find(offer.topic)):
@@ -113,7 +112,7 @@ class LearningService:
         )
 
     async def decide(self, kind: DecisionKind, text: str, quote: str) -> Mapping[str, object]:
-        """Keep what the person decided, in words of this message. Raises `Invalid` if it does not hold them."""
+        """Store a decision that the person quoted in this message. Raises `Invalid` if the message lacks the quote."""
         typed = "\n".join(typed_parts(self.text))
         span = find_span(quote, typed)
         if span is None:
@@ -133,7 +132,7 @@ class LearningService:
         return await progress_of(self.services, self.user_id, await self.tree())
 
     async def note_openings(self, said: tuple[str, ...]) -> None:
-        """Keep how an answer began, so that the next one begins otherwise."""
+        """Store the beginning of an answer, so that the next one differs."""
         if said:
             openings = tuple(dict.fromkeys((*self.talk.openings, *said)))[-MOST_OPENINGS:]
             self.talk = self.talk.model_copy(update={"openings": openings})

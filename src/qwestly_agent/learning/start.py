@@ -16,7 +16,7 @@ from qwestly_agent.services import HasClock, HasLessons, HasSettings, HasSignals
 MOST_A_DAY = 20
 DAY_SECONDS = 86_400.0
 MOST_READ = 200
-"""Lessons of a user that are looked at for what was learnt already."""
+"""Number of a user's lessons that are read to find what was learned."""
 
 
 class LessonStartServices(HasClock, HasLessons, HasSettings, HasSignals, HasWorkflows, Protocol): ...
@@ -34,7 +34,7 @@ async def start_lesson(
     language: str,
     asked_at: str,
 ) -> Lesson:
-    """The lesson; the one that is there, where the same offer was confirmed before. `asked_at` names the offer.
+    """Begin a lesson, or return the existing one of the same offer. `asked_at` identifies the offer.
 
     Raises `Invalid`, `Braked` and `Unavailable`.
     """
@@ -79,7 +79,7 @@ async def begin(services: LessonStartServices, lesson: Lesson) -> None:
 
 
 def _next_module(tree: Tree, name: str, lessons: Sequence[Lesson]) -> Module | None:
-    """The module of this name; of a topic the first one without a lesson, else its first."""
+    """Return the module of this name; of a topic, the first one without a lesson, else its first."""
     node = tree.find(name)
     if node is None or node.granularity == "subject":
         return None

@@ -1,4 +1,4 @@
-"""The library's tree: names to subjects, topics and modules, exactly or nearly."""
+"""The library's tree: find subjects, topics and modules by exact or similar name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from qwestly_agent.learning.phrases import folded, named
 from qwestly_agent.stores.bm25 import Tokens, bm25
 
 NEAR = 0.8
-"""The share of letters that two names have in common, from which one is taken for a misspelling of the other."""
+"""Share of common letters from which one name counts as a misspelling of another."""
 SHORTEST_NEAR = 5
-"""Letters of a name; shorter ones differ by a letter and mean something else."""
+"""Least letters of a misspelled name: among shorter ones, one letter makes another word."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Tree:
             yield folded(each.title), Node("module", each.title, each.subject, each.topic, each.id)
 
     def find(self, phrase: str) -> Node | None:
-        """What bears this name, with or without what is said around it."""
+        """Find the entries with this name, with or without phrases around it."""
         return self._by_name.get(folded(phrase)) or self._by_name.get(named(phrase))
 
     def near(self, phrase: str) -> Node | None:
-        """What bears nearly this name: a misspelling."""
+        """Find the entries of which this is a misspelling."""
         wanted = named(phrase)
         if len(wanted) < SHORTEST_NEAR:
             return None
@@ -71,7 +71,7 @@ class Tree:
         return self._by_name[name] if best >= NEAR else None
 
     def search(self, query: str, limit: int) -> list[FoundTopic]:
-        """Topics: those that the query names first, then those that nearly match, by words."""
+        """Return topics: first those that the query names, then similar ones by words."""
         exact = self.find(query)
         first = exact or self.near(query)
         named_topics = self._topics_of(first) if first else []

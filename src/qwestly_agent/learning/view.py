@@ -1,4 +1,4 @@
-"""Learning as routes show it: the path, what is due, and lessons. An answer's option is told once it was given."""
+"""Learning in the API: the path, due questions, and lessons. The right option is shown after an answer."""
 
 from collections.abc import Sequence
 from datetime import datetime

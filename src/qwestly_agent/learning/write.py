@@ -57,8 +57,8 @@ class WrittenLesson(BaseModel):
 
 @state(LessonState)
 async def write(services: WriteLessonServices, given: LessonState) -> LessonState:
-    """Keep what was written before it is judged; asked once. Raises `NotFound`, `ModelUnavailable`, and what
-    `structured_output` raises."""
+    """Store the sentences before they are judged; the model is asked once. Raises `NotFound`, `ModelUnavailable`, and
+    what `structured_output` raises."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.written:
         return given

@@ -1,1 +1,1 @@
-"""Résumés: open the file, read the text, ground what was read, propose the profile."""
+"""Résumés: open the file, read the text, ground the fields, propose changes to the profile."""

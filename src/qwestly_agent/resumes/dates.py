@@ -1,10 +1,10 @@
-"""Dates as the JSON Resume schema has them."""
+"""Parse dates for the JSON Resume schema."""
 
 from qwestly_agent.grounding.dates import DATES, Day, days_of
 
 
 def iso_date(written: str) -> str:
-    """YYYY, YYYY-MM or YYYY-MM-DD; empty where that is not clear, as for "present"."""
+    """Return YYYY, YYYY-MM or YYYY-MM-DD; empty if unclear, as for "present"."""
     found = [{*days_of(match, "")} for match in DATES.finditer(written)]
     if len(found) == 1 and len(found[0]) == 1:
         return _iso(*found[0])

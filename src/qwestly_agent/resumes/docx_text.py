@@ -1,4 +1,4 @@
-"""The text of a DOCX, read from its XML: headers, paragraphs, tables, text boxes, footers."""
+"""Extract the text of a DOCX from its XML: headers, paragraphs, tables, text boxes, footers."""
 
 import io
 import re
@@ -16,12 +16,12 @@ _AROUND = re.compile(r"word/(header|footer)\d*\.xml")
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SKIPPED = {_FALLBACK, *(f"{_W}{name}" for name in ("del", "instrText", "delText", "pPr", "rPr", "tblPr", "sectPr"))}
-"""A fallback repeats a text box for older programs; `del` is what somebody struck out."""
+"""A fallback repeats a text box for older programs; `del` is deleted text."""
 _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-", f"{_W}softHyphen": "\xad"}
 
 
 def text_of_docx(content: bytes) -> str:
-    """Paragraphs as lines, the cells of a table's row beside each other. Raises `UnreadableFile`."""
+    """Return paragraphs as lines, with the cells of a table's row side by side. Raises `UnreadableFile`."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return "\n".join(_parts(archive))
@@ -53,7 +53,7 @@ def _root(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
         xml = part.read(LARGEST_PART_BYTES + 1)
     if len(xml) > LARGEST_PART_BYTES:
         raise UnreadableFile("heavy")
-    if b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:  # no program writes one, and entities can grow without end
+    if b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:  # no program writes one, and entities can expand without limit
         raise UnreadableFile("damaged")
     return ElementTree.fromstring(xml)  # noqa: S314  in a process of its own, without a document type
 
@@ -102,6 +102,6 @@ def _runs(node: ElementTree.Element, boxes: list[ElementTree.Element]) -> Iterat
 
 
 def _is_hidden(run: ElementTree.Element) -> bool:
-    """True if its person cannot see it."""
+    """True if a reader cannot see it."""
     vanish = run.find(f"{_W}rPr/{_W}vanish") if run.tag == f"{_W}r" else None
     return vanish is not None and vanish.get(f"{_W}val", "true") not in ("0", "false")

@@ -1,7 +1,7 @@
-"""From a file to its text: `python -m` this, with the file as input, in a process that holds no secret.
+"""Extract the text of a file: run with `python -m`, the file as input, in a process without secrets.
 
-It prints JSON: `{"text": …}`, or `{"why": …}` where there is none. Whatever a hostile file does here ends with this
-process, within its limits.
+It prints JSON: `{"text": …}`, or `{"why": …}` if there is none. The damage of a hostile file ends with this process,
+within its limits.
 """
 
 import json
@@ -28,7 +28,8 @@ _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
 def text_of_file(content: bytes) -> str:
-    """Its lines as people read them. By its first bytes, not by what anybody calls it. Raises `UnreadableFile`."""
+    """Return its lines in reading order. The format follows from its first bytes, not from its name. Raises
+    `UnreadableFile`."""
     text = _normalized(_extracted(content))
     if not text:
         raise UnreadableFile("empty")
@@ -45,7 +46,7 @@ def _extracted(content: bytes) -> str:
         return text_of_pdf(content)
     if content.startswith(_ZIP):
         return text_of_docx(content)
-    if content.startswith(_OLE):  # also what Word encrypts
+    if content.startswith(_OLE):  # also an encrypted Word file
         raise UnreadableFile("password" if "EncryptedPackage".encode("utf-16-le") in content else "old_word")
     return _decoded(content)
 
@@ -77,7 +78,7 @@ def main() -> None:
         answer = {"why": error.why}
     except (MemoryError, RecursionError):
         answer = {"why": "heavy"}
-    except Exception:  # a parser that a broken file confuses
+    except Exception:  # any error of a parser on a broken file
         answer = {"why": "damaged"}
     sys.stdout.write(json.dumps(answer))
 

@@ -1,4 +1,4 @@
-"""Keep what the text says: quotes and figures by code, meaning by a second model that did not read it first."""
+"""Keep only fields that the text supports: code checks quotes and figures, a second model the meaning."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,14 +43,14 @@ _SECTIONS = {
     "projects": "Project",
     "publications": "Publication",
 }
-"""What a statement begins with, for the judge."""
+"""The beginning of a statement for the judge."""
 _DATES = ("startDate", "endDate")
 _TOGETHER = {"work": ("position", "name", "location", *_DATES), "education": ("studyType", "institution", *_DATES)}
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Fields that are true together or not at all."""
+    """Fields that are only meaningful together."""
 
     paths: tuple[str, ...]
     statement: Statement
@@ -58,7 +58,7 @@ class _Group:
 
 @state(ResumeState)
 async def ground(services: GroundServices, given: ResumeState) -> ResumeState:
-    """Raises `ModelUnavailable` where no second reader could be asked: what it should have checked is kept as
+    """Store the checked fields. Raises `ModelUnavailable` if no judge could be asked; its fields are stored as
     unchecked."""
     record = await services.resumes.get(given.user_id, given.resume_id)
     if record.read is not None and all(each.is_checked for each in record.read):
@@ -70,7 +70,7 @@ async def ground(services: GroundServices, given: ResumeState) -> ResumeState:
     judge = make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_FIELDS)
     today = to_datetime(services.clock()).date()
     fields = dict(found_fields(record.found or FoundResume()))
-    # Each by itself first: one wrong date should not take its whole job along.
+    # First each by itself, so that one wrong date does not remove the whole job.
     alone = {path: check(_statement(each.value, [each]), {SOURCE: source}, today) for path, each in fields.items()}
     refused = {path: " ".join(verdict.reasons) for path, verdict in alone.items() if verdict.outcome == "refused"}
     groups = list(_groups({path: each for path, each in fields.items() if path not in refused}))
@@ -85,7 +85,7 @@ async def ground(services: GroundServices, given: ResumeState) -> ResumeState:
 
 
 def _groups(fields: Mapping[str, Found]) -> Iterator[_Group]:
-    """A job with its employer and dates, a school with its degree; everything else alone."""
+    """Group a job with its employer and dates, a school with its degree; everything else alone."""
     items: dict[str, dict[str, Found]] = {}
     for path, each in fields.items():
         item, _, name = path.rpartition("/")

@@ -1,4 +1,4 @@
-"""Have the candidate app keep the text as a document of its user, who gave it to us for that."""
+"""Store the text in the candidate app as a document of the user, who uploaded it for that."""
 
 from typing import Protocol
 
@@ -22,8 +22,8 @@ class NotKept(AgentError):
 
 @state(ResumeState, under_brake=True)
 async def keep_document(services: KeepDocumentServices, given: ResumeState) -> ResumeState:
-    """Under the résumé's own key, so that it is kept once. The brake stops it before it is sent; what was sent is not
-    cut off. Raises `OutcomeUnknown` until the candidate app says what became of it, and `NotKept` where it refused."""
+    """Send it under the résumé's own key, so that it is stored once. The brake stops it before it is sent, not
+    afterwards. Raises `OutcomeUnknown` until the candidate app reports the outcome, and `NotKept` if it refused."""
     record = await services.resumes.get(given.user_id, given.resume_id)
     await services.resumes.tell(given.user_id, given.resume_id, services.clock(), "saving", "Keeping its text")
     name = f"document-{given.resume_id}"
@@ -41,7 +41,7 @@ async def keep_document(services: KeepDocumentServices, given: ResumeState) -> R
 
 
 async def _outcome(services: KeepDocumentServices, record: ResumeRecord, sent_before: float | None) -> Outcome:
-    """What became of an earlier attempt, or of one now. Raises `OutcomeUnknown`, and `Braked` where nothing was
+    """Return the outcome of an earlier attempt, or of a new one. Raises `OutcomeUnknown`, and `Braked` if nothing was
     done."""
     key = sha256_hex(record.user_id, record.id, "document")[:32]
     outcome: Outcome = NeverArrived()
@@ -52,7 +52,7 @@ async def _outcome(services: KeepDocumentServices, record: ResumeRecord, sent_be
     if isinstance(outcome, NeverArrived):
         effect = Effect(user_id=record.user_id, act=record.id, key=key, version=None)
         outcome = await services.candidate_app.keep_document(effect, record.id, record.name, record.text)
-    if isinstance(outcome, Done | Changed | Refused):  # changed: kept by an attempt whose key is forgotten by now
+    if isinstance(outcome, Done | Changed | Refused):  # changed: stored by an attempt whose key has expired
         return outcome
     raise OutcomeUnknown
 

@@ -1,4 +1,4 @@
-"""Tell the user how it ended, where it did not end well."""
+"""Record for the user why it failed or was stopped."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -28,18 +28,18 @@ _SAID: Mapping[str, str] = {
     "NotKept": NotKept.sentence,
     "OutcomeUnknown": "Your résumé was read. Nobody can tell yet whether its text is kept as a document.",
 }
-"""By the kind of what was raised."""
+"""By the kind of error."""
 
 
 @state(ResumeState, under_brake=True)
 async def note_end(services: NoteResumeEndServices, given: ResumeState) -> ResumeState:
-    """Under the brake as well: nothing else says that it stopped."""
+    """Runs under the brake too, because nothing else records that it stopped."""
     error = given.error.kind if given.error else ""
     label = SENTENCES[cast(Why, given.why)] if given.why in SENTENCES else _SAID.get(error, TRY_AGAIN)
     if error == "Braked" and given.is_kept:
         label = STOPPED_KEPT
     status = "stopped" if error in ("Braked", "NotFound") else "failed"
     end = "unreadable" if given.why in SENTENCES else status
-    with suppress(NotFound):  # its user deleted it meanwhile
+    with suppress(NotFound):  # the user deleted it meanwhile
         await services.resumes.tell(given.user_id, given.resume_id, services.clock(), status, label)
     return given.model_copy(update={"end": end})

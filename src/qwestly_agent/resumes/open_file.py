@@ -1,4 +1,4 @@
-"""Open a file that a stranger may have made, in a process of its own without a secret."""
+"""Open an untrusted file in a separate process without secrets."""
 
 import asyncio
 import sys
@@ -11,7 +11,7 @@ from qwestly_agent.resumes.unreadable import MOST_CHARACTERS, UnreadableFile, Wh
 
 SECONDS = 18.0
 MOST_BYTES = 12 * MOST_CHARACTERS
-"""Of the answer: a character takes up to twelve in JSON."""
+"""Maximum bytes of the answer: a character takes up to twelve in JSON."""
 
 
 class _Answer(BaseModel):
@@ -20,7 +20,7 @@ class _Answer(BaseModel):
 
 
 async def open_file(content: bytes) -> str:
-    """The text of a file. Raises `UnreadableFile`."""
+    """Return the text of a file. Raises `UnreadableFile`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-s", "-m", "qwestly_agent.resumes.file_text"),
@@ -64,7 +64,7 @@ async def _write(stdin: asyncio.StreamWriter, content: bytes) -> None:
 def _text_in(answered: bytes) -> str:
     try:
         answer = _Answer.model_validate_json(answered)
-    except ValidationError:  # it was killed at one of its limits, or says what it should not
+    except ValidationError:  # it was killed at one of its limits, or its output is invalid
         raise UnreadableFile("heavy") from None
     if answer.why:
         raise UnreadableFile(answer.why)

@@ -1,4 +1,4 @@
-"""Have the design's parser read the text, once."""
+"""Parse the text with the design's parser, once."""
 
 from typing import Protocol
 

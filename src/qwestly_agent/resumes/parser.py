@@ -1,4 +1,4 @@
-"""What the workflow asks of the agent that reads a résumé; a design provides one."""
+"""The interface of the agent that reads a résumé; a design provides one."""
 
 from typing import Protocol
 
@@ -12,6 +12,6 @@ PARSED_BY: Tier = "fast"
 
 class ResumeParser(Protocol):
     async def parse(self, services: CallServices, user_id: str, text: str) -> FoundResume:
-        """Say what the text says, each field with a verbatim quote. The text is without contact details. Raises what
+        """Return the fields of the text, each with a verbatim quote. The text has no contact details. Raises what
         `structured_output` raises."""
         ...

@@ -1,4 +1,4 @@
-"""The text of a PDF in the order in which people read it, also of several columns."""
+"""Extract the text of a PDF in reading order, also from several columns."""
 
 import io
 import re
@@ -15,12 +15,12 @@ from qwestly_agent.resumes.unreadable import MOST_CHARACTERS, MOST_PAGES, Unread
 LAYOUT = LAParams(all_texts=True)  # also within form objects, which some programs put a whole page into
 _UNKNOWN_GLYPH = re.compile(r"\(cid:\d+\)")
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])[-‐]\n(?=[^\W\d_A-ZÀ-ÖØ-Þ])")
-"""A word that is divided at a line's end."""
+"""A word that is hyphenated at the end of a line."""
 _END = b"%%EOF"
 
 
 def text_of_pdf(content: bytes) -> str:
-    """Blocks of lines, separated by empty lines. Raises `UnreadableFile`."""
+    """Return blocks of lines, separated by empty lines. Raises `UnreadableFile`."""
     if _END not in content:
         raise UnreadableFile("damaged")
     _check(content)
@@ -29,7 +29,7 @@ def text_of_pdf(content: bytes) -> str:
     for page in extract_pages(io.BytesIO(content), laparams=LAYOUT):
         for box in page:
             if isinstance(box, LTTextBox):
-                # XeTeX names its hyphen a soft one; what is drawn is seen.
+                # XeTeX encodes its visible hyphen as a soft one.
                 blocks.append(_HYPHENATED.sub("", box.get_text().replace("\xad", "-")))
                 length += len(blocks[-1])
         if length > 2 * MOST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""What a résumé would change in its user's profile, field by field."""
+"""Compute the changes that a résumé would make to the user's profile, field by field."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ _LISTS: Mapping[ProfileField, str] = {"skills": "/skills/", "languages": "/langu
 
 
 def profile_changes(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments of `update_profile`; None if the profile says everything already. What a list has stays in it."""
+    """Return the arguments of `update_profile`; None if the profile has everything. Entries of lists are kept."""
     read = record.read or ()
     proposed: dict[ProfileField, tuple[Any, list[ReadField]]] = {}
     for field, (path, longest) in _TEXTS.items():
@@ -51,7 +51,7 @@ def profile_changes(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[st
 
 
 def _fits(field: ProfileField, value: Any) -> bool:
-    """False where the profile has something beside the new values that could not be written back."""
+    """False if the profile has content beside the new values that could not be written back."""
     try:
         ProfileChange(field=field, value=value)
     except ValidationError:
@@ -60,7 +60,7 @@ def _fits(field: ProfileField, value: Any) -> bool:
 
 
 def quotes_of(record: ResumeRecord, fields: Sequence[ReadField]) -> list[dict[str, str]]:
-    """The words that these fields were found in, each once."""
+    """Return the quotes of these fields, each once."""
     source = QuotedSource(id=record.id, text=record.text)
     spans = dict.fromkeys((each.start, each.end) for each in fields)
     found = [FoundQuote(source, start, end) for start, end in list(spans)[:MOST_QUOTES]]
@@ -81,12 +81,12 @@ def _new_names(known: Sequence[str], found: Iterable[ReadField]) -> Iterator[Rea
 
 
 def _name_in(item: str) -> str:
-    """Without what stands behind it in parentheses: "English (native)"."""
+    """Remove text in parentheses at the end: "English (native)"."""
     return _folded(item.partition("(")[0] or item)
 
 
 def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tuple[dict[str, Any], list[ReadField]]]:
-    """Each school that the profile does not name with this degree."""
+    """Return each school that the profile lacks with this degree."""
     said = {(_folded(each.get("school")), _folded(each.get("degree"))) for each in known if isinstance(each, dict)}
     items: dict[str, dict[str, ReadField]] = {}
     for each in read:
@@ -98,7 +98,7 @@ def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tu
             continue
         school, degree = item["institution"].value, item["studyType"].value if "studyType" in item else ""
         year = item["endDate"].value[:4] if "endDate" in item else ""
-        # The profile may know the school, and not the degree.
+        # The profile may have the school without the degree.
         if (_folded(school), _folded(degree)) not in said:
             value: dict[str, Any] = {"school": school, **({"degree": degree} if degree else {})}
             yield {**value, **({"year": int(year)} if year else {})}, list(item.values())
@@ -117,7 +117,7 @@ def _folded(value: Any) -> str:
 
 
 def unread_lines(record: ResumeRecord) -> list[str]:
-    """Lines of the text that no field was found in."""
+    """Return the lines of the text without a field."""
     at, lines = 0, list[str]()
     for line in record.text.split("\n"):
         end = at + len(line)
@@ -128,7 +128,7 @@ def unread_lines(record: ResumeRecord) -> list[str]:
 
 
 def documented(record: ResumeRecord) -> dict[str, Any]:
-    """The JSON Resume document, with the contact details that its person alone sees."""
+    """Return the JSON Resume document, with contact details, for its owner only."""
     document = json_resume(record.read or ())
     contacts = {name: values[0] for name, values in record.contacts.items() if name in ("email", "phone", "url")}
     return {**document, "basics": {**document.get("basics", {}), **contacts}}

@@ -1,4 +1,4 @@
-"""Propose what the résumé would change in the profile: one question, field by field, with quotes."""
+"""Propose the résumé's changes to the profile: one approval, field by field, with quotes."""
 
 from typing import Protocol
 
@@ -24,7 +24,7 @@ NOTHING_FOUND = "Read, but nothing in it says anything about your work. Is it a 
 
 @state(ResumeState)
 async def propose(services: ProposeChangesServices, given: ResumeState) -> ResumeState:
-    """Whatever the level, nothing is changed unasked: no message of the user's asks for these values."""
+    """Always ask, at every level, because no message of the user asks for these values."""
     record = await services.resumes.get(given.user_id, given.resume_id)
     level = await services.autonomy.level(given.user_id)
     answer = gate(UPDATE_PROFILE.effect, level).answer
@@ -37,7 +37,7 @@ async def propose(services: ProposeChangesServices, given: ResumeState) -> Resum
     approval_id = f"ap_{sha256_hex(given.user_id, given.resume_id)[:32]}"
     asker = Asker(user_id=given.user_id, run_id=given.run_id, level=level, role="resumes")
     proposal = Proposal(UPDATE_PROFILE, args, rationale_of(record), revisable=False)
-    # Queued: no turn waits for it, so that the mail goes out at once.
+    # Queued, so that the mail goes out at once: no turn waits for it.
     await ask(services, approval_id, proposal, asker, "queue")
     await services.resumes.keep(given.user_id, given.resume_id, approval_id=approval_id)
     await services.resumes.tell(given.user_id, given.resume_id, services.clock(), "proposed", ASKED)

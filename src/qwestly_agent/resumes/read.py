@@ -1,4 +1,4 @@
-"""Open the file, in a function that holds no key and reaches nothing but that file."""
+"""Open the file, in a function without keys that reaches only that file."""
 
 from typing import Protocol
 
@@ -15,7 +15,7 @@ class ReadResumeServices(HasClock, HasLogger, HasResumeFiles, HasRuns, HasSignal
 
 @state(ResumeState)
 async def read(services: ReadResumeServices, given: ResumeState) -> ResumeState:
-    """With `why`, where there is no text. Raises `NotFound` if the file is gone."""
+    """Return the state, with `why` if there is no text. Raises `NotFound` if the file is gone."""
     files = services.resume_files
     opened = await files.opened(given.user_id, given.resume_id)
     if not opened.text and not opened.why:

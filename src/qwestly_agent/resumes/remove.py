@@ -1,4 +1,4 @@
-"""Delete a résumé, withdraw what it asks, and take its words out of what was written with them."""
+"""Delete a résumé, withdraw its approval, and remove its words from drafts and reasons."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,7 +25,7 @@ async def remove(services: RemoveServices, user_id: str, resume_id: str) -> None
     """Raises `NotFound`."""
     record = await services.resumes.get(user_id, resume_id)
     evidence = [each.evidence.id for each in pieces_of([record])]
-    # Before: who repeats a deletion that was cut off finds the record. After: what was written with it meanwhile.
+    # Before the deletion, so that an interrupted one can be repeated; and after it, for what was written meanwhile.
     await _withdraw(services, user_id, evidence)
     await services.resumes.drop(user_id, resume_id, services.clock())
     await _withdraw(services, user_id, evidence)

@@ -12,9 +12,9 @@ RUN = "resume-"
 class ResumeState(UserState):
     resume_id: str
     why: str = ""
-    """Why its file has no text for us."""
+    """Why its file has no text that we can read."""
     is_kept: bool = False
-    """True once the candidate app keeps its text as a document."""
+    """True once the candidate app has stored its text as a document."""
     end: Literal["failed", "stopped", "unreadable"] | None = None
     error: CaughtError | None = Field(default=None, exclude=True)
 

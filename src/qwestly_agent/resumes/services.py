@@ -1,4 +1,4 @@
-"""What the states of `parse_resume` that ask models have besides: the design's parser."""
+"""The services of the states of `parse_resume` that ask models: with the design's parser."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Take a résumé in and start reading it."""
+"""Accept a résumé and start reading it."""
 
 from typing import Protocol
 
@@ -30,7 +30,7 @@ class TooManyResumes(AgentError):
 
 
 async def start(services: StartServices, user_id: str, name: str, content: bytes) -> ResumeRecord:
-    """The record of the résumé; of an earlier one with the same content, unless that failed or was stopped.
+    """Return the résumé's record, or that of an earlier one with the same content, unless it failed or was stopped.
 
     Raises `Invalid`, `TooLong`, `TooManyResumes`, `Braked` and `Unavailable`.
     """
@@ -49,7 +49,7 @@ async def start(services: StartServices, user_id: str, name: str, content: bytes
         raise TooManyResumes
     resume_id = _id_of(user_id, content, number)
     await services.usage.open(user_id, now)
-    # The file first: whoever finds the record finds its file.
+    # The file first, so that a record always has its file.
     await services.resume_files.add(user_id, resume_id, content, now)
     shown_name = " ".join(visible(name).split())[:LONGEST_NAME] or UNNAMED
     record = ResumeRecord(
