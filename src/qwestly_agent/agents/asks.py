@@ -1,5 +1,5 @@
-"""Questions for what somebody would like to learn: said where nothing else is left of an answer, or where one would be
-asked again in the same words."""
+"""Questions about what a person would like to learn: used if an answer has no other text left, or would repeat a
+question in the same words."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -42,11 +42,11 @@ _ASKS: Mapping[str, tuple[str, ...]] = {
 
 
 def opening_of(text: str) -> str:
-    """How an answer begins, to be compared."""
+    """Return the beginning of an answer, for comparison."""
     return " ".join(_WORD.findall(text.casefold())[:OPENING_WORDS])
 
 
 def ask_otherwise(language: str, openings: Collection[str]) -> str:
-    """One that begins in another way than these, in this language, or in English."""
+    """Return a question that begins differently from these, in this language or in English."""
     questions = _ASKS.get(language, _ASKS["en"])
     return next((each for each in questions if opening_of(each) not in openings), questions[0])

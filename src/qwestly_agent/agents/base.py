@@ -48,7 +48,7 @@ class AgentDeps:
     approvals: Approvals
     drafts: Drafts
     background: BackgroundWork
-    """What runs for the user beside these, and what ended of it."""
+    """Other running and ended work of the user."""
     cards: Cards
     memory_service: MemoryService
     """Keeps, corrects and forgets what the user asks for."""
@@ -57,7 +57,7 @@ class AgentDeps:
     interview: InterviewService
     """The interview of this conversation, for roles that have one."""
     learning: LearningService
-    """What this conversation offered to learn, and what its user learnt."""
+    """The conversation's offers to learn, and the user's progress."""
     jobs: JobService
     """Adverts, matches, and the web."""
     job_searches: JobSearches

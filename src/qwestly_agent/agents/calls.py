@@ -117,11 +117,11 @@ class Calls:
     """By call id, in the order of the calls."""
     waits: Waits = field(default_factory=Waits)
     told_to_end: bool = False
-    """True once the model called on though no tool was left: it has one more request to answer."""
+    """True once the model called a tool though none was left: it has one more request to answer."""
     trouble: Trouble | None = None
-    """Why the turn is answered in fixed words, without tools."""
+    """The trouble for which the turn is answered in fixed words, without tools."""
     fixed_words: str = ""
-    """The whole answer, where no model is asked."""
+    """The whole answer, if no model is asked."""
     _answered: set[str] = field(default_factory=set)
     """Calls that were answered, or are being answered, with no change of data since."""
     _failures: Counter[str] = field(default_factory=Counter)

@@ -29,7 +29,7 @@ RESERVED_EVENTS = frozenset(
 
 
 class Cancellation(CancellationToken):
-    """Cancels a run, also one that is not the library's: that one adds itself to `also`."""
+    """Cancels a run, also one outside of the library: that one adds itself to `also`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class AgentTurn:
     history: Sequence[ModelMessage]
     """The conversation's window, with this and other designs' answers."""
     context: str
-    """What is known of the user: the second part of the instructions, the same in each turn."""
+    """The user's profile and memories: the second part of the instructions, the same in each turn."""
     deps: AgentDeps
     conversation_id: str
     run_id: str
@@ -65,7 +65,7 @@ class AgentRun(Protocol):
     def __aiter__(self) -> AsyncIterator[NativeEvent]: ...
 
     def new_messages(self) -> list[ModelMessage]:
-        """The prompt, and what was answered so far, wherever the run broke off."""
+        """Return the prompt and the answer so far, wherever the run broke off."""
         ...
 
 
@@ -81,7 +81,7 @@ class TurnAgent(Protocol):
 
 
 class NoSettings(BaseModel):
-    """Of a design that declares none."""
+    """The settings of a design that declares none."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -90,16 +90,16 @@ class NoSettings(BaseModel):
 class Design:
     name: str
     roles: Mapping[Role, Callable[[Models, Any], TurnAgent]]
-    """Each makes its agent of the models and the design's settings. The default design provides what is missing."""
+    """Each makes its agent from the models and the design's settings. The default design provides missing roles."""
     settings: type[BaseModel] = NoSettings
     resume_parser: Callable[[Models, Any], ResumeParser] | None = None
-    """Makes what reads résumés; None for that of the default design."""
+    """Makes the parser of résumés; None for the default design's."""
 
 
 @dataclass(kw_only=True)
 class DesignEvent(CustomEvent):
-    """An event of a design's own, sent by `ctx.emit`. Plain clients get it as the event `kind`, those of the AI SDK as
-    `data-<kind>`. It is not kept. Raises `ValueError` for a kind that is no name, or is one of ours."""
+    """An event of a design, sent by `ctx.emit`. Plain clients get it as the event `kind`, those of the AI SDK as
+    `data-<kind>`. It is not stored. Raises `ValueError` for a kind that is not a valid name, or is one of ours."""
 
     kind: str
     values: dict[str, Any] = field(default_factory=dict)

@@ -264,7 +264,7 @@ def _cut(result: Any, contract: Contract) -> Any:
 
 
 class MeasuredWaits(AbstractCapability[AgentDeps]):
-    """Measure how long the run waits for models: what is left of the time to the first text is our own."""
+    """Measure how long the run waits for models: the rest of the time to the first text is our own."""
 
     async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:
         ctx.deps.calls.waits.begin(ctx.deps.clock())

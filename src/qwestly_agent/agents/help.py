@@ -1,6 +1,6 @@
-"""Answer people in acute trouble, and abuse, in fixed words: no tool is called, and no model is asked any more.
+"""Answer people in acute trouble, and abuse, in fixed words: no tool is called, and no further model request is made.
 
-Code finds trouble in what was typed. What it misses, a model may report with `report_trouble`, in place of any other
+Code finds trouble in typed text. A model may report what code misses with `report_trouble`, instead of any other
 call.
 """
 
@@ -69,7 +69,7 @@ class HelpInTrouble(AbstractCapability[AgentDeps]):
 
 
 def _reported(call: ToolCallPart) -> Trouble:
-    """What the model reports; help for what is worst if its arguments are not valid."""
+    """Read the model's report; assume the worst kind if its arguments are not valid."""
     try:
         arguments = call.args_as_dict()
     except ValueError:

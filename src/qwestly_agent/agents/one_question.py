@@ -1,4 +1,4 @@
-"""End an answer after its first question; an answer that is to ask nothing loses the sentences that do."""
+"""End an answer after its first question; remove questions from an answer that must not ask any."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -25,18 +25,19 @@ _SENTENCE = re.compile(r"[^.!?？؟。！\n]*(?:[.!?？؟。！]+[\"”’)*_]*|
 
 @dataclass
 class OneQuestion:
-    """A run that asks once at most. `asks_nothing` is looked at for each piece of text, as a tool may have ended it."""
+    """A run that asks at most one question. `asks_nothing` is read for each piece of text, as a tool may have ended the
+    interview."""
 
     run: AgentRunEvents[Any]
     asks_nothing: Callable[[], bool]
     last_words: Callable[[], str]
-    """Said after the answer; empty for nothing."""
+    """Text added after the answer; may be empty."""
     at_end: Callable[[], Awaitable[Sequence[NativeEvent]]]
     """Events after them."""
 
     def __post_init__(self) -> None:
         self._said = ""
-        """Of the text part that is said now."""
+        """Text of the current part."""
         self._held = ""
         """The beginning of a sentence that may become a question."""
         self._asked = False
@@ -63,7 +64,7 @@ class OneQuestion:
                     case _:
                         yield event
                 if self._asked:
-                    # As a stop by the user does it, so that what was said so far is among the messages.
+                    # Like a stop by the user, so that the text so far is among the messages.
                     self.run.cancel()
                     break
             if self._asked:
@@ -82,7 +83,7 @@ class OneQuestion:
             yield event
 
     def new_messages(self) -> list[ModelMessage]:
-        """With what was said in place of what the model wrote."""
+        """Replace the model's text by the shown one."""
         messages = self.run.new_messages()
         at = next((n for n in reversed(range(len(messages))) if isinstance(messages[n], ModelResponse)), None)
         if at is None:

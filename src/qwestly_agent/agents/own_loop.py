@@ -1,6 +1,6 @@
 """Guardrails, tools and events for a design whose loop is its own, over any client or framework.
 
-The loop asks for the next request, sends it to its model, says the words as they come, and hands in the whole answer:
+The loop gets the next request, sends it to its model, streams the text, and hands in the whole answer:
 
     async def loop(run: LoopRun) -> None:
         while request := await run.next_request():
@@ -76,7 +76,7 @@ class OwnLoop:
 
     loop: "Callable[[LoopRun], Awaitable[None]]"
     model: Model
-    """What the cost is counted by."""
+    """The model whose price counts."""
     instructions: str
     tools: Sequence[Tool[AgentDeps]]
     prompt_version: str
@@ -104,7 +104,7 @@ class LoopRun:
         self._prompt = ModelRequest(parts=[UserPromptPart(turn.prompt)])
         self._new: list[ModelMessage] = []
         self._said = ""
-        """Words of the answer that was not handed in yet."""
+        """Text of the answer that is not handed in yet."""
         self._parts = 0
         self._over = False
         self._request: ModelRequestContext | None = None
@@ -112,8 +112,8 @@ class LoopRun:
         turn.cancellation.also.append(self._cancel)
 
     async def next_request(self) -> ModelRequestContext | None:
-        """What the model is asked next: messages with fenced results, the tools that are offered, and instructions;
-        None if the answer is over. Raises what the guardrails refuse it with."""
+        """Return the next request to the model: messages with fenced results, offered tools, and instructions; None if
+        the answer is over. Raises the guardrails' refusals."""
         if self._over:
             return None
         listed = await self._toolset.get_tools(self._context)
@@ -127,7 +127,7 @@ class LoopRun:
         )
         try:
             self._request = await self._guards.before_model_request(self._context, asked)
-        except SkipModelRequest as fixed:  # for a person in trouble, or a card that words do not decide
+        except SkipModelRequest as fixed:  # for a person in trouble, or for a card that a typed answer cannot decide
             self._keep_prompt()
             self.say(fixed.response.text or "")
             self._end_text()
@@ -136,7 +136,7 @@ class LoopRun:
         return self._request
 
     def say(self, text: str) -> None:
-        """Stream words of the answer to the user."""
+        """Stream text of the answer to the user."""
         if not text:
             return
         if self._said:

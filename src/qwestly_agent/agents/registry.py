@@ -27,7 +27,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 @dataclass(frozen=True)
 class Designs:
-    """The agents of every design, by role; those of the default design where a design has none."""
+    """The agents of every design, by role; the default design's for roles that a design lacks."""
 
     of_new: str
     """The design of new conversations."""
@@ -50,7 +50,7 @@ class Designs:
         return next((agent for name, agent in agents.items() if name == role), None)
 
     def find(self, design: str, role: str) -> TurnAgent | None:
-        """The agent of a conversation; None if its design or role is gone since."""
+        """The agent of a conversation; None if its design or role no longer exists."""
         return next((agent for name, agent in self.agents.get(design, {}).items() if name == role), None)
 
 

@@ -53,29 +53,29 @@ _MARKS = re.compile(r"\s*[!！¡]+")
 
 @dataclass
 class Understated:
-    """A run whose words keep to the manner. Text is passed on sentence by sentence."""
+    """A run whose text is corrected to the manner, sentence by sentence."""
 
     run: AgentRunEvents[Any]
     openings: Collection[str]
     """How earlier answers began."""
     greets: bool
-    """True in the first answer alone."""
+    """True only in the first answer."""
     restarts: bool
-    """True where the person named nothing, so that one question is as good as another."""
+    """True if the person named nothing, so that any question will do."""
     language: str
-    """Of the person's message."""
+    """Language of the person's message."""
     fixed: Callable[[], bool]
-    """True where fixed words are said, which stay as they are."""
+    """True for fixed words, which are not changed."""
 
     def __post_init__(self) -> None:
         self._parts: list[str] = []
-        """What was said, by text part."""
+        """The text so far, by part."""
         self._held = ""
         self._open: int | None = None
         self._index = 0
         self._left_out = False
         self._kept_back = ""
-        """A sentence that began like an earlier answer; said if nothing follows."""
+        """A sentence that began like an earlier answer; used if nothing follows."""
 
     @property
     def said_openings(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class Understated:
             yield PartEndEvent(index=self._index, part=TextPart(words))
 
     def new_messages(self) -> list[ModelMessage]:
-        """With what was said in place of what the model wrote."""
+        """Replace the model's text by the corrected one."""
         said = iter(self._parts)
         return [_said(message, said) if isinstance(message, ModelResponse) else message for message in self._messages]
 
@@ -122,7 +122,7 @@ class Understated:
         words = ""
         while whole := _SENTENCE.match(self._held):
             if whole.end() == len(self._held) and not self._held[-1].isspace():
-                break  # the sentence may go on: "e.g." or "..."
+                break  # the sentence may continue: "e.g." or "..."
             self._held = self._held[whole.end() :]
             said = self._in_manner(whole[0])
             self._parts[-1] += said

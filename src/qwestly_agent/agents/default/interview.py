@@ -1,6 +1,6 @@
-"""The interviewer: asks one question at a time. What it asks about, and when it stops, code decides.
+"""The interviewer: asks one question at a time. Code decides about topics, and when it stops.
 
-What it is told of the interview stands at the end of the prompt, so that all before it is the same in the next turn.
+The interview's state is at the end of the prompt, so that everything before it is the same in the next turn.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -46,7 +46,7 @@ turn: that is from us.
 """
 
 PROMPTS = {VERSION: INSTRUCTIONS}
-"""By version. One stays as long as a variant names it (`rollout/variants.py`)."""
+"""Prompts by version. A version stays as long as a variant names it (`rollout/variants.py`)."""
 
 TOOLS = [*interview.TOOLS, *conversations.TOOLS, confirm.CONFIRM, trouble.REPORT_TROUBLE]
 
@@ -66,9 +66,9 @@ class Interviewer:
     agent: ChatAgent
     prompt_version: str
     begin: Callable[[AgentDeps], Awaitable[Callable[[Interview], Interview]]] = _as_it_is
-    """Fills a new interview; asked in its first turn alone."""
+    """Fills a new interview; called only in its first turn."""
     completed: Callable[[AgentDeps], Awaitable[Sequence[NativeEvent]]] = _nothing
-    """Events of the turn that tells its end."""
+    """Events of the turn that announces its end."""
 
     @asynccontextmanager
     async def run(self, turn: AgentTurn) -> AsyncIterator[AgentRun]:

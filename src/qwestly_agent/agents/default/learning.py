@@ -50,7 +50,7 @@ turn: that is from us.
 """
 
 PROMPTS = {VERSION: INSTRUCTIONS}
-"""By version. One stays as long as a variant names it (`rollout/variants.py`)."""
+"""Prompts by version. A version stays as long as a variant names it (`rollout/variants.py`)."""
 
 TOOLS = [
     *learning.TOOLS,
@@ -73,7 +73,7 @@ class Guide:
     async def run(self, turn: AgentTurn) -> AsyncIterator[AgentRun]:
         service, calls = turn.deps.learning, turn.deps.calls
         typed = "\n".join(typed_parts(service.text))
-        # Before the model: what is not taught is answered by fixed words, and no tool is called.
+        # Before the model: requests that are not taught are answered in fixed words, without tools.
         calls.trouble = not_taught(typed)
         is_first = not turn.history
         note = "" if calls.trouble else await learning_context(service, is_first=is_first)

@@ -42,7 +42,7 @@ turn: that is from us.
 """
 
 PROMPTS = {VERSION: INSTRUCTIONS}
-"""By version. One stays as long as a variant names it (`rollout/variants.py`)."""
+"""Prompts by version. A version stays as long as a variant names it (`rollout/variants.py`)."""
 
 TOOLS = [
     *interview.TOOLS,
@@ -61,7 +61,7 @@ async def begin(deps: AgentDeps) -> Callable[[Interview], Interview]:
 
 
 async def completed(deps: AgentDeps) -> list[NativeEvent]:
-    """What was learnt is proposed by code where the model has not done it."""
+    """Propose the learned profile by code if the model has not done it."""
     interview = deps.interview.latest
     asked = await onboarding.propose_what_is_learnt(deps)
     covered = [each.name for topic in interview.topics for each in topic.aspects if each.status == "covered"]

@@ -72,4 +72,4 @@ _BRIEF = INSTRUCTIONS.replace(
 )
 
 PROMPTS = {VERSION: INSTRUCTIONS, "default-11-brief": _BRIEF}
-"""By version. One stays as long as a variant names it (`rollout/variants.py`)."""
+"""Prompts by version. A version stays as long as a variant names it (`rollout/variants.py`)."""

@@ -26,7 +26,7 @@ TIMEOUT_SECONDS = 10.0
 RESULT_CHARACTERS = 16_000
 """Characters of JSON: about 4,000 tokens."""
 NEEDS = "needs"
-"""In a tool's metadata: what it is not offered without."""
+"""Key in a tool's metadata: the setting without which it is not offered."""
 
 BY_WORDS_ALONE = (
     "Search by meaning cannot be reached right now: this was searched by words alone, and what says it in other words "
@@ -53,8 +53,8 @@ def tool(
 
 
 def slim(schema: Any) -> Any:
-    """A schema without what a model need not read: bounds, patterns, defaults and null. Arguments are validated by the
-    whole one, and a model that breaks a bound is told by a sentence. Each prompt begins with all schemas."""
+    """Remove from a schema what a model need not read: bounds, patterns, defaults and null. Arguments are validated by
+    the whole schema, and a violation is reported to the model in a sentence. Each prompt begins with all schemas."""
     if isinstance(schema, list):
         return [slim(each) for each in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Which records a tool's result names: what can stand as a source under an answer."""
+"""The records in a tool's result that can be shown as sources of an answer."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -27,9 +27,9 @@ class Returned:
 
     source: Source
     name: str
-    """By which an answer may call it; empty if its title is ours."""
+    """The name by which an answer may refer to it; empty if its title is ours."""
     text: str
-    """Its words, whole."""
+    """Its whole text."""
 
 
 def records_of(tool: str, result: Any) -> tuple[Returned, ...]:
@@ -121,7 +121,7 @@ def _topics(result: dict[str, Any]) -> Iterator[Returned]:
 
 
 def _progress(result: dict[str, Any]) -> Iterator[Returned]:
-    """The library's pages that say what is between the person and their goal, and the posting that asks for it."""
+    """The pages of the library behind the person's gaps, and the posting of their goal."""
     for each in result["gaps"]:
         if asked := each.get("asked"):
             yield _record("job", asked["job_id"], result["goal"], asked["quote"])
