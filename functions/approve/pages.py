@@ -30,7 +30,7 @@ MOST_FIELDS = 10
 FORM = "application/x-www-form-urlencoded"
 METHODS = "GET, HEAD, POST, OPTIONS"
 
-# It logs each path, and in ours is a token.
+# It logs each path, and ours contain tokens.
 logging.getLogger("mangum.http").setLevel(logging.ERROR)
 
 limits = Limits()
@@ -141,5 +141,5 @@ app = Starlette(
     ],
     exception_handlers=dict.fromkeys((AgentError, HTTPException, Exception), answer_error),
 )
-# Where a path is nearly ours it would answer with a Location, and a token in it.
+# For a path that is nearly ours it would answer with a Location that contains a token.
 app.router.redirect_slashes = False

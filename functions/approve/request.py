@@ -1,4 +1,4 @@
-"""A workflow asks its user, and waits by its task token."""
+"""Ask the user on behalf of a workflow, which waits with its task token."""
 
 from typing import Any
 

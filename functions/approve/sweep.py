@@ -1,4 +1,4 @@
-"""Every minute: whatever is due about approvals."""
+"""Handle due approvals, every minute."""
 
 from typing import Any, Protocol
 

@@ -1,4 +1,4 @@
-"""The states of brief that have effects, and ask no model; every minute, a schedule asks for `sweep`."""
+"""The states of brief, which have effects and ask no model; a schedule calls `sweep` every minute."""
 
 from typing import Any
 

@@ -3,7 +3,7 @@
 Its routes are in `chat.routers`. Nothing is built before the server starts.
 """
 
-# Before all others: no garbage is looked for while they are imported.
+# Before all others, so that no garbage is collected while they are imported.
 import qwestly_agent  # noqa: F401
 
 # isort: split
@@ -39,7 +39,7 @@ from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.model_calls.failures import failure_of
 
 LARGEST_BODY_BYTES = 6 * 1024 * 1024
-"""What Lambda itself lets through; a client of the AI SDK posts its whole history."""
+"""Lambda's own limit; a client of the AI SDK posts its whole history."""
 
 LONGEST_CHECK_SECONDS = 3.5
 """Of `/healthz`, which answers within four seconds, and of reading the secrets of a restored environment."""
@@ -98,7 +98,7 @@ def create_app(
             yield
         if connecting:
             connecting.cancel()
-            await asyncio.wait([connecting])  # not beside the closing: a process was seen that never ended then
+            await asyncio.wait([connecting])  # not in parallel with closing, which was seen to hang
         await services.close()
 
     app = ChatApp(
@@ -133,7 +133,7 @@ def create_app(
 
 @contextmanager
 def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
-    """Turns end as soon as the process is told to: the server itself would first wait for their streams."""
+    """End the turns as soon as the process is asked to end: the server itself would first wait for their streams."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread hears signals
         return
@@ -156,9 +156,9 @@ def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
 
 
 async def healthz(request: Request) -> Health:
-    """Tell within seconds whether database and secrets answer. Raises `NotReady`, which names what hangs.
+    """Check within seconds that database and secrets answer. Raises `NotReady`, which names the one that does not.
 
-    The adapter's own check of readiness touches nothing: an environment without its database is to tell people so.
+    The adapter's own readiness check does not use the database, so that an environment without it can say so to users.
     """
     if is_from_outside(request):
         services = services_of(request)
@@ -182,7 +182,7 @@ async def answers(asked: Coroutine[Any, Any, Any]) -> bool:
 
 
 def is_from_outside(request: Request) -> bool:
-    """True for what came through the function's URL: the adapter marks it with a header that nobody can take off."""
+    """True for a request through the function's URL: the adapter marks it with a header that clients cannot remove."""
     return "x-amzn-request-context" in request.headers
 
 
@@ -205,7 +205,7 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 async def answer_error(request: Request, error: Exception) -> JSONResponse:
-    """Every error in the one shape, with a request id that stands in the log too."""
+    """Render every error in the one shape, with the request id that is in the log."""
     failure, request_id = _failure(error), request_id_of(request)
     if failure.http_status >= 500:
         line = {"request_id": request_id, "code": failure.code, **cause_of(error)}

@@ -1,4 +1,4 @@
-"""Every night: judge a sample of the day's answers. It sees what people wrote, asks models, and keeps numbers."""
+"""Judge a sample of the day's answers, every night. It reads what people wrote, asks models, and stores counts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The state of parse_resume that opens what strangers may have made. It holds no key, and reaches that file alone."""
+"""The state of parse_resume that opens untrusted files. It holds no key, and reaches only that file."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every five minutes: the trial of a variant goes on, or back."""
+"""Move the trial of a variant forward or back, every five minutes."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""The states of scout_jobs that ask job boards and keep matches, and ask no model; every five minutes, a schedule asks
-for `sweep`."""
+"""The states of scout_jobs that ask job boards and store matches, and ask no model; a schedule calls `sweep` every five
+minutes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The states of write_draft that ask models what an interview's answer says."""
+"""The states of write_draft that ask models about an interview's answer."""
 
 from typing import Any
 

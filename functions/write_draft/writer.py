@@ -1,4 +1,4 @@
-"""The state of write_draft that brings what was found into the interview, and asks no model."""
+"""The state of write_draft that applies the results to the interview, and asks no model."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The states of write_lesson that show the lesson, or say why there is none, and ask no model."""
+"""The states of write_lesson that show the lesson, or record why there is none, and ask no model."""
 
 from typing import Any
 
