@@ -32,7 +32,7 @@ class ShownServices(HasApplications, HasKnowledge, HasMemories, HasJobSearches, 
 
 A = TypeVar("A", bound=BaseModel)
 Upgrade: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-"""Arguments of an earlier schema, as the present one has them."""
+"""Converts arguments of an earlier schema to the present one."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Inverse(Generic[A]):
     arguments: Callable[[ShownServices, str, A], Awaitable[dict[str, Any]]]
     """Read just before the effect: the arguments that restore what is there."""
     is_as_done: Callable[[ShownServices, str, A], Awaitable[bool]]
-    """True if nobody changed since what the action did."""
+    """True if nobody has changed it since the action."""
     named: Callable[[A, Mapping[str, Any]], list[FieldValues]] | None = None
-    """From the arguments and those of the inverse: what a person names who asks for this. Empty if nothing would do;
-    None for what is always asked about."""
+    """From the arguments and those of the inverse: the values that a person must name to ask for this. Empty if no
+    words suffice; None for actions that are always asked about."""
 
 
 SUBJECT_ARGUMENTS = ("field", "name", "card_id")
@@ -102,7 +102,7 @@ class Action(Generic[A]):
     """By the `schema_digest` of an earlier version: how approvals that were asked for with it are read."""
 
     def upgraded(self, schema_digest: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
-        """The arguments as the present schema has them; None if nobody can read that version any more."""
+        """Convert the arguments to the present schema; None if that version can no longer be read."""
         upgrade = same if schema_digest == self.schema_digest else self.upgrades.get(schema_digest)
         return upgrade(arguments) if upgrade else None
 

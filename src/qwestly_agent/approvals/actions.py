@@ -55,7 +55,7 @@ async def _field_before(services: ShownServices, user_id: str, args: ProfileChan
 
 
 def _fields_named(args: ProfileChanges, before: Mapping[str, Any]) -> list[FieldValues]:
-    """Of each field; none if one of them has none that anybody would name."""
+    """Return the values to name, by field; none if a field has no value that a person would name."""
     named = [
         _named(each.field, plain(each.value), earlier["value"])
         for each, earlier in zip(args.changes, before["changes"], strict=True)
@@ -68,7 +68,7 @@ async def _preference_before(services: ShownServices, user_id: str, args: Prefer
 
 
 def _named(field: str, after: Any, before: Any) -> list[FieldValues]:
-    """Each value that is new or gone; none if items change places too, which nobody names."""
+    """Return the values that are new or gone; none if items also change places, which nobody would name."""
     if not isinstance(after, list):
         return [] if after is None else [FieldValues(field, _texts(after))]
     there = [] if before is None else before
@@ -234,7 +234,7 @@ ACTIONS: Mapping[str, Action[Any]] = {
 
 
 def arguments_of(approval: Approval) -> Any:
-    """The record's arguments as its action has them now. Raises `Invalid` if nobody can read them any more."""
+    """Convert the record's arguments to the action's present schema. Raises `Invalid` if they can no longer be read."""
     action = ACTIONS[approval.tool]
     return parse(action, action.upgraded(approval.schema_digest, approval.arguments) or {})
 

@@ -1,4 +1,4 @@
-"""The action with which a user applies for a job: what exactly is sent is shown, and a sent application stays sent."""
+"""The action of applying for a job: the preview shows exactly what is sent, and sending cannot be undone."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -26,7 +26,7 @@ class SentDocument(BaseModel):
     kind: Literal["resume", "cover_letter"]
     document_id: DraftId
     text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_DOCUMENT)]
-    """Markdown, as it is sent."""
+    """Markdown, exactly as sent."""
 
 
 class JobApplication(BaseModel):
@@ -45,7 +45,7 @@ SENT_BEFORE = "An application for this job was sent before, so nothing was sent.
 
 
 async def _shown(services: ShownServices, user_id: str, args: JobApplication) -> dict[str, str]:
-    """What they say themselves that they sent, on another way."""
+    """Show when the user says that they applied elsewhere."""
     with suppress(NotFound):
         application = await services.applications.get(user_id, application_id(args.job_id))
         if application.applied_at is not None:
@@ -69,7 +69,7 @@ def _preview(args: JobApplication, _: Mapping[str, str]) -> Preview:
 
 
 async def _send(services: PerformServices, effect: candidate_app.Effect, args: JobApplication) -> Outcome:
-    if effect.version is not None:  # with a version, the contract sends it again
+    if effect.version is not None:  # with a version, the write API sends it again
         return Refused("sent_before", SENT_BEFORE)
     body = {
         "job": {"title": args.title, "company": args.company, "url": args.url},

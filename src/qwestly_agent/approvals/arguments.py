@@ -117,7 +117,7 @@ class ProfileChanges(_Arguments):
 
     changes: Annotated[tuple[FieldChange, ...], Field(min_length=1, max_length=len(_FIELDS))]
     quotes: Mapping[ChangedField, tuple[ShownQuote, ...]] = {}
-    """What the user wrote or gave that each new value rests on."""
+    """Evidence of the user for each new value."""
 
     @field_validator("changes")
     @classmethod
@@ -162,7 +162,7 @@ class CardName(_Arguments):
 
 class CardActivation(CardName):
     active: bool = True
-    """False: no card is shown first any more."""
+    """False: no card is shown first."""
 
 
 class Ingestion(_Arguments):

@@ -91,7 +91,7 @@ async def ask(services: AskServices, approval_id: str, proposal: Proposal, asker
     `Unavailable`.
     """
     action, now = proposal.action, services.clock()
-    # What is asked once more was looked through before; what is undone is what its user had.
+    # A repeated question was checked before; an undo restores the user's own values.
     is_new = bool(action.published) and proposal.shown is None and not asker.undoes
     details = await contact_details(services, asker.user_id) if is_new else ContactDetails()
     drafted = bool(proposal.preview or proposal.drafted)

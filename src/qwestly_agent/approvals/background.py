@@ -1,5 +1,5 @@
-"""What is done for a user beside their approvals and drafts: what runs, by its own record or by the names that a brake
-would meet, and what ended lately, by the feed that pages poll."""
+"""Work for a user other than approvals and drafts: running work, from its own records or from the names in
+`agent_runs`, and recently ended work, from the feed."""
 
 import asyncio
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ RUNS: Mapping[str, str] = {
     "summary": "Summing up a conversation",
     "consolidation": "Comparing what is remembered",
 }
-"""By the first word of a run's name, where no record of its own says that it is under way."""
+"""Labels by the first word of a run's name, for work without a record of its own."""
 
 
 @dataclass(frozen=True)

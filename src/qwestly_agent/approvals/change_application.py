@@ -38,12 +38,12 @@ class ApplicationChange(BaseModel):
         return self.model_dump(exclude={"application_id"}, exclude_none=True)
 
     def changes(self, now: float) -> dict[str, Any]:
-        """The fields of the record that it sets. Raises `Invalid` for a date that is too far away."""
+        """Return the fields that it sets. Raises `Invalid` for a date that is too far away."""
         return {**self.given, **({"next_at": planned_at(self.next_at, now)} if self.next_at else {})}
 
 
 def _as_it_stands(application: Application, args: ApplicationChange) -> dict[str, str]:
-    """The fields that the change names, and of which application."""
+    """Return the fields that the change names, and the application."""
     stands = {
         "status": application.status,
         "next_step": application.next_step,

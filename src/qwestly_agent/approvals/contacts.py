@@ -23,21 +23,21 @@ class ContactServices(HasKnowledge, HasResumes, Protocol): ...
 
 
 async def contact_details(services: ContactServices, user_id: str) -> ContactDetails:
-    """Those in the documents that the candidate app keeps, and in the résumés that the user gave us."""
+    """Find the contact details in the candidate app's documents and in uploaded résumés."""
     found = await asyncio.gather(services.knowledge.contacts(user_id), services.resumes.contacts(user_id))
     return ContactDetails.of(each for some in found for each in some)
 
 
 def published_in(action: Action[Any], args: Any) -> list[str]:
-    """The texts of an action that others read."""
+    """Return the texts of an action that others read."""
     return [text for name in action.published for text in strings_in(args.get(name))]
 
 
 def without_contacts(
     action: Action[Any], args: Any, details: ContactDetails, *, drafted: bool
 ) -> tuple[Any, tuple[ShownLeftOut, ...]]:
-    """The arguments without contact details, and what was left out. Raises `Invalid` where nothing would be left, or
-    where what was `drafted` has some: it is to be drafted anew."""
+    """Remove contact details from the arguments; return also what was left out. Raises `Invalid` if nothing would be
+    left, or if a `drafted` text has some: it must be drafted again."""
     given = plain(args)
     if not details.places_in(published_in(action, given)):
         return args, ()
@@ -48,7 +48,7 @@ def without_contacts(
 
 
 async def publishes_contacts(services: ContactServices, approval: Approval, action: Action[Any]) -> bool:
-    """True for an approval whose texts have contact details that its user did not write into it."""
+    """True if the approval's texts have contact details that the user did not write into it."""
     texts = published_in(action, approval.arguments)
     if not texts or approval.edited or approval.undoes:
         return False
@@ -56,7 +56,7 @@ async def publishes_contacts(services: ContactServices, approval: Approval, acti
 
 
 def _left(value: Any, details: ContactDetails) -> Any:
-    """None if nothing is left of it; what names something by several fields is kept whole or not at all."""
+    """Return None if nothing is left; an item of several fields is kept whole or not at all."""
     match value:
         case str():
             return " ".join(_clean(_SENTENCE_ENDS.split(value), details)) or None if details.stand_in(value) else value

@@ -1,4 +1,4 @@
-"""Decide approvals: what a person answers about exactly what they saw, by one compare-and-set.
+"""Decide approvals: apply a person's answer about exactly what they saw, by one compare-and-set.
 
 Every channel of a decision (chat, queue, link) uses these functions. `approvals.ask` creates the records.
 """

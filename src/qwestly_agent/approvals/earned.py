@@ -1,4 +1,4 @@
-"""Earned autonomy: who offers one step more, and who takes it back.
+"""Earned autonomy: offer, grant and revoke a higher level for one kind of change.
 
 An offer is an approval like every other: no tool proposes it, and no link decides it.
 """
@@ -36,24 +36,24 @@ class OfferServices(AskServices, HasAutonomy, Protocol): ...
 
 @dataclass(frozen=True)
 class EarnedKind:
-    """One kind of change, as its user reads it."""
+    """One kind of change with its record, for the user."""
 
     tool: str
     subject: str
     level: Level
-    """That holds for it now."""
+    """The level in force."""
     offers: Level | None
-    """What ten yeses would earn; None at the ceiling."""
+    """The level that ten yeses would earn; None at the ceiling."""
     streak: Streak
 
 
 def can_be_earned(action: Action[Any] | None) -> bool:
-    """True for what can be undone, and needs a yes."""
+    """True for actions that can be undone and need a yes."""
     return action is not None and action.inverse is not None and action.effect in UNASKED
 
 
 async def level_of(services: EarnedServices, user_id: str, standing: Standing, tool: str, subject: str) -> Level:
-    """The level that holds for this kind of change now. What no longer stands is taken back."""
+    """Return the level in force for this kind of change; revoke a grant that no longer holds."""
     grant = standing.grant(tool, subject)
     if grant is None:
         return standing.level
@@ -66,7 +66,7 @@ async def level_of(services: EarnedServices, user_id: str, standing: Standing, t
 
 
 async def note_decision(services: OfferServices, approval: Approval) -> None:
-    """Take back what a no ends; offer one step more after enough yeses."""
+    """Revoke a grant after a no; offer a higher level after enough yeses."""
     action = ACTIONS.get(approval.tool)
     if action is None or not can_be_earned(action) or not (is_no(approval) or is_yes(approval)):
         return
@@ -78,7 +78,7 @@ async def note_decision(services: OfferServices, approval: Approval) -> None:
 
 
 async def _offer(services: OfferServices, approval: Approval, action: Action[Any], level: Level) -> None:
-    """Each offer, whatever became of it, needs as many yeses again."""
+    """Each offer needs that many yeses again, however it was decided."""
     user_id, tool, subject, now = approval.user_id, approval.tool, approval.subject, services.clock()
     last = await services.approvals.newest_about(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool, subject))
     after = max(now - WITHIN_SECONDS, last.created_at if last else 0.0)
@@ -95,7 +95,7 @@ async def _offer(services: OfferServices, approval: Approval, action: Action[Any
 
 
 async def kinds_of(services: EarnedServices, user_id: str) -> tuple[Standing, list[EarnedKind]]:
-    """Each kind of change on which its user decided, with what it has earned."""
+    """Return each kind of change on which the user decided, with its earned level."""
     standing = await services.autonomy.standing(user_id)
     records = await services.approvals.all(user_id, MOST_RECORDS)
     of_kind: dict[tuple[str, str], list[Approval]] = {}

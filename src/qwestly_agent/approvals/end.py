@@ -25,7 +25,7 @@ class EndServices(HasApprovals, HasClock, HasDrafts, HasMemories, HasTombstones,
 
 MOST_WAITING = 100
 STANDS = frozenset({"approved", "executing", "accepted", "unknown", "done"})
-"""Statuses of what was done, or is being done."""
+"""Statuses of effects that are done or being executed."""
 CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
 REPLACED = "You replaced the message that led to it. Nothing was done."
 FORGOTTEN = (

@@ -107,7 +107,7 @@ async def _send(services: ExecuteServices, approval: Approval) -> Approval:
     # A concurrent forgetting of its sources either is seen here, or saw this record as executing.
     if await rests_on_forgotten(services, begun):
         return await _end(services, begun, "changed", FORGOTTEN)
-    if not as_shown:  # by a change that gave its subject no new version
+    if not as_shown:  # by a change that did not give the subject a new version
         return await _ask_again(services, begun)
     return await _perform(services, begun)
 
@@ -259,7 +259,7 @@ async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
 
 
 async def name_undo(approvals: Approvals, undo: Approval) -> None:
-    """Record in what was undone by what it was."""
+    """Record in the undone approval which one undid it."""
 
     def named(record: Approval) -> Approval | None:
         return None if record.undone_by else record.undone(undo.id)

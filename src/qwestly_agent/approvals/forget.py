@@ -86,7 +86,7 @@ class Forgotten:
 
 
 ERROR_OF_ESTIMATE = 0.1
-"""Of a cosine from 256 bits: at this one a twentieth of retellings is missed."""
+"""Tolerance for a cosine estimated from 256 bits: with it a twentieth of retellings is missed."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ FORGOTTEN = "It rests on something that you had forgotten, or deleted."
 MOST_CHARACTERS_OF_ONE = 2_000
 """Limit of one piece of evidence."""
 MEMORY, RESUME = "memory:", "resume:"
-"""Prefixes of the ids of evidence that is a memory, or stands in a résumé."""
+"""Prefixes of the ids of evidence from a memory or a résumé."""
 
 
 def evidence_id(memory_id: str) -> str:

@@ -1,4 +1,4 @@
-"""Take what is forgotten out of interviews: statements that quote it, and what they covered."""
+"""Remove what is forgotten from interviews: statements that quote it, and the coverage based on them."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -7,7 +7,7 @@ from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
 from qwestly_agent.stores.interviews import Interviews
 
 MOST = 1_000
-"""Interviews of one user."""
+"""Maximum number of a user's interviews."""
 INTERVIEW = "interview:"
 """Prefix of the ids of evidence that was said in an interview."""
 
@@ -17,7 +17,7 @@ def evidence_id_of_topic(conversation_id: str, place: int) -> str:
 
 
 async def words_of_topics(interviews: Interviews, user_id: str, limit: int = MOST) -> dict[str, str]:
-    """By the evidence's id, what the user said of a topic."""
+    """Return what the user said about each topic, by the evidence's id."""
     return {
         evidence_id_of_topic(kept.conversation_id, place): words
         for kept in await interviews.newest(user_id, limit)
@@ -29,7 +29,7 @@ async def words_of_topics(interviews: Interviews, user_id: str, limit: int = MOS
 async def forget_in_interviews(
     interviews: Interviews, user_id: str, message_ids: Collection[str], tells: Callable[[str], bool]
 ) -> list[str]:
-    """Return the ids of the evidence that is another one now, or none."""
+    """Return the ids of evidence that has changed or is gone."""
     before = await words_of_topics(interviews, user_id)
     for kept in await interviews.newest(user_id, MOST):
         await interviews.drop_work(user_id, kept.conversation_id)
@@ -39,7 +39,7 @@ async def forget_in_interviews(
 
 
 def without(interview: Interview, message_ids: Collection[str], tells: Callable[[str], bool]) -> Interview:
-    """The interview without what these messages said, and without what tells it."""
+    """Return the interview without statements from these messages, and without text that `tells`."""
 
     def stays(quote: Said) -> bool:
         return quote.message_id not in message_ids and not tells(quote.text)

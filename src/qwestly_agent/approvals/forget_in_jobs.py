@@ -1,4 +1,4 @@
-"""Take what is forgotten out of the reasons that jobs were given, and out of notes on applications."""
+"""Remove what is forgotten from the reasons of job matches, and from notes on applications."""
 
 from collections.abc import Callable, Collection
 from typing import Protocol
@@ -12,8 +12,8 @@ class ForgetJobsServices(HasApplications, HasJobMatches, HasJobSearches, Protoco
 async def forget_in_jobs(
     services: ForgetJobsServices, user_id: str, evidence: Collection[str], tells: Callable[[str], bool]
 ) -> None:
-    """`evidence` are the ids of what reasons may quote. A search under way keeps nothing that was written before."""
-    # The search first: what it keeps until then is found among the matches.
+    """`evidence` are the ids that reasons may quote. A running search drops everything written before."""
+    # The search first: results that it stores until then are found among the matches.
     await services.job_searches.forget(user_id)
     await services.job_matches.forget(user_id, evidence, tells)
     await services.applications.forget(user_id, tells)

@@ -1,4 +1,4 @@
-"""Take what is forgotten out of what a person decided about their learning, and of what is between them and a goal."""
+"""Remove what is forgotten from a person's decisions about learning, and from the gaps to their goal."""
 
 from collections.abc import Callable, Collection
 from typing import Protocol
@@ -17,7 +17,7 @@ async def forget_in_learning(
     message_ids: Collection[str],
     tells: Callable[[str], bool],
 ) -> None:
-    """`evidence` are the ids of what gaps may quote."""
+    """`evidence` are the ids that gaps may quote."""
     await services.learning.change(user_id, lambda plan: without(plan, evidence, message_ids, tells), services.clock())
     await services.learning.drop_wishes(user_id, tells)
     await services.learning.drop_talks(user_id)
@@ -42,7 +42,7 @@ def without(
     goal = plan.goal if chosen or not (tells(plan.goal) or len(decisions) < len(plan.decisions)) else ""
     return plan.model_copy(
         update={
-            "forgettings": plan.forgettings + 1 if plan.revision else 0,  # without a plan nobody looks for gaps
+            "forgettings": plan.forgettings + 1 if plan.revision else 0,  # without a plan there are no gaps
             "decisions": decisions,
             "goal": goal,
             "gaps": gaps if goal else (),

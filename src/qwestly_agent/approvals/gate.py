@@ -1,8 +1,8 @@
-"""The table that decides what a proposal of a tool may do, checked at the call and again before its effect. A call
-that proposes nothing (it reads, or remembers what was typed) is not asked about.
+"""The table that decides whether a tool's proposal is executed, asked about or refused; checked at the call and again
+before the effect. Calls without a proposal (that read, or remember what was typed) are not asked about.
 
-Two things it does not say: at L3, what the user's newest message asks for and can be undone is done at once
-(`wish.py`); and one step more, where a user has allowed it for one kind of action (`earned.py`).
+Two rules are elsewhere: at L3, a change that the user's newest message asks for, and that can be undone, is done at
+once (`wish.py`); and a user may allow a higher level for one kind of action (`earned.py`).
 """
 
 from collections.abc import Mapping

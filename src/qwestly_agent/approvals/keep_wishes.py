@@ -1,4 +1,4 @@
-"""Keep the job wishes of an approval whose other fields the candidate app has written."""
+"""Store the job wishes of an approval after the candidate app has written its other fields."""
 
 from contextlib import suppress
 from typing import Protocol
@@ -14,7 +14,7 @@ class KeepWishesServices(HasApprovals, HasJobSearches, Protocol): ...
 
 
 async def keep_wishes(services: KeepWishesServices, approval: Approval) -> None:
-    """Once an approval, however often it is called: what its user chose since stays."""
+    """Store them once per approval, however often it is called, so that later choices of the user stay."""
     if approval.tool != UPDATE_PROFILE.tool or not (wishes := arguments_of(approval).wishes):
         return
     with suppress(NotFound):  # its user was erased meanwhile

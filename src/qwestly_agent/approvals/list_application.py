@@ -1,4 +1,4 @@
-"""Keep the user's list of applications up with what they are asked, and with what was sent."""
+"""Keep the user's list of applications in step with approvals and sent applications."""
 
 from contextlib import suppress
 from typing import Protocol
@@ -17,7 +17,7 @@ class NoteSentServices(ListServices, HasApprovals, Protocol): ...
 
 
 async def add_to_list(services: ListServices, new: Application) -> Application:
-    """The one that is there already, if there is one. Its match names it."""
+    """Insert an application, or return the existing one; its match refers to it."""
     application = await services.applications.add(new)
     with suppress(NotFound):  # matches are kept for a shorter time
         match = await services.job_matches.get(new.user_id, new.job_id)

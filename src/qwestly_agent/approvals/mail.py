@@ -145,7 +145,7 @@ def message_of(
 
 
 def kind_of(approval: Approval, now: float) -> MailKind:
-    """Of the mail about it that is due now."""
+    """Return the kind of the mail that is due now."""
     return "reminders" if now >= half_of_the_time(approval) else "questions"
 
 

@@ -13,7 +13,7 @@ DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
     "revised": ("drafted", "Drafted, then stopped. Ask again to continue"),
     "changed": ("drafted", "Drafted, but your card changed in the meantime. Ask again to continue"),
 }
-"""By the status of an approval whose pipeline has ended: the draft's status and label. After a yes, `execute` tells."""
+"""By the status of an approval whose pipeline ended: the draft's status and label. `execute` sets those of a yes."""
 
 
 def waiting(approval: Approval) -> str:

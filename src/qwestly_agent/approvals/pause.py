@@ -2,7 +2,7 @@
 
 It is checked right before each effect (`execute.py`), at each state of a workflow (`workflow_state.py`) and while a
 turn or a state runs (`abort_if_paused`, `chat/turn_registry.py`). `StopExecution` would need a permission over every
-execution, tell its user nothing, and let the function that runs finish its work.
+execution, inform the user of nothing, and let the running function finish its work.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ class Pause:
 
     @property
     def receipt(self) -> Receipt | None:
-        """The user's own: that of everybody names the runs of others."""
+        """The user's own receipt: that of `EVERYBODY` names runs of others."""
         since = self.own.brake_since or self.own.receipt_since
         here = self.own.receipt is not None and self.own.receipt_since == since
         return Receipt.model_validate(self.own.receipt) if here else None

@@ -1,8 +1,8 @@
-"""Rules by which code asks about a change that a level would let run: the message must name the field and each value,
-letter for letter, and be no question and no denial.
+"""Rules of code for running a change without asking: the message must name the field and each value verbatim, and be
+neither a question nor a denial.
 
-Each list here is closed, and can only lead to asking: what a list lacks is asked about, or is for the judge
-(`wish.py`). Nothing here refuses.
+Each list is closed and can only lead to asking: anything else is asked about, or left to the judge (`wish.py`).
+Nothing here refuses a change.
 """
 
 import re
@@ -17,18 +17,18 @@ from qwestly_agent.text.clean import visible
 
 @dataclass(frozen=True)
 class FieldValues:
-    """What a change does to a field, each value in words."""
+    """The values of a field before and after a change, as text."""
 
     field: str
     new: Sequence[str]
     gone: Sequence[str] = ()
-    """Entries of a list that go."""
+    """Entries removed from a list."""
     kept: Sequence[str] = ()
-    """Entries of a list that stay."""
+    """Entries kept in a list."""
 
 
 _FIELDS = {
-    # Before the others: "preferred location" and "Wunschort" are no `location`.
+    # First, because "preferred location" and "Wunschort" are not `location`.
     "locations": r"locations|(?:preferred|target|desired) (?:location|city|place)|places|cities|wunschort\w*|orte|orten"
     r"|standorte\w*|städte\w*|ubicaciones|ciudades|lugares|lieux|villes|localizações|locais|cidades",
     "work_mode": r"work(?:ing)? ?mode|work(?:ing)? (?:style|arrangement)|way (?:of working|to work)|arbeitsmod\w+"
@@ -60,7 +60,7 @@ _CHANGES = (
 )
 """Beginnings of verbs that ask for a change."""
 _OPENS = pattern(rf"{_CHANGES}|please|pls|bitte|also|kann|könnt|würd")
-"""Words in capitals that begin a sentence, and are no part of a value beside them."""
+"""Capitalized words at the beginning of a sentence that are not part of a value beside them."""
 _REQUEST = pattern(
     r"\b(?:(?:can|could|will|would) (?:you|u)|(?:kann|könnte|würde|magst|mag)s?t? du|(?:können|könnten|würden) sie"
     r"|(?:puede|podría)s?|peux[- ]tu|tu peux|pourrais[- ]tu|tu pourrais|(?:pouvez|pourriez)[- ]vous"
@@ -68,7 +68,7 @@ _REQUEST = pattern(
 )
 """Beginnings of a question that is a request, if a verb of a change follows."""
 _DOUBTS = pattern(
-    # Denials, and what takes back or puts off.
+    # Denials, withdrawals and postponements.
     r"\b(?:not|never|none|nor|neither|nobody|nothing|anything|without|unless|except|instead of|rather than|cannot|nope"
     r"|nah|stop|cancel|undo|avoid|refuse|forget|hate|yet|\w+n['’]t|dont|doesnt|didnt|isnt|wont|cant|wouldnt"
     r"|shouldnt|nicht|nie|niemals|nichts|kein\w*|weder|nein|ohne|ausser|statt|bloss"
@@ -96,7 +96,7 @@ _REMOVES = pattern(
     r"|elim[ií]n\w+|borra\w*|saca\w*|enl[eè]v\w+|supprim\w+|retir\w+|tir[ae]\w*|apag\w+)\b"
 )
 _GAP = "\x00"
-"""Stands in a message in place of a value."""
+"""Replaces a value in a message."""
 _JOINED_BEFORE = pattern(r"[\w\x00]['’,]$|[-+#@&$€£/_.]$")
 _ELIDED = pattern(r"\b(?:[cdjlmnst]|qu)['’]$")
 _JOINED_BEHIND = pattern(r"[-./:@#&+_'’,][\w\x00]|\s?[+#@$€£%°‰_]")
@@ -111,8 +111,8 @@ _BEGINS = re.compile(r"(?:^|[.!?…:;。]\s|\n)\s*$")
 
 
 def is_plain_request(message: str, changes: Sequence[FieldValues]) -> bool:
-    """True if `message` names the fields of these changes and no other, and each value that is new or gone, letter for
-    letter but for the case of a word's first; and if no list of doubts speaks against it."""
+    """True if `message` names the fields of these changes and no other, and each value that is new or gone, verbatim
+    except for the case of a word's first letter; and if no list of doubts matches."""
     said = unicodedata.normalize("NFC", visible(message))
     values = [value for each in changes for value in (*each.new, *each.gone)]
     spans = [_spans_of(value, said) for value in values]
@@ -125,7 +125,7 @@ def is_plain_request(message: str, changes: Sequence[FieldValues]) -> bool:
         {found.lastgroup for found in _NAMED.finditer(folded)} == {each.field for each in changes}
         and not _DOUBTS.search(folded)
         and (not any(mark in folded for mark in "?？؟") or bool(_REQUEST.search(folded)))
-        # One message takes out or puts in: a list that loses an entry while it gets another is asked about.
+        # A message either removes or adds: a list that loses one entry and gets another is asked about.
         and bool(_REMOVES.search(folded)) == bool(lost)
         and not any(each.new or any(_spans_of(value, rest) for value in each.kept) for each in lost)
         and not any(_is_number(value) for value in values if any(map(str.isnumeric, rest)))
@@ -134,7 +134,7 @@ def is_plain_request(message: str, changes: Sequence[FieldValues]) -> bool:
 
 
 def _spans_of(value: str, said: str) -> list[tuple[int, int]]:
-    """Where the value, or another label of it, stands as whole words."""
+    """Find the value, or another label of it, as whole words."""
     labels = next((group for group in WORK_MODE_LABELS if value.casefold() in map(str.casefold, group)), (value,))
     found = (span for label in labels for span in _matches(unicodedata.normalize("NFC", label), said))
     return [(start, end) for start, end in found if not (_continues(said, start) or _continues(said, end))]
@@ -157,7 +157,7 @@ def _either_case(letter: str) -> str:
 
 
 def _continues(text: str, at: int) -> bool:
-    """True if a word, or a letter with its marks, goes on across this place."""
+    """True if a word, or a letter with its marks, continues across this position."""
     return 0 < at < len(text) and _is_of_word(text[at - 1]) and _is_of_word(text[at])
 
 
@@ -170,7 +170,7 @@ def _is_number(value: str) -> bool:
 
 
 def _without(said: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The message with each value replaced by as many gaps, so that places stay the same."""
+    """Replace each value in the message by as many gaps, so that positions stay the same."""
     characters = list(said)
     for start, end in spans:
         characters[start:end] = _GAP * (end - start)
@@ -178,7 +178,7 @@ def _without(said: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _is_a_part(said: str, rest: str, span: tuple[int, int]) -> bool:
-    """True if the value is joined to what stands beside it, or continues a phrase in capitals."""
+    """True if the value is joined to the text beside it, or continues a capitalized phrase."""
     before, behind = rest[: span[0]], rest[span[1] :]
     if _JOINED_BEHIND.match(behind) or (_JOINED_BEFORE.search(before) and not _ELIDED.search(before.casefold())):
         return True

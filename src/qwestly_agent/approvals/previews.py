@@ -24,7 +24,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Replacement(Generic[A]):
-    """One value that an action replaces by another, in words."""
+    """A value that an action replaces, as text."""
 
     title: Callable[[A], str]
     name: Callable[[A], str]
@@ -32,7 +32,7 @@ class Replacement(Generic[A]):
     new: Callable[[A], str | None]
 
     async def is_as_done(self, services: HasProfiles, user_id: str, args: A) -> bool:
-        """True if the value is the one that the action with these arguments wrote."""
+        """True if the value is the one that the action wrote with these arguments."""
         return await self.current(services, user_id, args) == self.new(args)
 
     async def shown(self, services: HasProfiles, user_id: str, args: A) -> dict[str, str]:
@@ -204,7 +204,7 @@ def shown_again(earlier: Approval, was_own: Preview, own: Preview) -> Preview:
 
 
 def with_differences(preview: Preview, shown: Mapping[str, str], earlier: Approval) -> Preview:
-    """Add what is otherwise than in the question before."""
+    """Add the differences from the previous question."""
     difference = (*_differences(earlier.shown, shown), *_rewritten(earlier.preview, preview))
     return preview.model_copy(update={"difference": difference})
 
@@ -227,7 +227,7 @@ def _rewritten(before: Preview, now: Preview) -> Iterator[str]:
 
 
 def gone_and_new(before: Preview, now: Preview) -> tuple[list[str], list[str]]:
-    """The lines that only the earlier preview has, and those that only the present one has."""
+    """Return the lines that only the earlier preview has, and those that only the present one has."""
     old, new = (
         dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
         for preview in (before, now)

@@ -26,7 +26,7 @@ FIELD_NAMES: Mapping[str, str] = {
     "pay": "Least pay a year",
     "never": "Never show me jobs with",
 }
-"""Of those that are clear beside the profile's own in other words alone."""
+"""Names of fields that need other words to be distinct from the profile's own."""
 
 
 def _name_of(change: FieldChange) -> str:
@@ -37,7 +37,7 @@ class FieldServices(HasJobSearches, HasProfiles, Protocol): ...
 
 
 async def fields_now(services: FieldServices, user_id: str) -> dict[str, Any]:
-    """What can be changed at once: of the profile, the preferences and the job wishes, as it is."""
+    """Read the present values of all fields that can be changed: profile, preferences and job wishes."""
     profile, preferences, search = await asyncio.gather(
         services.profiles.summary(user_id), services.profiles.preferences(user_id), services.job_searches.get(user_id)
     )
@@ -50,7 +50,7 @@ async def fields_shown(services: FieldServices, user_id: str, args: ProfileChang
 
 
 async def fields_are_as_done(services: FieldServices, user_id: str, args: ProfileChanges) -> bool:
-    """True if the values are those that the action with these arguments wrote."""
+    """True if the values are those that the action wrote with these arguments."""
     return await _fields(services, user_id, args) == {
         name: value_in_words(value) for name, value in args.values.items()
     }
@@ -82,7 +82,7 @@ async def fields_before(services: FieldServices, user_id: str, args: ProfileChan
 
 
 async def set_fields(services: PerformServices, effect: candidate_app.Effect, args: ProfileChanges) -> Outcome:
-    """What the candidate app has of it, in one step; the wishes are kept once that is done."""
+    """Set the candidate app's fields in one step; the job wishes are stored once that is done."""
     if not args.of_candidate_app:
         return Done(effect.version, {})
     return await services.candidate_app.set_profile_fields(effect, args.of_candidate_app)

@@ -103,7 +103,7 @@ class Proposer:
             return False
         if not await is_asked_for(self.services, self.user_id, self.message, named) or self.unasked:
             return False
-        self.unasked.append(proposal.action.tool)  # nothing is awaited since the look: calls run in parallel
+        self.unasked.append(proposal.action.tool)  # nothing is awaited since the check, as calls run in parallel
         return True
 
     async def _was_done(self, proposal: Proposal) -> bool:

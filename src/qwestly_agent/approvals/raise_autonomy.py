@@ -1,4 +1,4 @@
-"""The action with which a user lets their agent go one step further in one kind of change."""
+"""The action that grants a higher level for one kind of change."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ KINDS: Mapping[str, str] = {
     "update_profile": "Several fields of your profile at once",
     "update_preference": "A preference",
 }
-"""What can be earned, by the tool that proposes it."""
+"""The actions for which a level can be earned, by tool."""
 MEANING: Mapping[Level, str] = {
     "L0": "Your agent only suggests it.",
     "L1": "Your agent asks you, and waits.",

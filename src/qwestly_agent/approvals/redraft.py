@@ -1,8 +1,8 @@
-"""Draft a profile text anew as soon as its user asks for changes: start the workflow that drafts it from what is known
-of the user and what they wrote, and asks again.
+"""Draft a profile text again when the user asks for changes: start the workflow that drafts it from the evidence and
+the change request, and asks again.
 
-The draft is named by the approval, so that a decision that is followed up twice starts one execution. To its workflow
-the approval is the first round.
+The draft's id is derived from the approval, so that a decision that is followed up twice starts one execution. For the
+workflow the approval is the first round.
 """
 
 from typing import Protocol
@@ -22,14 +22,14 @@ class RedraftServices(EndServices, HasMessages, HasSettings, Protocol): ...
 
 
 TEXTS, LISTS = ("headline", "summary", "location"), ("skills", "languages")
-"""Profile fields that are drafted anew. The others hold figures and dates that only the user knows."""
+"""Profile fields that can be drafted again. The others hold figures and dates that only the user knows."""
 MOST_ITEMS = 20
-"""Of a list that is drafted anew: what one answer of the writer holds."""
+"""Maximum entries of a list that is drafted again: those of one answer of the writer."""
 ROUND = 2
 
 
 def section_of(approval: Approval) -> str | None:
-    """The kind of the section that drafts it anew; None if no workflow can."""
+    """Return the kind of the section that drafts it again; None if no workflow can."""
     if approval.tool == SUGGEST_LINKEDIN_ABOUT.tool:
         return "about"
     field, value = (approval.arguments.get(name) for name in ("field", "value"))
@@ -40,14 +40,14 @@ def section_of(approval: Approval) -> str | None:
 
 
 def redraft_id(approval: Approval, wish: str | None) -> str | None:
-    """The id of the draft that begins with `wish`; None if no workflow drafts it anew, or one waits already."""
+    """Return the id of the draft that begins with `wish`; None if no workflow drafts it, or one is pending already."""
     begins = wish and approval.task_token is None and section_of(approval)
     return f"redraft_{sha256_hex(approval.id, str(ROUND))[:32]}" if begins else None
 
 
 async def follow_up(services: RedraftServices, approval: Approval) -> Approval:
-    """Like `finish`, and where it is drafted anew, start that. Raises `Unavailable`."""
-    section = section_of(approval)  # none where its words were forgotten since
+    """Like `finish`, and start a new draft if there is one. Raises `Unavailable`."""
+    section = section_of(approval)  # none if its words were forgotten since
     if approval.redraft_id is None or approval.told_execution or section is None:
         return await finish(services, approval)
     draft = await _draft(services, approval, approval.redraft_id, section)
@@ -91,7 +91,7 @@ async def _earlier(services: RedraftServices, approval: Approval) -> Draft | Non
 
 
 def _before(earlier: Draft | None, approval: Approval, kind: str) -> SectionDraft:
-    """What the user was shown, with its quotes where it was drafted."""
+    """Return what the user was shown, with quotes if it was drafted."""
     if earlier and "card" in earlier.parts:
         claims = CheckedCard.model_validate(earlier.parts["card"]["checked"]).card.claims
     else:
@@ -102,7 +102,7 @@ def _before(earlier: Draft | None, approval: Approval, kind: str) -> SectionDraf
 
 
 async def _said(services: RedraftServices, approval: Approval) -> list[Evidence]:
-    """What its user typed to have it, and what they want otherwise."""
+    """Return the user's original request and their change request."""
     message = await services.messages.of_run(approval.user_id, approval.run_id)
     said = []
     if message and message.content and not message.withheld and not is_pasted(message.content):

@@ -78,18 +78,18 @@ async def copy_left_events(services: DueServices, seconds_left: Callable[[], flo
 
 
 async def put_events(services: DueServices, seconds_left: Callable[[], float]) -> Counter[str]:
-    """Put on the event bus what was copied into the feed since the last sweep: at least once, in the order of the
-    feed. The first one begins a minute back."""
+    """Put the events copied into the feed since the last sweep on the event bus: at least once, in the order of the
+    feed. The first sweep begins a minute back."""
     counts, now = Counter[str](), services.clock()
     if not services.settings.event_bus:
         return counts
     position = await services.sweeps.position(EVENTS_OUT) or now - FIRST_EVENTS_SECONDS
-    # What is being written now may become visible after what is written later.
+    # An event that is being written now may become visible after a later one.
     until = to_datetime(now - SETTLED_SECONDS)
     while seconds_left() > RESERVE_SECONDS:
         copied = await services.sweeps.copied_after(to_datetime(position), until, MOST_PUT)
         is_full = len(copied) == MOST_PUT
-        # The events of one moment stay together: the next page begins after it.
+        # The events of one time stay together: the next page begins after them.
         copied = [each for each in copied if each.copied_at < copied[-1].copied_at] or copied if is_full else copied
         try:
             await services.event_bus.put([each.event for each in copied])
@@ -106,7 +106,7 @@ async def put_events(services: DueServices, seconds_left: Callable[[], float]) -
 
 
 async def _next_due(sweeps: Sweeps, now: float, limit: int) -> list[tuple[str, str]]:
-    """Go on where the last sweep ended, and at the end begin again."""
+    """Continue where the last sweep ended, and begin again at the end."""
     after = await sweeps.position("approvals") or 0.0
     due = await sweeps.due_approvals(after, now, limit)
     if after and len(due) < limit:

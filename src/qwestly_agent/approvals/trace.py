@@ -1,4 +1,4 @@
-"""Spans of what happens to an approval, below the run that asked for it."""
+"""Spans of an approval's mail, decision and effect, below the run that asked for it."""
 
 from contextlib import AbstractContextManager
 

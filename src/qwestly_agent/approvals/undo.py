@@ -1,6 +1,6 @@
 """Undo what an approval did, for a day: by a record of its own, with the same checks, once.
 
-The user who undoes is signed in, and asks for exactly this: no level and no model has a part in it.
+The user who undoes is signed in and asks for exactly this, so no level and no model is involved.
 """
 
 import json
@@ -18,7 +18,7 @@ NOT_UNDOABLE = "This cannot be undone, or not any more."
 
 
 async def undo(services: ExecuteServices, user_id: str, approval_id: str) -> Approval:
-    """Take back what was done, and return the record of that; of an earlier undo, if that was done or is under way.
+    """Undo the effect, and return the undo's record; an earlier one if that is done or being executed.
 
     Raises `NotFound`, `Braked`, `Unavailable`, and `ChangedMeanwhile` if it cannot be undone, or if somebody changed it
     since.

@@ -1,4 +1,4 @@
-"""Ask after effects that were sent and whose outcome is not known, while somebody looks at them."""
+"""Query the outcomes of sent effects when they are shown."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,8 +18,7 @@ class LookServices(ExecuteServices, HasLogger, Protocol): ...
 
 
 async def up_to_date(services: LookServices, found: Sequence[Approval]) -> list[Approval]:
-    """These records, after asking for the outcome of each effect that is due to be asked after; a failure changes
-    nothing, and the sweep asks again."""
+    """Return these records after querying each outcome that is due; a failure changes nothing: the sweep retries."""
     return list(await asyncio.gather(*(_look(services, each) for each in found)))
 
 

@@ -77,7 +77,7 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
 
 
 def content_with(content: str, asked: Sequence[ApprovalView]) -> str:
-    """The answer's words; of an answer without any, what it asks for."""
+    """The answer's text, or what it asks for if it has none."""
     return content or "\n\n".join(f"For your decision: {each.preview.title}" for each in asked)
 
 

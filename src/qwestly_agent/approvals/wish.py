@@ -1,7 +1,7 @@
-"""Find out whether the user's newest message asks for exactly one change: code applies its rules (`plain_request.py`),
-and a model that judges, given that message and the change alone, reads what is asked.
+"""Find out whether the user's newest message asks for exactly one change: by rules of code (`plain_request.py`), and by
+a judge model that reads only that message and the change.
 
-In doubt it does not, and the user is asked.
+In doubt the answer is no, and the user is asked.
 """
 
 import json
@@ -59,8 +59,8 @@ class Wish(BaseModel):
 async def named_changes(
     services: ShownServices, user_id: str, message: str, action: Action[Any], arguments: Any
 ) -> list[Change]:
-    """What `action` would change, if it may be run unasked and `message`, the newest of the user, is typed and a plain
-    request for it by the rules of code; else nothing. Raises `Unavailable` and errors of the database."""
+    """Return the changes of `action` if it may run without asking, and the user's newest `message` was typed and is a
+    plain request by the rules of code; else nothing. Raises `Unavailable` and errors of the database."""
     inverse = action.inverse
     if inverse is None or inverse.named is None or action.effect not in UNASKED or not _is_short_and_typed(message):
         return []
@@ -71,7 +71,7 @@ async def named_changes(
 
 
 async def is_asked_for(services: AskedForServices, user_id: str, message: str, changes: Sequence[Change]) -> bool:
-    """True if `message` asks for exactly these changes; without a judge's answer it does not."""
+    """True if `message` asks for exactly these changes; False without a judge's answer."""
     change = [each.model_dump(include={"name", "before", "after"}) for each in changes]
     try:
         wish = await structured_output(

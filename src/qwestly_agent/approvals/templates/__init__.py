@@ -29,7 +29,7 @@ _AMOUNT = re.compile(
 
 @dataclass(frozen=True)
 class Brand:
-    """Whose mails and pages these are: the settings of the same names."""
+    """The brand of mails and pages: the settings of the same names."""
 
     name: str = Settings.brand_name
     color: str = ""
@@ -42,7 +42,7 @@ class Brand:
 
     @property
     def logo_origin(self) -> str:
-        """Return scheme and host of the logo, or 'none', as a content security policy has it."""
+        """Return scheme and host of the logo, or 'none', for a content security policy."""
         return "/".join(self.logo.split("/")[:3]) or "'none'"
 
     @property
@@ -96,7 +96,7 @@ def shortly(text: str, most: int) -> str:
 
 
 def _strong_numbers(text: str) -> Markup:
-    """Mark up amounts, for the eye of whoever skims achievements; years stay as they are."""
+    """Mark up amounts, so that achievements are easy to skim; years stay unmarked."""
     pieces = _AMOUNT.split(visible(text))  # every other one is an amount
     return Markup().join(
         Markup("<strong>{}</strong>").format(piece) if number % 2 else escape(piece)
