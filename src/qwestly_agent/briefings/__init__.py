@@ -1,1 +1,1 @@
-"""Briefings: what is new and what waits, at each user's own hour."""
+"""Briefings: new and pending items, at the hour that each user chose."""

@@ -1,4 +1,4 @@
-"""The input and output of the states of `brief`: ids and counts. What was gathered and written stands in the record."""
+"""The input and output of the states of `brief`: ids and counts. Items and lines are in the record."""
 
 from qwestly_agent.workflow_state import UserState
 
@@ -8,9 +8,9 @@ class BriefingState(UserState):
     day: str = ""
     """The local day that it is for; empty if its user asked for it now."""
     new: int = 0
-    """Items that no briefing told before."""
+    """Items that no earlier briefing had."""
     lite: bool = False
-    """Whether a source was missing."""
+    """True if a source was missing."""
     tries: int = 0
     """Times that it was gathered."""
 

@@ -1,4 +1,4 @@
-"""Tell a briefing in the app, and mail it once."""
+"""Show a briefing in the app, and mail it once."""
 
 from typing import Protocol
 
@@ -43,9 +43,9 @@ class DeliverServices(
 
 @state(BriefingState, under_brake=True)
 async def deliver(services: DeliverServices, given: BriefingState) -> BriefingState:
-    """Delivered again, it changes nothing: what a retry wrote stands in the app already, and no second mail is sent.
+    """A repeated delivery changes nothing: the briefing is in the app already, and no second mail is sent.
 
-    The brake stops it before it begins and before it mails; a mail that is on its way is not cut off.
+    The brake stops it before it begins and before it mails; a mail that is being sent is not interrupted.
     """
     async with pause.named_run(services.runs, given.user_id, given.run_name, services.clock):
         await pause.check(services.signals, given.user_id)
@@ -63,7 +63,7 @@ async def _deliver(services: DeliverServices, given: BriefingState) -> BriefingS
 
 
 async def _mail(services: DeliverServices, briefing: Briefing) -> None:
-    """At most once: a mail whose end is not known is not sent again."""
+    """Mail at most once: if the outcome of a mail is unknown, it is not sent again."""
     plan = await services.briefing_plans.get(briefing.user_id)
     contact = await services.profiles.contact(briefing.user_id)
     if not (plan.settings.on and plan.settings.mail and contact.address):

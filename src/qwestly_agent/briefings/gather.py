@@ -1,4 +1,5 @@
-"""Ask all sources at once; what fails, hangs or lies is named, and tells what it told last."""
+"""Ask all sources in parallel; one that fails, hangs or returns wrong items is named, and its last items are
+repeated."""
 
 import asyncio
 from typing import Protocol
@@ -14,7 +15,7 @@ from qwestly_agent.workflow_state import state
 
 SOURCE_SECONDS = 15.0
 FIRST_DAYS_SECONDS = 2 * 86_400.0
-"""So far back the first briefing looks."""
+"""How far back the first briefing looks."""
 
 
 class GatherSourcesServices(SourceServices, HasClock, HasLogger, Protocol): ...
@@ -28,7 +29,7 @@ class NewBriefingServices(HasBriefings, HasClock, Protocol): ...
 
 @state(BriefingState)
 async def gather(services: GatherServices, given: BriefingState) -> BriefingState:
-    """Keep what the sources tell, and the lines of it. Gathered again, it replaces what a lite briefing told."""
+    """Store the items of the sources, and their lines. A second gathering replaces those of a lite briefing."""
     plan = await services.briefing_plans.get(given.user_id)
     gathered = await gather_sources(services, plan)
     briefing = await new_briefing(services, given, gathered)
@@ -58,7 +59,7 @@ async def new_briefing(services: NewBriefingServices, given: BriefingState, gath
 
 
 async def gather_sources(services: GatherSourcesServices, plan: Plan) -> Gathered:
-    """What all sources tell since the marks of this plan, within `SOURCE_SECONDS`."""
+    """Return the items of all sources since the marks of this plan, within `SOURCE_SECONDS`."""
     now = services.clock()
     since = {name: plan.marks.get(name, now - FIRST_DAYS_SECONDS) for name in SOURCES}
     told = await asyncio.gather(
@@ -76,7 +77,7 @@ async def gather_sources(services: GatherSourcesServices, plan: Plan) -> Gathere
 async def _ask(
     services: GatherSourcesServices, name: str, source: Source, user_id: str, since: float
 ) -> list[Item] | None:
-    """None if it failed."""
+    """Return None if the source failed."""
     try:
         async with asyncio.timeout(SOURCE_SECONDS):
             return [_checked(each, name) for each in await source(services, user_id, since)]
@@ -86,7 +87,7 @@ async def _ask(
 
 
 def _checked(item: Item, source: str) -> Item:
-    """Raises `ValueError` for an item that tells of no record, or in another source's name."""
+    """Raises `ValueError` for an item without a record, or with another source's name."""
     if item.source != source or not item.records or not all(item.records):
         raise ValueError
     return item

@@ -1,4 +1,4 @@
-"""The lines of a briefing: each says what its records hold, with values; ranked, bounded, without links."""
+"""The lines of a briefing: texts with values from the records; ranked, bounded, without links."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from qwestly_agent.text.clean import unlinked, visible, well_formed
 
 RANKS: Sequence[Topic] = ("needs_you", "found", "changed", "failed", "done", "under_way", "remembered")
 MOST_OF_A_TOPIC = 4
-"""Lines, where other topics have something to tell."""
+"""Maximum lines of a topic if other topics have items."""
 LONGEST_LINE = 180
 """In characters."""
 COUNTED: dict[Topic, tuple[str, str]] = {
@@ -23,8 +23,8 @@ COUNTED: dict[Topic, tuple[str, str]] = {
 
 
 def lines_of(items: Iterable[Item]) -> list[Line]:
-    """The newest of a topic first; nothing is left out silently. Every topic has a line, and what needs the user the
-    most; where a topic has more to tell than it has lines, the last one counts the rest."""
+    """Choose the lines, the newest of a topic first. Every topic has a line, and `needs_you` the most; if a topic has
+    more items than lines, its last line counts the rest, so that nothing is left out silently."""
     told: dict[Topic, list[Line]] = {topic: [] for topic in RANKS}
     for line in _once([_line_of(each) for each in sorted(items, key=lambda item: -item.at)]):
         told[line.topic].append(line)
@@ -33,7 +33,7 @@ def lines_of(items: Iterable[Item]) -> list[Line]:
         open_to: list[Topic] = [topic for topic in RANKS if places[topic] < len(told[topic])]
         if not open_to:
             break
-        # First a line each, then those that have few, then what needs the user.
+        # First one line per topic, then topics with few items, then `needs_you`.
         best: Topic = min(open_to, key=lambda topic: (places[topic] > 0, places[topic] >= MOST_OF_A_TOPIC))
         places[best] += 1
     return [line for topic in RANKS for line in _counted(told[topic], places[topic])]
@@ -44,7 +44,7 @@ def _line_of(item: Item) -> Line:
 
 
 def _once(lines: Sequence[Line]) -> Iterable[Line]:
-    """Lines of the same words as one, with how often: "Career card declined (3 times)"."""
+    """Join equal lines into one with their count: "Career card declined (3 times)"."""
     alike: dict[tuple[str, str], list[Line]] = {}
     for line in lines:
         alike.setdefault((line.source, line.text), []).append(line)
@@ -67,7 +67,7 @@ def _counted(lines: Sequence[Line], places: int) -> Iterable[Line]:
 
 
 def plain(text: str) -> str:
-    """One line of visible characters that no program turns into a link, cut to its share of the words."""
+    """Make one line of visible characters without links, cut to its share of the words."""
     words = unlinked(" ".join(visible(well_formed(text)).split())).split(" ")
     line = " ".join(words[:WORDS_A_LINE])
     is_cut = len(words) > WORDS_A_LINE or len(line) > LONGEST_LINE

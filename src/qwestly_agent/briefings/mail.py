@@ -1,4 +1,4 @@
-"""The mail of a briefing: its links lead to the app, but for one that ends such mails."""
+"""The mail of a briefing: its links lead to the app, except the one that ends such mails."""
 
 from collections.abc import Mapping
 from urllib.parse import quote
@@ -14,7 +14,7 @@ LINKED: Mapping[str, tuple[str, str]] = {
     "questions": ("Answer", "approvals"),
     "follow_ups": ("Open", "applications"),
 }
-"""By source of a line, what its link to the app says, and where it leads."""
+"""By source of a line: the label of its link, and the place in the app."""
 
 
 def message_of(
@@ -39,8 +39,8 @@ def message_of(
 
 
 def _way_to(line: Line, app_url: str) -> tuple[str, str]:
-    """The words and the address of the link to what a line tells of: a fragment, which the app reads. An app whose own
-    address has one is opened alone."""
+    """Return the label and the address of a line's link: a fragment, which the app reads. If the app's own address has
+    a fragment, the link is that address."""
     if line.source not in LINKED or not app_url:
         return "", ""
     label, place = LINKED[line.source]
@@ -48,7 +48,7 @@ def _way_to(line: Line, app_url: str) -> tuple[str, str]:
 
 
 def _as_of(briefing: Briefing) -> dict[float, list[str]]:
-    """By moment, the sources that were asked then."""
+    """Group the sources by the time at which they were asked."""
     labels: dict[float, list[str]] = {}
     for each in sources_of(briefing):
         if each.as_of is not None:

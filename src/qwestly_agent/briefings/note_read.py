@@ -1,4 +1,4 @@
-"""Record what a briefing told, so that the next one tells what comes after it."""
+"""Record what a briefing covered, so that the next one begins after it."""
 
 from typing import Protocol
 

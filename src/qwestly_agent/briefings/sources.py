@@ -1,4 +1,4 @@
-"""What a briefing asks: each source reads records of one kind and tells of them in sentences that quote nobody.
+"""The sources of a briefing: each reads records of one kind, and describes them without anybody's words.
 
 Another workflow adds a source by a function and a row of `SOURCES`.
 """
@@ -32,10 +32,10 @@ class SourceServices(
 MOST_MATCHES = 5
 MOST_INTERVIEWS = 5
 MOST_RECORDS = 50
-"""Of one source, the newest."""
+"""Maximum items of one source, the newest."""
 
 Source: TypeAlias = Callable[[SourceServices, str, float], Awaitable[list[Item]]]
-"""Given the user and the moment up to which it was told before."""
+"""Takes the user, and the time up to which earlier briefings covered it."""
 
 
 async def approvals(services: SourceServices, user_id: str, since: float) -> list[Item]:
@@ -47,7 +47,7 @@ async def questions(services: SourceServices, user_id: str, since: float) -> lis
 
 
 async def drafts(services: SourceServices, user_id: str, since: float) -> list[Item]:
-    """Drafts that run, and those that ended since."""
+    """Running drafts, and those that ended since."""
     touched = await services.drafts.touched_since(user_id, since, 0)
     running = [each for each in await services.drafts.under_way(user_id, MOST_RECORDS) if each.status == "running"]
     ended = [each for each in touched if each.status in _ENDED and each.updated_at > since]
@@ -55,13 +55,13 @@ async def drafts(services: SourceServices, user_id: str, since: float) -> list[I
 
 
 async def activity(services: SourceServices, user_id: str, since: float) -> list[Item]:
-    """What was carried out since, or could not be."""
+    """Effects that were executed since, or failed."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_CARRIED_OUT)
     return [_of_event(each) for each in found if each.at > since and not _is_of_application(each)]
 
 
 async def memories(services: SourceServices, user_id: str, since: float) -> list[Item]:
-    """One item for all that was remembered since: what it says stays on the user's page."""
+    """One item for all memories since; their content is only on the user's page."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_REMEMBERED)
     new = [each for each in found if each.at > since]
     if not new:
@@ -77,7 +77,7 @@ async def memories(services: SourceServices, user_id: str, since: float) -> list
 
 
 async def matches(services: SourceServices, user_id: str, since: float) -> list[Item]:
-    """Jobs that were found since, the best first."""
+    """Jobs found since, the best first."""
     found = await services.job_matches.newest(user_id, MOST_MATCHES, status="new", since=since)
     return [
         Item(
@@ -93,13 +93,13 @@ async def matches(services: SourceServices, user_id: str, since: float) -> list[
 
 
 async def applications(services: SourceServices, user_id: str, since: float) -> list[Item]:
-    """Those whose status changed since."""
+    """Applications whose status changed since."""
     touched = await services.applications.newest(user_id, MOST_RECORDS)
     return [_of_application(each) for each in touched if _changed_at(each) > since and each.status in _CHANGED]
 
 
 async def follow_ups(services: SourceServices, user_id: str, since: float) -> list[Item]:
-    """Steps of applications that are due, whenever they became so: each is told until it is done."""
+    """Due steps of applications, repeated until they are done."""
     due = await services.applications.due_steps(user_id, services.clock(), MOST_RECORDS)
     return [_of_step(each, at, since, services.clock()) for each, at in due]
 
@@ -162,7 +162,7 @@ _REMEMBERED = ("memory.remembered", "memory.corrected", "memory.extracted", "mem
 
 
 async def _pending(approvals: Approvals, user_id: str, since: float, source: str) -> list[Item]:
-    """Those that wait, whenever they were asked: `questions` are about memories, `approvals` are the others."""
+    """Pending approvals of any age: `questions` are about memories, `approvals` are the others."""
     waiting = await approvals.waiting(user_id, MOST_RECORDS)
     return [
         Item(
@@ -203,7 +203,7 @@ def _of_event(event: ActivityEvent) -> Item:
 
 
 def _is_of_application(event: ActivityEvent) -> bool:
-    """True for what was carried out in an application: `applications` tells it."""
+    """True for effects on an application, which `applications` reports."""
     return event.type == "approval.done" and event.data.get("kind") == "application"
 
 
@@ -226,7 +226,7 @@ def _of_step(application: Application, due_at: float, since: float, now: float) 
     is_interview = application.status == "interview"
     near = "Your interview has passed: how did it go?" if application.is_interviewed(now) else "Your interview is near"
     step = application.next_step or (near if is_interview else FOLLOW_UP)
-    # A step that was planned when it was due already is new since then.
+    # A step that was already due when planned is new since it was planned.
     at = max(due_at, application.updated_at)
     return Item(
         id=f"follow_ups:{application.id}",

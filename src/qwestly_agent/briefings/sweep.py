@@ -1,7 +1,7 @@
-"""Every minute: the users whose briefing is due. When the next one is, `domain/briefing.py` computes.
+"""Begin due briefings, every minute. `domain/briefing.py` computes when the next one is due.
 
-The execution and the record are named by user and day, and the plan moves on last: whatever dies in between is done
-again under the same names.
+The execution and the record are named by user and day, and the plan is advanced last: after a crash in between, the
+same steps are repeated under the same names.
 """
 
 import asyncio
@@ -45,10 +45,10 @@ class SweepBriefingsServices(
 
 AT_ONCE = 40
 SWEEP_SECONDS = 40.0
-"""So long users are begun with; the others are due in the next minute."""
+"""Time in which briefings are begun; the others stay due for the next minute."""
 AWAY_SECONDS = 30 * 86_400.0
 LATE_SECONDS = 6 * 3600.0
-"""A briefing that is so late is left out: the next one tells all."""
+"""A briefing that is this late is skipped: the next one covers everything."""
 
 
 class BriefingsSwept(WorkflowState):
@@ -77,10 +77,10 @@ async def sweep(services: SweepBriefingsServices, _: BriefingsSwept) -> Briefing
 
 
 async def begin_if_due(services: SweepBriefingsServices, user_id: str) -> str:
-    """Begin the briefing of this user, or say that nothing is new; return what was done, in a word."""
+    """Begin the briefing of this user, or record that nothing is new; return what was done, in a word."""
     plan, now = await services.briefing_plans.get(user_id), services.clock()
     if plan.next is None:
-        # Erased, or switched off, or unreadable: due no more.
+        # Erased, switched off or unreadable: no longer due.
         await services.briefing_plans.plan(user_id, now)
         return "off"
     if plan.next.at > now:
@@ -120,7 +120,7 @@ async def _say_nothing_new(
 
 
 async def _is_away(services: SweepBriefingsServices, plan: Plan, now: float) -> bool:
-    """True if the user neither spoke, nor read a briefing, nor changed a setting for so long."""
+    """True if the user has not written, read a briefing or changed a setting for this long."""
     since = now - AWAY_SECONDS
     if plan.changed_at and plan.changed_at > since:
         return False

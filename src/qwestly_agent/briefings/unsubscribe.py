@@ -1,4 +1,4 @@
-"""End the mails of one kind by the link in one of them: whoever has it can do nothing else."""
+"""End the mails of one kind by the link in one of them; the link can do nothing else."""
 
 import re
 from typing import Protocol
@@ -21,9 +21,8 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 async def unsubscribe(
     services: UnsubscribeServices, limits: Limits, token: str, source: str, *, posted: bool
 ) -> LinkPage:
-    """Show the page; with `posted`, end the mails first. It is the one POST without a choice, as RFC 8058 asks: a mail
-    program sends it when its user says so. Programs that scan mails may send it, too: so the user is told in the
-    app."""
+    """Show the page; with `posted`, end the mails first. This POST needs no choice, as RFC 8058 requires: a mail
+    program sends it at its user's request. Mail scanners may send it too, so the app reports it."""
     brand = Brand.of(services.settings)
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")

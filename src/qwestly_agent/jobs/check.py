@@ -1,6 +1,6 @@
-"""Ground each reason in the advert and in the person: what is not supported is left out, and a job without a reason.
+"""Ground each reason in the advert and in the person's evidence: leave out unsupported ones, and jobs without a reason.
 
-An advert's words say what is wanted, never what the person is (`publishable` in `domain/card.py`).
+An advert states requirements, never facts about the person (`publishable` in `domain/card.py`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ MOST_CHECKED, MOST_KEPT = 12, 10
 LEAST_SCORE = 0.5
 SECONDS = 60.0
 MOST_TRIES = 2
-"""Of the judge; the second for verdicts that it left out."""
+"""Requests to the judge; the second one for verdicts that it left out."""
 NOT_CHECKED = "Reasons could not be checked, and were left out. Their jobs come up again next time."
 ABOUT_JOBS = """
 
@@ -42,7 +42,7 @@ person's: they alone say what the person is, has done or wants. A statement is s
 
 @state(ScoutState)
 async def check(services: CheckMatchesServices, given: ScoutState) -> ScoutState:
-    """Without a judge nothing is kept: the next night finds it again. Raises what the stores raise."""
+    """Without a judge nothing is stored: the next night finds it again. Raises what the stores raise."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id != given.run_id or all(each.evidence for each in search.ranked):
         return given
@@ -63,7 +63,7 @@ async def check(services: CheckMatchesServices, given: ScoutState) -> ScoutState
 async def supported(
     best: Sequence[JobMatch], person: Person, judge: Judge | None, today: date
 ) -> tuple[Sequence[JobMatch], bool]:
-    """The matches with the reasons that their quotes support; and whether the judge read all of them."""
+    """Return the matches with supported reasons, and whether the judge read all of them."""
     reasons = [(match, each) for match in best for each in (*match.reasons_for, *match.reasons_against)]
     statements = [statement_of(match.advert, each, person) for match, each in reasons]
     sources = {**sources_of(person.evidence), **{source_id(each.advert): _source(each.advert) for each in best}}
@@ -78,7 +78,7 @@ def source_id(advert: Advert) -> str:
 
 
 def statement_of(advert: Advert, reason: Reason, person: Person) -> Statement:
-    """A reason for a job needs the person's words; one that names an unknown source quotes nobody, and is refused."""
+    """A reason for a job needs the person's words; one with an unknown source has none, and is refused."""
     quotes = [Quote(source=source_id(advert), text=reason.advert_quote)]
     if reason.person_quote:
         known = reason.person_source if reason.person_source in person.evidence else None
@@ -102,7 +102,7 @@ def _supported(best: Sequence[JobMatch], stand: set[int], person: Person) -> Ite
 
 
 def _shown(reason: Reason, person: Person) -> Reason:
-    """With the source as its person reads it."""
+    """Replace the source by its name for the person."""
     evidence: Mapping[str, str] = {each.id: each.source for each in person.evidence.values()}
     return reason.model_copy(update={"person_source": evidence.get(reason.person_source or "")})
 

@@ -1,4 +1,4 @@
-"""What boards have for a person, without what they were shown before and what their wishes rule out."""
+"""Search boards for a person, without adverts that they were shown before or that their wishes rule out."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -21,13 +21,13 @@ class FindJobsServices(PersonServices, SearchServices, HasJobMatches, HasRuns, H
 MOST_QUERIES = 6
 MOST_FOUND = 200
 MOST_EARLIER = 200
-"""Matches that a job is compared with: the same one can come back under another id."""
+"""Number of matches with which a job is compared, as the same job can return under another id."""
 NO_WISHES = "Say which work you look for: there is no title to search for yet."
 
 
 @state(ScoutState)
 async def find(services: FindJobsServices, given: ScoutState) -> ScoutState:
-    """Asked once: what was found is kept before anything is made of it."""
+    """Ask the boards once: the results are stored before they are used."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id == given.run_id and search.found:
         return given.model_copy(update={"found": len(search.found)})
@@ -52,7 +52,7 @@ async def find(services: FindJobsServices, given: ScoutState) -> ScoutState:
 
 
 def queries_of(wishes: JobWishes) -> Sequence[JobQuery]:
-    """A title in each place; remote ones besides."""
+    """One query for each title and place, and one for remote jobs."""
     remote_only = wishes.remote == "only"
     places = ("",) if remote_only or not wishes.places else wishes.places
     queries = [JobQuery(title, place, remote_only) for place in places for title in wishes.titles]

@@ -1,4 +1,4 @@
-"""Tell users of the steps of their applications that are due."""
+"""Remind users of due steps of their applications."""
 
 from collections import Counter
 from typing import Protocol
@@ -14,7 +14,7 @@ class FollowUpServices(HasApplications, HasClock, HasLogger, HasSettings, HasSwe
 
 
 async def tell_due_steps(services: FollowUpServices) -> dict[str, int]:
-    """Numbers of what was done. Each step is told once; what is not a step any more is told nobody."""
+    """Return counts of what was done. Each step is reported once, and only while it is due."""
     now, counts = services.clock(), Counter[str]()
     for user_id, application_id in await services.sweeps.due_applications(now, services.settings.follow_ups_a_sweep):
         try:

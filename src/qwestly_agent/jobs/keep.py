@@ -15,14 +15,14 @@ class KeepMatchesServices(HasClock, HasJobMatches, HasJobSearches, HasLogger, Ha
 
 @state(ScoutState)
 async def keep(services: KeepMatchesServices, given: ScoutState) -> ScoutState:
-    """Matches that were kept before something was forgotten are taken back."""
+    """Withdraw matches that were stored before something was forgotten."""
     user_id, run_id = given.user_id, given.run_id
     while True:
         search = await services.job_searches.get(user_id)
         if search.run_id != run_id or search.status != "searching":
             return given
         now = services.clock()
-        # Checked ones alone: a search whose check was skipped keeps nothing.
+        # Only checked ones: a search without a check stores nothing.
         matches = [
             each.model_copy(update={"found_at": now, "updated_at": now}) for each in search.ranked if each.evidence
         ]
@@ -33,7 +33,7 @@ async def keep(services: KeepMatchesServices, given: ScoutState) -> ScoutState:
         event = _event(given, len(matches), now) if matches else None
         if await services.job_searches.end_unless_forgotten(search, event, now):
             return given
-        # Something was forgotten, or its user erased, since it was read.
+        # Something was forgotten, or the user was erased, since it was read.
         await services.job_matches.keep_of_run(user_id, run_id, ())
 
 

@@ -1,4 +1,4 @@
-"""Hard limits: which adverts a person's wishes rule out. What an advert does not say rules nothing out."""
+"""Hard limits: the adverts that a person's wishes rule out. Missing information rules nothing out."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from qwestly_agent.base.patterns import pattern
 from qwestly_agent.domain.job import Advert, JobWishes, Pay
 
 A_YEAR: Mapping[str, float] = {"hour": 1_760.0, "day": 220.0, "week": 46.0, "month": 12.0, "year": 1.0}
-"""How many of the periods that pay is named for a year of work has: 44 weeks of 40 hours, or 220 days."""
+"""Number of pay periods in a year of work: 44 weeks of 40 hours, or 220 days."""
 
 _NO_SPONSORSHIP = pattern(
     r"\b(?:no|not|without|unable to(?: offer| provide)?|cannot(?: offer| provide)?|does not(?: offer| provide)?)\s+"
@@ -46,7 +46,7 @@ _IN_THE_EU = frozenset(
 
 
 def why_ruled_out(advert: Advert, wishes: JobWishes) -> str | None:
-    """A sentence for the person on what rules the advert out; None if nothing does."""
+    """Return a sentence for the person on what rules the advert out, or None."""
     if word := next((each for each in wishes.never if _names(advert, each)), None):
         return f"You decided against “{word}”."
     if wishes.remote == "only" and not advert.is_remote:
@@ -65,7 +65,7 @@ def why_ruled_out(advert: Advert, wishes: JobWishes) -> str | None:
 
 
 def yearly(pay: Pay) -> float | None:
-    """The most that it pays in a year, in its currency."""
+    """Return its highest pay per year, in its currency."""
     most = pay.highest if pay.highest is not None else pay.lowest
     return None if most is None else most * A_YEAR[pay.per]
 
@@ -95,7 +95,7 @@ def _is_less(pay: Pay, wanted: float, currency: str | None) -> bool:
 
 
 def _may_work(advert: Advert, permits: Iterable[str]) -> bool:
-    """True if its country is one of the permits', or cannot be told."""
+    """True if its country is among the permits, or is unknown."""
     demands = " ".join(
         advert.text[max(0, m.start() - 80) : m.end() + 80] for m in _NO_SPONSORSHIP.finditer(advert.text)
     )

@@ -1,4 +1,4 @@
-"""Say how a search ended, where it did not end well."""
+"""Record why a search failed or was stopped."""
 
 from typing import Protocol
 
@@ -13,11 +13,11 @@ class NoteSearchEndServices(HasClock, HasJobMatches, HasJobSearches, HasLogger, 
 
 @state(ScoutState, under_brake=True)
 async def note_end(services: NoteSearchEndServices, given: ScoutState) -> ScoutState:
-    """Under the brake as well: nothing else says that it stopped."""
+    """Runs under the brake too, because nothing else records that it stopped."""
     end = "stopped" if given.error and given.error.kind == "Braked" else "failed"
     now = services.clock()
     search = await services.job_searches.get(given.user_id)
-    if search.run_id == given.run_id and search.status == "searching":  # it may have died while it kept some
+    if search.run_id == given.run_id and search.status == "searching":  # it may have died after storing some
         await services.job_matches.keep_of_run(given.user_id, given.run_id, ())
     event = ActivityEvent(
         id=f"{given.run_id}:{end}",

@@ -1,4 +1,4 @@
-"""The person as jobs are compared with them: what they look for, and the evidence of what they have done."""
+"""The person for comparison with jobs: their wishes, and the evidence of their experience."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ class Person:
 
     @property
     def words(self) -> str:
-        """What adverts are compared with by words and by meaning."""
+        """The text with which adverts are compared, by words and by meaning."""
         told = " ".join(each.text for each in self.evidence.values())
         return f"{' '.join(self.wishes.titles)} {told}"[:4_000]
 
 
 async def person_of(services: PersonServices, user_id: str) -> Person:
-    """Wishes that were not chosen are those of the profile."""
+    """Read the person; wishes that are not set come from the profile."""
     search = await services.job_searches.get(user_id)
     found = [each.evidence for each in await gather(services, user_id) if each.evidence.publishable]
     evidence: dict[str, Evidence] = {}

@@ -1,4 +1,4 @@
-"""Order what was found: by words and by meaning, by what thumbs taught, and the best by a model that gives reasons."""
+"""Rank the found jobs: by words, meaning and weights, and the best ones by a model that gives reasons."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ MODEL: Tier = "fast"
 BEST, AT_A_TIME = 30, 5
 SECONDS = 45.0
 OF_A_PROMPT = 3_500
-"""Characters of an advert."""
+"""Maximum characters of an advert."""
 OF_A_VECTOR = 1_500
 NOT_COMPARED = "Some jobs could not be compared with you. They come up again next time."
 
@@ -79,8 +79,8 @@ class Comparison(BaseModel):
 
 @state(ScoutState)
 async def rank(services: RankServices, given: ScoutState) -> ScoutState:
-    """Keep the best with reasons that nobody checked yet. A model is asked once about each batch, and its answers are
-    kept as they come. Raises the failure of one if none was answered."""
+    """Store the best jobs with unchecked reasons. A model is asked once about each batch, and each answer is stored at
+    once. Raises a failure if no batch was answered."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id != given.run_id or search.ranked or not search.found:
         return given
@@ -109,7 +109,7 @@ async def rank(services: RankServices, given: ScoutState) -> ScoutState:
 
 
 async def _best(services: RankServices, search: JobSearch, person: Person) -> Sequence[tuple[str, float]]:
-    """By words, by meaning and by what thumbs taught; kept, so that nobody is asked for vectors again."""
+    """Rank by words, meaning and weights; store the result, so that vectors are requested once."""
     kept = await services.adverts.of_ids(search.found)
     adverts = [kept[each] for each in search.found if each in kept]
     fits = await _fits(services, search.user_id, person, adverts)
@@ -120,7 +120,7 @@ async def _best(services: RankServices, search: JobSearch, person: Person) -> Se
 
 
 async def _fits(services: RankServices, user_id: str, person: Person, adverts: Sequence[Advert]) -> Mapping[str, float]:
-    """Between 0 and 1, by the id; without vectors by words alone."""
+    """Return a fit between 0 and 1 by id; without vectors by words alone."""
     vectors: list[list[float]] = []
     try:
         texts = [person.words, *(f"{each.title}\n{each.text}"[:OF_A_VECTOR] for each in adverts)]
@@ -138,8 +138,7 @@ async def _fits(services: RankServices, user_id: str, person: Person, adverts: S
 
 
 def left_to_ask(batches: int, compared: Mapping[int, object]) -> Sequence[int]:
-    """Numbers of the batches that no model was asked about; where none at all was answered, that of one that is asked
-    about again."""
+    """Return the numbers of batches that were not asked about; if none was answered, one that is asked about again."""
     left = [number for number in range(batches) if number not in compared]
     return left or (() if any(each is not None for each in compared.values()) else range(batches)[:1])
 
@@ -152,7 +151,7 @@ async def _compare(
     batch: Sequence[tuple[str, float]],
     known: Mapping[str, Advert],
 ) -> AgentError | None:
-    """Keep what the model answers about this batch, or return why it did not."""
+    """Store the model's answer about this batch, or return its failure."""
     adverts = [known[each] for each, _ in batch if each in known]
     told = [
         f"job {number}\n{quoted(f'{each.title}, {each.company}, {each.place}')}\n{quoted(each.text)[:OF_A_PROMPT]}"
@@ -173,7 +172,7 @@ async def _compare(
             seconds=SECONDS,
             retries=0,
         )
-    except AgentError as error:  # of this batch alone: the others may be answered
+    except AgentError as error:  # only this batch failed: the others may be answered
         services.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
         return error
     answer = [(advert.id, each.model_dump(mode="json")) for advert, each in answer_of(adverts, comparison.jobs)]
@@ -182,7 +181,7 @@ async def _compare(
 
 
 def _ours(failures: Sequence[BaseException]) -> BaseException | None:
-    """The one to raise: what passes, before what does not. That a user's day is spent is nobody's failure."""
+    """Choose the failure to raise: transient ones first. A spent daily budget is not a failure."""
     ours = [each for each in failures if not isinstance(each, OverBudget)]
     return next(
         (each for each in ours if isinstance(each, ModelUnavailable | DeadlineExceeded)), next(iter(ours), None)
@@ -209,7 +208,7 @@ def _ranked(given: ScoutState, search: JobSearch, adverts: Mapping[str, Advert])
 
 
 def answer_of(adverts: Sequence[Advert], answer: Sequence[Compared]) -> list[tuple[Advert, Compared]]:
-    """What was said of each advert, once; of what is not there nothing."""
+    """Return the comparison of each advert, once; drop those about unknown adverts."""
     said = {each.job: each for each in reversed(answer) if each.job < len(adverts)}
     return [(adverts[number], each) for number, each in sorted(said.items())]
 
@@ -223,7 +222,7 @@ def _match(given: ScoutState, advert: Advert, compared: Compared, fit: float) ->
         reasons_for=tuple(map(_reason, compared.reasons_for)),
         reasons_against=tuple(map(_reason, compared.reasons_against)),
         score=round(compared.fit / 10 + fit, 4),
-        found_at=0.0,  # until it is kept
+        found_at=0.0,  # until it is stored
         updated_at=0.0,
     )
 

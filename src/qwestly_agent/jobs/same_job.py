@@ -9,7 +9,7 @@ from qwestly_agent.jobs.limits import folded
 
 SHINGLE_WORDS = 4
 SAME_FROM = 0.5
-"""Of the shingles of the shorter text: boards cut texts short."""
+"""Share of the shorter text's shingles, because boards truncate texts."""
 FEWEST_SHINGLES = 8
 _ENDINGS = "gmbh ag inc ltd llc corp co kg se plc sl sa sas bv limited the group holding company"
 _OF_COMPANIES = frozenset(_ENDINGS.split())
@@ -19,7 +19,7 @@ _OF_TITLES = re.compile(
 
 
 def one_of_each(adverts: Iterable[Advert]) -> list[Advert]:
-    """The first of each job, with what only its others say."""
+    """Return the first advert of each job, completed from its duplicates."""
     jobs: list[Advert] = []
     by_title: dict[str, list[int]] = {}
     for each in adverts:
@@ -84,7 +84,7 @@ def _city(advert: Advert) -> str:
 
 
 def _may_be(one: str, other: str) -> bool:
-    """True if they are the same, or one of them is not known."""
+    """True if they are the same, or one of them is unknown."""
     return not one or not other or one == other
 
 

@@ -1,4 +1,4 @@
-"""The input and output of the states of `scout_jobs`: ids. What was found stands in the user's search."""
+"""The input and output of the states of `scout_jobs`: ids. Results are in the user's search."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.workflow_state import CaughtError, UserState
 
 MOST_REQUESTS = 9
-"""To models, a search: one for vectors, six comparisons, one of the judge, and one more try of either."""
+"""Model requests of a search: one for vectors, six comparisons, one of the judge, and one retry."""
 
 
 class ScoutState(UserState):
@@ -20,5 +20,5 @@ class ScoutState(UserState):
 
 
 def run_of(user_id: str, key: str) -> str:
-    """The name of the one execution for this user and key, a day or a request."""
+    """Return the name of the execution for this user and key, a day or a request."""
     return f"scout-{sha256_hex(user_id, key)[:32]}"

@@ -1,4 +1,4 @@
-"""Ask every board at once, each within its time; what fails is named, and the others tell."""
+"""Ask all boards in parallel, each with a time limit; a failed one is named, and the others are used."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from qwestly_agent.services import HasAdverts, HasClock, HasJobBoards, HasJobSea
 from qwestly_agent.stores.adverts import LONGEST_CACHE_SECONDS
 
 QUESTIONS_A_DAY = 60
-"""Of one user, to all boards together; what the last hour answered already is not asked again."""
+"""Requests of one user to all boards; queries answered within the last hour are not repeated."""
 SECONDS_TO_A_TURN = 60.0
-"""How long a night waits for a board's next minute, each of its questions."""
+"""How long each query of a night waits for a board's next minute."""
 ENOUGH_TODAY = "The boards were asked so often today that the rest waits for tomorrow."
 
 
@@ -28,15 +28,15 @@ class SearchServices(HasAdverts, HasClock, HasJobBoards, HasJobSearches, HasLogg
 @dataclass(frozen=True)
 class FoundJobs:
     adverts: list[Advert]
-    """One entry a job, as boards told of them."""
+    """The adverts, one per job."""
     missing: tuple[str, ...]
-    """What could not be asked, in sentences."""
+    """Sentences on boards that could not be asked."""
 
 
 async def search_boards(
     services: SearchServices, user_id: str, queries: Sequence[JobQuery], *, patience: float = 0.0
 ) -> FoundJobs:
-    """All adverts are kept. `patience` is how many seconds may pass until a board may be asked again."""
+    """Store all adverts. `patience` is the maximum wait in seconds until a board may be asked again."""
     missing: dict[str, None] = {}
 
     async def ask(board: JobBoard, query: JobQuery) -> list[Advert]:
@@ -55,8 +55,8 @@ async def search_boards(
 async def _answer(
     services: SearchServices, user_id: str, board: JobBoard, query: JobQuery, patience: float
 ) -> list[Advert]:
-    """What the board, or somebody's question of the last hour, says; where the board may not be asked any more, one of
-    the last day."""
+    """Return the board's answer, or that to the same query of any user within the last hour; within the last day if the
+    board's quota is exhausted."""
     now = services.clock()
     name = sha256_hex(board.name, query.words.casefold(), query.place.casefold(), str(query.remote_only))
     if (known := await services.adverts.answered(name, now)) is not None:
@@ -79,7 +79,7 @@ async def _kept(services: SearchServices, ids: Sequence[str]) -> list[Advert]:
 
 
 async def _may_ask(services: SearchServices, board: JobBoard, patience: float) -> bool:
-    """Count the question; False if our key may not ask within `patience` seconds."""
+    """Count the request; False if our key may not send it within `patience` seconds."""
     quota = quotas_of(services.settings.job_board_quotas).get(board.name)
     while quota and (wait := await services.adverts.count_question(board.name, services.clock(), *quota)):
         if wait > patience:

@@ -1,4 +1,4 @@
-"""Jobs in a running turn: for the tools."""
+"""Jobs in a running turn, for the tools."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -31,14 +31,15 @@ class JobService:
         return self.services.job_boards.web is not None
 
     async def search(self, words: str, place: str, remote_only: bool) -> tuple[list[Advert], tuple[str, ...]]:
-        """What boards have now, without what the user's limits rule out; and what could not be asked."""
+        """Return the boards' jobs, without those that the user's limits rule out, and the boards that could not be
+        asked."""
         found = await search_boards(self.services, self.user_id, [JobQuery(words, place, remote_only)])
         wishes = (await self.services.job_searches.get(self.user_id)).wishes
         fits = [each for each in found.adverts if why_ruled_out(each, wishes) is None]
         return fits[:MOST_SHOWN], found.missing
 
     async def read(self, job_id: str) -> tuple[Advert, JobMatch | None]:
-        """A match, or an advert of a search. Raises `NotFound`."""
+        """Get a match, or an advert of a search. Raises `NotFound`."""
         if job_id.startswith("job_"):
             match = await self.services.job_matches.get(self.user_id, job_id)
             return match.advert, match
@@ -48,7 +49,7 @@ class JobService:
         return found[job_id], None
 
     async def keep(self, job_id: str) -> JobMatch:
-        """The match; an advert of a search becomes one, saved, by whatever it is needed for. Raises `NotFound`."""
+        """Get the match; an advert of a search becomes a saved match at its first use. Raises `NotFound`."""
         advert, match = await self.read(job_id)
         if match:
             return match

@@ -17,7 +17,7 @@ from qwestly_agent.services import (
 
 NO_BOARDS = "No job board is connected here."
 AGAIN_SECONDS = 600.0
-"""A user can ask once in so many seconds."""
+"""Minimum seconds between two requests of a user."""
 
 
 class ScoutStartServices(
@@ -26,7 +26,7 @@ class ScoutStartServices(
 
 
 async def start_scout(services: ScoutStartServices, user_id: str, key: str, *, at_night: bool = False) -> str:
-    """The run's id; of the one under way, if there is one. Raises `Braked`, `Invalid` and `Unavailable`."""
+    """Return the run's id, or that of a running search. Raises `Braked`, `Invalid` and `Unavailable`."""
     if not services.job_boards.boards:
         raise Invalid(NO_BOARDS)
     await pause.check(services.signals, user_id)
@@ -46,5 +46,5 @@ async def start_scout(services: ScoutStartServices, user_id: str, key: str, *, a
 
 
 def key_now(now: float) -> str:
-    """Two wishes within ten minutes are one search."""
+    """Two requests within ten minutes are one search."""
     return f"asked {int(now // AGAIN_SECONDS)}"

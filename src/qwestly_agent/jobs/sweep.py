@@ -1,7 +1,7 @@
-"""Every five minutes: the users whose night's search is due, and the applications whose next step is.
+"""Begin due searches and report due steps of applications, every five minutes.
 
-The execution is named by user and day, and the next search is planned last: whatever dies in between is done again
-under the same name.
+The execution is named by user and day, and the next search is planned last: after a crash in between, the same step is
+repeated under the same name.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class SweepJobsServices(
 
 AT_ONCE = 20
 HOUR = 3
-"""Local hour in which a user's night begins; the moment in it is theirs, so that boards are not asked all at once."""
+"""Local hour in which a user's night begins; the minute differs by user, so that boards are not asked all at once."""
 
 
 class JobsSwept(WorkflowState):
@@ -53,7 +53,7 @@ async def sweep(services: SweepJobsServices, _: JobsSwept) -> JobsSwept:
         async with places:
             try:
                 counts[await begin_if_due(services, user_id)] += 1
-            except (AgentError, PyMongoError) as error:  # it stays due, and is behind the others
+            except (AgentError, PyMongoError) as error:  # it stays due, behind the others
                 counts["failed"] += 1
                 services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
 
@@ -65,8 +65,7 @@ async def sweep(services: SweepJobsServices, _: JobsSwept) -> JobsSwept:
 
 
 async def _next_due(services: SweepJobsServices, now: float, braked: Collection[str]) -> list[str]:
-    """Go on where the last sweep ended, and at the end begin again: whoever fails again and again keeps nobody from
-    their turn."""
+    """Continue where the last sweep ended, and begin again at the end, so that repeated failures block nobody."""
     sweeps, limit = services.sweeps, services.settings.job_searches_a_sweep
     after = await sweeps.position("jobs") or 0.0
     due = await sweeps.due_job_searches(after, now, limit, braked)
@@ -90,14 +89,14 @@ async def begin_if_due(services: SweepJobsServices, user_id: str) -> str:
         await start_scout(services, user_id, f"night {to_datetime(search.next_at):%Y-%m-%d}", at_night=True)
     except Braked:
         return "braked"
-    except Invalid:  # no board is connected any more
+    except Invalid:  # no board is configured any more
         done = "no_board"
     await services.job_searches.plan(user_id, next_night(user_id, zone, now))
     return done
 
 
 def next_night(user_id: str, zone: str, now: float) -> float:
-    """The next moment of this user's night, in seconds since the epoch."""
+    """Return the next time of this user's search, in seconds since the epoch."""
     of_the_hour = int(sha256_hex(user_id)[:8], 16) / 16**8 * 3_600
     local = datetime.fromtimestamp(now, ZoneInfo(zone))
 

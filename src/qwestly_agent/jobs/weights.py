@@ -1,4 +1,4 @@
-"""What thumbs teach: a weight for each feature of a job, which its person can read and reset."""
+"""Learn from thumbs: a weight for each feature of a job, which the person can read and reset."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,9 +11,9 @@ from qwestly_agent.stores.job_searches import JobSearch
 STEP: Mapping[Verdict, int] = {"up": 10, "down": -10, "not_this_kind": -25}
 """Hundredths, so that sums are exact in any order."""
 MOST = 0.5
-"""Of one feature, either way."""
+"""Maximum weight of one feature, in either direction."""
 MOST_OF_ALL = 0.5
-"""So much can all features of a job add to its fit, which lies between 0 and 1."""
+"""Maximum that all features of a job add to its fit, which is between 0 and 1."""
 MOST_FEATURES = 500
 _WORDS_OF_ALL_TITLES = """
 and the for with und der die das mit für fur von de la el los las en of in to at on or para senior junior full part time
@@ -28,13 +28,13 @@ def features_of(advert: Advert) -> tuple[str, ...]:
 
 
 async def weights_of(job_matches: JobMatches, search: JobSearch) -> dict[str, float]:
-    """What the user's thumbs teach now: a thumb that was taken back teaches nothing, nor does one of before the last
+    """Compute the weights from the user's present thumbs: without withdrawn ones, and those from before the last
     reset."""
     return learn(await job_matches.judged(search.user_id, search.thumbs_since))
 
 
 def learn(verdicts: Iterable[tuple[Advert, Verdict]]) -> dict[str, float]:
-    """A kind of work is its title: of the company it says nothing."""
+    """Count a "not this kind" for the title, not for the company."""
     sums = Counter[str]()
     for advert, verdict in verdicts:
         for each in features_of(advert):
@@ -45,12 +45,12 @@ def learn(verdicts: Iterable[tuple[Advert, Verdict]]) -> dict[str, float]:
 
 
 def taught(weights: Mapping[str, float], advert: Advert) -> float:
-    """What the weights add to this job's fit."""
+    """Return what the weights add to this job's fit."""
     return max(-MOST_OF_ALL, min(MOST_OF_ALL, sum(weights.get(each, 0.0) for each in features_of(advert))))
 
 
 def explained(weights: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Each weight in words, the strongest first."""
+    """Describe each weight in words, the strongest first."""
     strongest = sorted(weights.items(), key=lambda each: -abs(each[1]))
     return [(_in_words(feature, weight), weight) for feature, weight in strongest]
 
