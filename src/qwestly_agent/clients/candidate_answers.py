@@ -1,4 +1,4 @@
-"""What the candidate app answers, which is untrusted input, and what it says about a write."""
+"""Parse the candidate app's answers, which are untrusted input, into the outcome of a write."""
 
 import re
 from dataclasses import dataclass
@@ -14,41 +14,41 @@ LONGEST_REASON_CHARACTERS = 200
 @dataclass(frozen=True)
 class Done:
     version: str | None
-    """The subject's new one; None where it is gone."""
+    """The subject's new version; None if it is deleted."""
     result: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Changed:
-    """Nothing was done: the subject is not what the person saw, but at this version."""
+    """Nothing was done: the subject has changed since the person saw it, and has this version."""
 
     version: str
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A definite no: nothing was done, and sent again as it is it gets the same answer, unless `retry_after` is set."""
+    """A definite refusal: nothing was done, and the same request gets the same answer, unless `retry_after` is set."""
 
     code: str
     reason: str
-    """For a person: the candidate app's words, cleaned and cut."""
+    """A sentence for a person: the candidate app's, cleaned and cut."""
     retry_after: int | None = None
     """Seconds."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """It arrived, and will be done or fail by itself."""
+    """It was accepted, and will be done or fail by itself."""
 
 
 @dataclass(frozen=True)
 class NeverArrived:
-    """Nothing was done so far. It may be sent again under the same key, in case it is only late."""
+    """Nothing was done so far. It may be sent again under the same key, in case the first one is only late."""
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """Done or not done: ask `outcome_of`."""
+    """The outcome is not known: ask `outcome_of`."""
 
 
 Outcome: TypeAlias = Done | Changed | Refused | Pending | NeverArrived | Unknown
@@ -60,7 +60,7 @@ class Unreadable(Exception):
 
 async def body_of(response: httpx2.Response) -> bytes:
     body = bytearray()
-    # As it came: what is compressed against our wish is no JSON, and is not unpacked to who knows what size.
+    # Raw bytes: an answer that is compressed although we refuse that is never unpacked, to any size.
     async for chunk in response.aiter_raw():
         body += chunk
         if len(body) > LARGEST_ANSWER_BYTES:
@@ -78,7 +78,7 @@ _Version: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[!#-~]{1,128}$
 _Text: TypeAlias = Annotated[str, StringConstraints(max_length=2000)]
 
 
-# Built when the first answer is read: every function has a candidate app, and most ask it for nothing.
+# Built when the first answer is read: every function has this client, and most send no request.
 _LATER = ConfigDict(defer_build=True)
 
 
@@ -132,7 +132,7 @@ REFUSAL = TypeAdapter(_Refusal)
 _OPERATION: TypeAdapter[_Operation] = TypeAdapter(_Operation, config=_LATER)
 
 _REFUSALS = (401, 403, 404, 409, 422, 428, 429)
-"""The contract's. Another status below 500 may come from something in between, and says nothing about the effect."""
+"""The statuses of the contract. Another one below 500 may come from a proxy, and says nothing about the effect."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Answer:
     retry_after: int | None
 
     def parsed(self, shape: TypeAdapter[_Shape]) -> _Shape | None:
-        """None for what is not of this shape."""
+        """Return None for another shape."""
         try:
             return shape.validate_json(self.body)
         except ValidationError:

@@ -1,7 +1,7 @@
-"""The changes that the candidate app is asked for, as `docs/candidate-app-api.yaml` says.
+"""The client of the candidate app's write API, `docs/candidate-app-api.yaml`.
 
-A write is sent once. Whoever is told `Unknown` asks `outcome_of` later what became of its key; the same write may be
-sent again only under the same key.
+A write is sent once. After `Unknown`, callers query `outcome_of` for its key later; the same write may be sent again
+only under the same key.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ ISSUER = "qwestly-agent"
 AUDIENCE = "candidate-app"
 LIFE_SECONDS = 60
 TIMEOUT_SECONDS = 10.0
-"""For a write, and for both attempts of a read."""
+"""Time for a write, and for both attempts of a read."""
 CONNECT_SECONDS = 3.0
 UNAUTHORIZED = 401
 READ_ATTEMPT_SECONDS = 4.5
@@ -48,7 +48,7 @@ READ_ATTEMPTS = 2
 
 PROFILE, PREFERENCES, LINKEDIN_PROFILE = "profile", "preferences", "linkedin-profile"
 INGESTION_PATH = "../../linkedin/profile"
-"""From the API's own address: the path that the candidate app has already."""
+"""Relative to the API's address: an existing path of the candidate app."""
 _SUBJECT = pattern(
     rf"{PROFILE}|{PREFERENCES}|{LINKEDIN_PROFILE}|({LINKEDIN_PROFILE}/suggestions|cards|documents|applications)/[A-Za-z0-9_-]{{1,128}}",
     re.ASCII,
@@ -70,18 +70,18 @@ def application(job_id: str) -> str:
     return f"applications/{job_id}"
 
 
-# --- what is asked for ------------------------------------------------------------------------------------------------
+# --- requests ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Whose data, by which approval or draft, under which key, and from which version of the subject on."""
+    """The user, the approval or draft (`act`), the idempotency key, and the expected version of the subject."""
 
     user_id: str
     act: str
     key: str
     version: str | None
-    """What the person saw; None where the subject must be new."""
+    """The version that the person saw; None if the subject must be new."""
 
 
 class CardSection(BaseModel):
@@ -106,17 +106,17 @@ class CardText(BaseModel):
 class CandidateApp:
     http: httpx2.AsyncClient
     base_url: str
-    """With the path of the API, as the contract's `servers` has it."""
+    """With the path of the API, as in the contract's `servers`."""
     secret: str = field(repr=False)
     clock: Clock
     new_id: NewId
     renewed_secret: Callable[[], Awaitable[str]] | None = None
-    """Reads the secret again: one that is refused may have been rotated."""
+    """Reads the secret again, as a refused one may have been rotated."""
 
     async def version_of(self, user_id: str, act: str, subject: str) -> str | None:
-        """None where there is no such subject. Raises `Unavailable`.
+        """Return None if there is no such subject. Raises `Unavailable`.
 
-        Read the version before the content that is shown with it: what changes in between is then noticed as changed.
+        Read the version before the content that is shown with it, so that a change in between is detected.
         """
         if not _SUBJECT.fullmatch(subject):
             return None
@@ -129,7 +129,7 @@ class CandidateApp:
         raise Unavailable("Your profile cannot be reached right now.", retry_after=answer and answer.retry_after)
 
     async def outcome_of(self, user_id: str, act: str, key: str) -> Outcome:
-        """Ask what became of a write; never `Changed`, for what was refused leaves no trace under its key."""
+        """Query the outcome of a write; never `Changed`, because a refused write leaves no trace under its key."""
         answer = await self._read(user_id, act, f"operations/{quote(key, safe='')}")
         if not answer:
             return Unknown()
@@ -140,7 +140,7 @@ class CandidateApp:
         return NeverArrived() if never_arrived else Unknown()
 
     async def publish_card(self, effect: Effect, card_id: str, content: CardText) -> Outcome:
-        """Under an id of our making; over a published card where the effect names its version."""
+        """Publish under an id of ours; replace a published card if the effect names its version."""
         return await self._write(effect, "PUT", card(card_id), content.model_dump(mode="json", exclude_none=True))
 
     async def activate_card(self, effect: Effect, card_id: str, *, active: bool) -> Outcome:
@@ -153,15 +153,15 @@ class CandidateApp:
         return await self._write(effect, "DELETE", card(card_id))
 
     async def set_profile_fields(self, effect: Effect, values: Mapping[ProfileField | Preference, Any]) -> Outcome:
-        """All of them or none, those of the preferences too; None removes a value."""
+        """Set all fields or none, also those of the preferences; None removes a value."""
         return await self._write(effect, "PATCH", PROFILE, {**values})
 
     async def set_preference(self, effect: Effect, name: Preference, value: Any) -> Outcome:
-        """None removes the value."""
+        """Set a preference; None removes the value."""
         return await self._write(effect, "PATCH", PREFERENCES, {name: value})
 
     async def ingest_linkedin(self, effect: Effect, url: str, *, refresh: bool) -> Outcome:
-        """Often `Pending`: LinkedIn takes its time."""
+        """Start an import from LinkedIn. Often `Pending`, because it takes long."""
         return await self._write(
             effect, "POST", LINKEDIN_PROFILE, {"url": url, "refresh": refresh}, path=INGESTION_PATH
         )
@@ -171,11 +171,11 @@ class CandidateApp:
         return await self._write(effect, "PUT", linkedin_suggestion(draft_id), {"section": "about", "text": text})
 
     async def send_application(self, effect: Effect, job_id: str, content: dict[str, Any]) -> Outcome:
-        """Send it to who advertised the job. Under a version, it was sent before: the person saw that."""
+        """Send it to the advertiser. With a version it was sent before, which the person saw."""
         return await self._write(effect, "PUT", application(job_id), content)
 
     async def keep_document(self, effect: Effect, document_id: str, title: str, text: str) -> Outcome:
-        """Keep the text of a résumé that its user gave us."""
+        """Store the text of an uploaded résumé."""
         body = {"title": title, "kind": "resume", "text": text}
         return await self._write(effect, "PUT", f"documents/{document_id}", body)
 
@@ -186,7 +186,7 @@ class CandidateApp:
             return Refused("not_found", "There is no such thing.")
         try:
             content = b"" if body is None else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
-        except ValueError:  # half a character, or no number
+        except ValueError:  # half a surrogate pair, or NaN
             return Refused("invalid", "This cannot be written down.")
         headers = {
             "Idempotency-Key": effect.key,
@@ -206,7 +206,7 @@ class CandidateApp:
         return outcome_of_write(answer, effect.key)
 
     async def _read(self, user_id: str, act: str, path: str) -> Answer | None:
-        """None where there was no answer to two requests."""
+        """Return None if two requests had no answer."""
         for _ in range(READ_ATTEMPTS):
             try:
                 answer = await self._ask(lambda: self._request(user_id, act, "GET", path), READ_ATTEMPT_SECONDS)
@@ -217,8 +217,8 @@ class CandidateApp:
         return None
 
     async def _ask(self, request: Callable[[], httpx2.Request], seconds: float) -> Answer:
-        """Send the request; once more if our signature is refused, and the secret is another one now. A refused write
-        was not looked at."""
+        """Send the request; once more if our signature is refused and the secret has changed. A refused write had no
+        effect."""
         used = self.secret
         answer = await self._send(request(), seconds)
         if answer.status != UNAUTHORIZED or not self.renewed_secret:
@@ -237,7 +237,7 @@ class CandidateApp:
     ) -> httpx2.Request:
         if not (self.secret and self.base_url):
             raise InvalidSettings("Nothing is asked of the candidate app without its secret and address.")
-        # Made by itself and not by the client, which would send one user's cookies along with the next user's request.
+        # Not made by the client, which would send one user's cookies with the next user's request.
         return httpx2.Request(
             method,
             urljoin(f"{self.base_url.rstrip('/')}/", path),

@@ -1,7 +1,7 @@
-"""Put what happened on an EventBridge bus: ids and enumerated words, signed; no title and no other words.
+"""Put events on an EventBridge bus: signed ids and enumerated words, without titles or other text.
 
-Whoever listens hears each event at least once, within about a minute; its `id` is the same each time. `token` signs it
-(HS256, by the secret that the candidate app shares), so that a listener behind a webhook need not trust the way there.
+Listeners get each event at least once, within about a minute; its `id` is the same each time. `token` signs it (HS256,
+by the secret that the candidate app shares), so that a listener behind a webhook need not trust the transport.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ from qwestly_agent.domain.activity import ActivityEvent
 SOURCE = "qwestly-agent"
 AUDIENCE = "candidate-app-events"
 LIFE_SECONDS = 86_400
-"""EventBridge tries to deliver for a day."""
+"""EventBridge retries delivery for a day."""
 MOST_ENTRIES = 10
-"""Of one request to EventBridge."""
+"""Maximum entries of one request to EventBridge."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class EventBus:
     clock: Clock
 
     async def put(self, events: Sequence[ActivityEvent]) -> None:
-        """Put them in order. Raises `Unavailable` if EventBridge does not take each of them."""
+        """Send the events in order. Raises `Unavailable` if EventBridge does not accept all of them."""
         for begin in range(0, len(events), MOST_ENTRIES):
             entries = [self._entry(each) for each in events[begin : begin + MOST_ENTRIES]]
             try:

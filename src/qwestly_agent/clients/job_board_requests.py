@@ -1,4 +1,4 @@
-"""Requests to job boards: sent at most twice, within `TIMEOUT_SECONDS`; and once more with another key, where ours is
+"""Requests to job boards: at most two attempts within `TIMEOUT_SECONDS`, and once more with a new key if ours is
 refused and was rotated."""
 
 import asyncio
@@ -18,11 +18,11 @@ ATTEMPTS = 2
 LONGEST_WAIT_SECONDS = 2.0
 MOST_BYTES = 4_000_000
 REFUSED = (401, 403, 422)
-"""Answers to a wrong key: Adzuna's, JSearch's and Brave's."""
+"""Statuses for a wrong key, of Adzuna, JSearch and Brave."""
 
 
 class KeyRefused(Unavailable):
-    """The board does not take our key."""
+    """The board refuses our key."""
 
 
 T = TypeVar("T")

@@ -1,6 +1,6 @@
-"""Job boards and the web, as their APIs answer: Adzuna, JSearch and Brave's web search.
+"""Parse the answers of job boards and web search: Adzuna, JSearch and Brave.
 
-All of what they say is strangers' text. `job_board_requests` sends the queries.
+All of it is untrusted text. `job_board_requests` sends the queries.
 """
 
 import html
@@ -21,7 +21,7 @@ from qwestly_agent.text.clean import visible
 from qwestly_agent.text.language import language_of
 
 MOST_ADVERTS = 50
-"""Of one question."""
+"""Maximum adverts of one query."""
 MOST_PAGES = 8
 LONGEST_TEXT = 12_000
 LONGEST_SNIPPET = 500
@@ -32,7 +32,7 @@ _CURRENCIES = {
     "gb": "GBP", "in": "INR", "it": "EUR", "mx": "MXN", "nl": "EUR", "nz": "NZD", "pl": "PLN", "sg": "SGD", "us": "USD",
     "za": "ZAR",
 }  # fmt: skip
-"""Of the countries that Adzuna has."""
+"""Currencies of Adzuna's countries."""
 _BREAKS = pattern(r"<(?:br|/p|/li|/div|/h\d|/tr)\b[^>]*>", re.IGNORECASE)
 _TAGS = pattern(r"<[^<>]{0,500}>")
 _SPACES = pattern(r"[ \t\u00a0]+")
@@ -60,11 +60,11 @@ class JobBoard(Protocol):
 
     @property
     def title(self) -> str:
-        """As people know it."""
+        """The name that people know."""
         ...
 
     async def search(self, query: JobQuery, now: float) -> list[Advert]:
-        """At most `MOST_ADVERTS`. Raises `Unavailable`."""
+        """Return at most `MOST_ADVERTS`. Raises `Unavailable`."""
         ...
 
 
@@ -95,7 +95,7 @@ class Adzuna:
         return _adverts(answer.get("results"), self._advert, now)
 
     def _advert(self, told: Mapping[str, Any], now: float) -> Advert:
-        # What Adzuna predicts is no pay.
+        # Skip pay that Adzuna only predicts.
         predicted = str(told.get("salary_is_predicted", "0")) == "1"
         lowest, highest = (None if predicted else _number(told.get(each)) for each in ("salary_min", "salary_max"))
         return _advert(
@@ -183,7 +183,7 @@ class WebSearch:
 
 @dataclass(frozen=True)
 class JobBoards:
-    """Those whose keys are set."""
+    """The boards whose keys are set."""
 
     boards: Sequence[JobBoard] = ()
     web: WebSearch | None = None
@@ -201,7 +201,7 @@ def make_job_boards(http: httpx2.AsyncClient, secrets: Secrets) -> JobBoards:
 
 
 def _adverts(told: Any, advert_of: Any, now: float) -> list[Advert]:
-    """Those of the list that are adverts; what is none is passed over."""
+    """Parse the adverts of the list; skip everything else."""
     found: list[Advert] = []
     for each in (told if isinstance(told, list) else [])[:MOST_ADVERTS]:
         try:
@@ -230,7 +230,7 @@ def _advert(board: Board, *, id: Any, title: Any, text: Any, url: Any, now: floa
 
 
 def _plain(text: Any, longest: int) -> str:
-    """Without markup, invisible characters and runs of spaces."""
+    """Remove markup, invisible characters and runs of spaces."""
     if not isinstance(text, str):
         return ""
     bare = html.unescape(_TAGS.sub("", _BREAKS.sub("\n", text[: longest * 4])))

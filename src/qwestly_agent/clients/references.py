@@ -10,12 +10,12 @@ from qwestly_agent.base.errors import InvalidSettings
 PARAMETERS_A_CALL = 10
 """Limit of `GetParameters`."""
 WAITS_SECONDS = (0.2, 0.4, 0.8, 1.2, 1.4)
-"""At most so long before each further try, 4 s in all: the rights of a role that was just made are not everywhere at
-once, and Parameter Store throttles when many containers begin together."""
+"""Maximum delays before further tries, 4 s in all: a new role's rights take a moment to take effect, and Parameter
+Store throttles when many containers start together."""
 _PASSING = frozenset({"AccessDeniedException", "InternalServerError", "InternalServiceError", "ThrottlingException"})
 
 ClientOf = Callable[[str], Any]
-"""AWS's client of a service, by its name."""
+"""Returns the AWS client of a service."""
 
 
 def look_up_all(
@@ -51,7 +51,7 @@ def _secret(client_of: ClientOf, name: str) -> str:
 def _patiently(
     names: list[str], read: Callable[[], Any], sleep: Callable[[float], None], chance: Callable[[], float]
 ) -> Any:
-    """Read, and try again for a few seconds what may pass."""
+    """Read the values; retry transient failures for a few seconds."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     for wait in (*WAITS_SECONDS, None):

@@ -21,7 +21,7 @@ class _Frozen(BaseModel):
 
 
 class Found(_Frozen):
-    """A value of the résumé, and the words that state it."""
+    """A value that the résumé says, and the words that say it."""
 
     value: Words
     quote: Words
@@ -53,7 +53,7 @@ class FoundEducation(_Frozen):
 
 
 class FoundResume(_Frozen):
-    """A parser's result, before it is checked."""
+    """What a parser found, before anybody checked it."""
 
     basics: FoundBasics = FoundBasics()
     work: Annotated[tuple[FoundWork, ...], Field(max_length=30)] = ()

@@ -16,9 +16,9 @@ from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_count
 class Budget:
     ceiling_usd: float
     over: OverBudget
-    """What the user is told at the ceiling."""
+    """The error at the ceiling."""
     at: float
-    """When the run began: its requests are priced as of then."""
+    """When the run began: its requests are priced as of this time."""
     spent_usd: float = 0.0
     last_request: ModelRequestContext | None = None
 
@@ -27,7 +27,7 @@ class Budget:
         return self.spent_usd >= self.ceiling_usd
 
     def prompt_characters(self) -> int:
-        """The characters of the last request, by which its cost is estimated where the provider did not report it."""
+        """The characters of the last request, to estimate its cost if the provider does not report it."""
         if self.last_request is None:
             return 0
         instructions = self.last_request.model_request_parameters.instruction_parts or ()
@@ -35,7 +35,7 @@ class Budget:
         return len(said) + sum(len(part.content) for part in instructions)
 
     def add(self, model_id: str, response: ModelResponse) -> None:
-        """`model_id` is `provider:name` of the model that was asked."""
+        """`model_id` is `provider:name` of the requested model."""
         usage = response.usage
         if not is_counted(usage):
             usage = estimated_usage(self.prompt_characters(), len(response.text or ""))
@@ -57,7 +57,7 @@ class BudgetAlone:
 
 
 class BoundedCost(AbstractCapability[HasSpending]):
-    """No model request once the run's ceiling is reached."""
+    """Refuse model requests once the run's ceiling is reached."""
 
     async def before_model_request(
         self, ctx: RunContext[HasSpending], request_context: ModelRequestContext

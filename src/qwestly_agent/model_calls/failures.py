@@ -1,6 +1,6 @@
-"""The sentence that a person is told of a failure, by its cause. The cause itself goes to the log and nowhere else.
+"""The sentence shown to a person for a failure, by its cause. The cause itself goes only to the log.
 
-Another try is made by `llm/client.py`, the next model chosen by `Fallback` in `llm/models.py`.
+`llm/client.py` retries; `Fallback` in `llm/models.py` chooses the next model.
 """
 
 import math
@@ -52,13 +52,13 @@ TOO_MANY_STEPS = "This took more steps than one answer may take. Please ask for 
 
 
 def failure_of(error: BaseException, *, spoke: bool = False) -> AgentError:
-    """`spoke`: a part of the answer was seen already."""
+    """`spoke`: a part of the answer was shown already."""
     match error:
         case AgentError():
             return error
         case RunTimedOut():
             return DeadlineExceeded()
-        case ConnectionFailure() if not isinstance(error, NetworkTimeout):  # which is one slow answer
+        case ConnectionFailure() if not isinstance(error, NetworkTimeout):  # which means one slow answer
             return DataGone()
         case PyMongoError():
             return Unavailable(DataGone.sentence)
@@ -71,7 +71,7 @@ def failure_of(error: BaseException, *, spoke: bool = False) -> AgentError:
         case ModelAPIError() | UnexpectedModelBehavior() | OpenAIError() | httpx2.RequestError():
             return _of_the_model(error, spoke)
         case ExceptionGroup() if error.exceptions:
-            # Of several models that all failed, the one that may soon be there again.
+            # If all models failed, the one that may recover soonest.
             failures = [failure_of(each, spoke=spoke) for each in error.exceptions]
             return next((each for each in failures if each.message != NOT_FOR_US), failures[0])
         case _:
@@ -102,8 +102,7 @@ def _of_the_model(error: Exception, spoke: bool) -> ModelUnavailable:
 
 
 def cut_answer(messages: Sequence[ModelMessage]) -> AgentError | None:
-    """The error of an answer that was cut off, though the library takes it for a whole one because it has words; None
-    where it is whole."""
+    """Return the error of a truncated answer, which the library accepts because it has text; None if it is complete."""
     last = messages[-1] if messages else None
     match last.finish_reason if isinstance(last, ModelResponse) else None:
         case "length":

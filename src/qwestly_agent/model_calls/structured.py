@@ -1,4 +1,4 @@
-"""One typed answer of a model, for a state that asks once: what it costs counts towards its user's day."""
+"""One typed answer of a model, for a state that asks once. Its cost counts towards the user's day."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class ContentRefused(AgentError):
-    """A model does not take what it is asked about; to ask again helps nobody."""
+    """A model refuses the content; a retry is useless."""
 
     code, http_status, sentence = "model_unavailable", 503, "Our AI couldn’t work with this."
 
@@ -46,11 +46,11 @@ async def structured_output(
     retries: int,
     validate: Callable[[RunContext[Any], T], T] | None = None,
 ) -> T:
-    """Ask the model for one typed answer, checked by `validate`. Its cost counts also where it failed.
+    """Ask the model for one typed answer, checked by `validate`. Its cost counts also if it failed.
 
     `retries` are for an answer of another shape, and for one that `validate` sends back by `ModelRetry`. Raises
-    `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` where it may help to ask again, `ModelRefused` where a
-    provider refuses us, and `ContentRefused` where it refuses this.
+    `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` if a retry may help, `ModelRefused` if a provider refuses
+    all our requests, and `ContentRefused` if it refuses this content.
     """
     now = services.clock()
     await services.stage_day.check(now)
@@ -98,7 +98,7 @@ class UsageServices(HasClock, HasLogger, HasUsage, Protocol): ...
 
 
 async def account(services: UsageServices, user_id: str, cost_usd: float) -> None:
-    """Add the cost of an answer to its user's day; the answer does not fail by it."""
+    """Add the cost of an answer to the user's day; a failure to do so does not fail the answer."""
     measure_answer(cost_usd)
     try:
         await services.usage.spend(user_id, {"cost_usd": cost_usd}, services.clock())

@@ -1,4 +1,4 @@
-"""Vectors of many texts, for a state: what they cost counts towards its user's day."""
+"""Vectors of many texts, for a state. Their cost counts towards the user's day."""
 
 from collections.abc import Sequence
 from typing import Protocol

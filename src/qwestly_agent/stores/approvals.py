@@ -26,7 +26,7 @@ _BY_A_PERSON = ("chat", "queue", "link")
 
 
 def counts_of(document: Document) -> dict[str, int]:
-    """A person's decision on a proposal, with its claims and those left out."""
+    """Counts of a proposal: decided by a person or not, claims, claims left out."""
     decided = int(document.get("decided_by") in _BY_A_PERSON)
     preview = Preview.model_validate_json(document["preview"])
     said = sum(len(each.claims) for each in preview.sections)

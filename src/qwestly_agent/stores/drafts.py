@@ -28,7 +28,7 @@ GATHERING = "Gathering evidence"
 TAILORED: frozenset[DraftKind] = frozenset({"resume", "cover_letter"})
 """Kinds that are written for one job, and private until the person applies with them."""
 UNFINISHED: DraftStatus = "unfinished"
-"""Kinds that a turn writes: models' answers are stored, and the next try continues with them."""
+"""Status of a text that a turn writes: models' answers are stored, and the next try continues with them."""
 UNDER_WAY: frozenset[DraftStatus] = frozenset({"running", "waiting"})
 
 
