@@ -320,8 +320,8 @@ OF_THE_CLI = {"--query", "--output", "--max-items"}
 
 
 def commands() -> list[str]:
-    """What stands in the runbook's blocks, a command a line, and what is told to be run in between."""
-    text = RUNBOOK.read_text(encoding="utf-8")
+    """The commands of the operators' documents: each line of a block, and the targets of make in between."""
+    text = "".join(each.read_text(encoding="utf-8") for each in (RUNBOOK, NEVER_RUN))
     blocks = "".join(re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)).replace("\\\n", " ")
     return [*blocks.splitlines(), *re.findall(r"`(make [^`]+)`", text)]
 
@@ -387,6 +387,14 @@ def test_each_collection_in_the_runbook_is_one() -> None:
 def test_each_alarm_has_its_row() -> None:
     named = [name for row in rows(RUNBOOK, "alarm") for name in re.findall(r"`(\w+)`", row[0])]
     assert sorted(named) == sorted([*TEMPLATE.of_type(ALARM), *TEMPLATE.of_type("AWS::CloudWatch::CompositeAlarm")])
+    explained = {severity for severity, *_ in rows(RUNBOOK, "severity")}
+    assert {row[1] for row in rows(RUNBOOK, "alarm")} == explained
+
+
+def test_what_has_never_run_says_what_is_proved_by_what() -> None:
+    proofs = {proof for proof, _ in rows(NEVER_RUN, "proof")}
+    told = {row[1] for table in tables(NEVER_RUN, "never seen") for row in table}
+    assert told == proofs
 
 
 def test_each_log_group_that_is_named_is_there_and_each_of_a_function_is_named() -> None:
