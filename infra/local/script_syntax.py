@@ -11,7 +11,7 @@ Json: TypeAlias = Any
 Object: TypeAlias = dict[str, Json]
 
 MOST_SENTENCES = 500
-"""Maximum characters of a text; the rest is not read."""
+"""Sentences of a message; the rest is not read."""
 ENDING = " \t\r\n.!…,;"
 
 _PART = re.compile(r"(\{[^{}()]*\}|\([^{}()]*\))")

@@ -281,7 +281,7 @@ def test_a_dead_database_rings_by_its_name_and_with_all_that_follows_from_it(
 def symptoms_in_the_runbook() -> set[str]:
     """The alarms that its line of `DatabaseGone` says ring as well."""
     [line] = [each for each in RUNBOOK.read_text().splitlines() if each.startswith("| `DatabaseGone` |")]
-    return set(re.findall(r"`(\w+)`", line.split("|")[2]))
+    return set(re.findall(r"`(\w+)`", line.split("|")[3]))
 
 
 # --- what nobody waits for --------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ _SPEAKS_FOR = {
     "skills": frozenset({SKILLS}),
     "more": frozenset({SUMMARY, EXPERIENCE, ACHIEVEMENTS, EDUCATION}),
 }
-"""Kinds of pieces, in the order of the evidence."""
+"""Sections that each kind of piece supports, in the order of the evidence."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ _NOW = "9999"
 @dataclass(frozen=True)
 class Position:
     evidence: tuple[Evidence, ...]
-    """The profile's name comes first."""
+    """The profile's evidence comes first."""
 
     @property
     def heading(self) -> str:

@@ -75,7 +75,7 @@ class ReadField(_Frozen):
     original: str
     """The value as it was found."""
     quote: str
-    """The value as written in the text."""
+    """The text's words from `start` to `end`."""
     start: int
     end: int
     """Position of the quote in the text."""

@@ -17,7 +17,7 @@ from qwestly_agent.resumes.profile_changes import profile_changes
 from qwestly_agent.services import HasMemories, HasResumes
 
 MOST_QUOTES = 6
-"""Maximum characters of a field."""
+"""Maximum quotes shown for a field."""
 
 
 class KnownServices(FieldServices, HasMemories, HasResumes, Protocol): ...

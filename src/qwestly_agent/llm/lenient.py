@@ -31,7 +31,7 @@ class _Call:
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     pieces: list[tuple[str | None, str]] = field(default_factory=list)
-    """Tool calls with the ids in the stream."""
+    """Parts of the arguments, each with the call's id if its delta had one."""
 
     @property
     def is_whole(self) -> bool:

@@ -16,7 +16,8 @@ Counts = Mapping[str, float]
 LEG_SECONDS = 7 * 86_400.0
 """A leg lasts at least a week, as weekdays and weekends have different users."""
 MINIMUM_TURNS, MINIMUM_USERS = 2_000, 200
-"""Minimum turns of variant and base. With them, a rise of errors from 2 % to 8 % is detected in 999 of 1,000 trials."""
+"""Minimum turns and users of variant and base each. With them, a rise of errors from 2 % to 8 % is detected in 999 of
+1,000 trials."""
 EMERGENCY_TURNS = 200
 MOST_ERRORS = 0.05
 OWN_FIRST_TEXT_MS = 1_000.0
