@@ -3,6 +3,7 @@ model writes."""
 
 import json
 import random
+import re
 import unicodedata
 import uuid
 from collections.abc import Callable, Iterator
@@ -24,13 +25,18 @@ Stored = Database[dict[str, Any]]
 
 LETTERHEAD = "Ines Falk\n14 Harbour Row, Flat 3, Bristol BS1 4QD • +44 20 7946 0958 • ines.falk@example.org"
 CAREER = "Led a team of 8 at Kestrel Labs from 2019 to 2023."
-DETAILS = ("harbour", "flat 3", "bs1", "4qd", "7946", "0958", "ines.falk", "example.org")
+DETAILS = re.compile(r"harbour|flat 3|bs1|4qd|(?<![0-9a-f-])(?:7946|0958)(?![0-9a-f-])|ines\.falk|example\.org")
+"""The digits stand alone, as ids may hold them by chance."""
 JUDGE = "You are the second reader"
 SPELLED = [
     "14 Harbour Row, Flat 3",
     "zero two zero, seventy-nine forty-six, zero nine five eight",
     "1nes.fa1k@examp1e.0rg",
 ]
+
+
+def details_in(text: str) -> list[str]:
+    return DETAILS.findall(text)
 
 
 def suggests(value: Any, field: str = "summary", **more: Any) -> Reply:
@@ -80,7 +86,7 @@ def test_no_prompt_has_the_contact_details_of_a_document(client: Client, model: 
     client.say("Write my About from my CV")
     prompts = " ".join(request.body.decode() for request in model.requests).lower()
     assert "led a team of 8 at kestrel labs" in prompts
-    assert [each for each in DETAILS if each in prompts] == []
+    assert details_in(prompts) == []
 
 
 def test_a_writer_that_obeys_its_sources_has_none_to_write_and_one_that_knows_them_is_left_out(
@@ -101,7 +107,7 @@ def test_a_writer_that_obeys_its_sources_has_none_to_write_and_one_that_knows_th
     [asked] = approvals(client)
     assert len(asked["preview"]["left_out"]) == 3
     kept = json.dumps(asked, ensure_ascii=False).lower()
-    assert [each for each in DETAILS if each in kept] == []
+    assert details_in(kept) == []
 
 
 @pytest.mark.parametrize("spelled", SPELLED)
