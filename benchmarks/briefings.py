@@ -17,7 +17,7 @@ from infra.mongo.indexes import INDEXES
 from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.briefings.sweep import begin_if_due
 from qwestly_agent.domain.activity import of_memory
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from tests.servers import FakeClock, mongo_server, settings_for
 
 SIZES = (250, 500, 1_000)

@@ -30,7 +30,7 @@ from qwestly_agent.memory.apply import apply
 from qwestly_agent.memory.consolidation_state import ConsolidationState
 from qwestly_agent.memory.duplicates import Candidates, Floats, candidates_of, vectors_of
 from qwestly_agent.memory.plan import plan
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import journal, memories
 from qwestly_agent.stores.merges import Held
 from qwestly_agent.stores.ranks import to_binary

@@ -27,7 +27,7 @@ from qwestly_agent.jobs.find import find
 from qwestly_agent.jobs.keep import keep
 from qwestly_agent.jobs.rank import rank
 from qwestly_agent.jobs.scout_state import MOST_REQUESTS, ScoutState
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from tests.servers import mongo_server, settings_for
 
 SIZES = (250, 500, 1_000)

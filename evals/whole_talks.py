@@ -25,7 +25,7 @@ from qwestly_agent.interviews.decide import decide
 from qwestly_agent.interviews.draft_state import DraftState
 from qwestly_agent.interviews.keep import keep
 from qwestly_agent.interviews.write import write
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import conversations
 from tests.servers import Client
 

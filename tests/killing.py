@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.search import Document
 
 H = TypeVar("H", bound=Services)

@@ -9,7 +9,7 @@ from qwestly_agent.agents.default.interview import Interviewer
 from qwestly_agent.agents.design import Design, NoSettings, TurnAgent
 from qwestly_agent.agents.make import make_agent
 from qwestly_agent.domain.resume import Found, FoundBasics, FoundEducation, FoundResume
-from qwestly_agent.model_calls.structured import CallServices
+from qwestly_agent.services import Services
 
 VERSION = "by-headings-1"
 INSTRUCTIONS = """\
@@ -36,7 +36,7 @@ MOST = {"skills": 60, "languages": 20, "education": 15}
 class HeadingsParser:
     """Finds the headline below the name, and what stands in lists under headings that it knows."""
 
-    async def parse(self, services: CallServices, user_id: str, text: str) -> FoundResume:  # noqa: ARG002
+    async def parse(self, services: Services, user_id: str, text: str) -> FoundResume:  # noqa: ARG002
         lines = [each for each in text.splitlines() if each.strip()]
         found = {name: list(_listed(lines, name))[: MOST[name]] for name in SECTIONS}
         return FoundResume(

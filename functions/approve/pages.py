@@ -23,7 +23,7 @@ from qwestly_agent.approvals.templates import Brand, style_hash
 from qwestly_agent.base.body_limit import BoundedBody
 from qwestly_agent.base.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
 from qwestly_agent.briefings.unsubscribe import unsubscribe
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 
 LARGEST_FORM_BYTES = 16 * 1024
 MOST_FIELDS = 10

@@ -1,26 +1,19 @@
 """Export and erasure of a user's data."""
 
 from collections.abc import AsyncIterator
-from typing import Protocol
 
 from pydantic_core import to_json
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.end import EndServices, expire, tell_execution
+from qwestly_agent.approvals.end import expire, tell_execution
 from qwestly_agent.base.clock import Clock, readable, to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasConversations, HasLogger, HasMessages, HasSignals, HasSweeps
+from qwestly_agent.services import Services
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.user_data import COLLECTIONS, UserData
-
-
-class AccountServices(EndServices, HasConversations, HasLogger, HasMessages, HasSignals, HasSweeps, Protocol):
-    @property
-    def user_data(self) -> UserData: ...
-
 
 ELSEWHERE = (
     "Profile, employment, preferences, published cards, LinkedIn profile, suggestions for it and documents are kept by "
@@ -63,7 +56,7 @@ def _named(document: Document) -> Document:
     return {"id": document.pop("_id"), **document}
 
 
-async def erase(services: AccountServices, user_id: str) -> dict[str, int]:
+async def erase(services: Services, user_id: str) -> dict[str, int]:
     """Stop the user's runs, notify waiting executions, and delete; return the number of documents by collection."""
     await pause.engage(services.signals, services.sweeps, user_id, services.clock)
     try:
@@ -75,7 +68,7 @@ async def erase(services: AccountServices, user_id: str) -> dict[str, int]:
     return {collection: await services.user_data.erase(user_id, collection) for collection in COLLECTIONS}
 
 
-async def _end_execution(services: AccountServices, approval: Approval) -> None:
+async def _end_execution(services: Services, approval: Approval) -> None:
     """Expire the approval and notify its execution, which then ends. If that fails, erase anyway: the execution ends at
     its own timeout."""
     try:

@@ -24,7 +24,7 @@ from qwestly_agent.clients.job_boards import make_job_boards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.references import look_up_all
 from qwestly_agent.clients.workflows import Workflows
-from qwestly_agent.service_records import ModelServices, Services
+from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.adverts import Adverts
 from qwestly_agent.stores.answers import Answers

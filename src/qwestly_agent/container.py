@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import flush
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
-from qwestly_agent.service_records import ModelServices, Services
+from qwestly_agent.services import ModelServices, Services
 
 if TYPE_CHECKING:  # a slow import, which handlers without models do not need
     from qwestly_agent.resumes.services import ResumeServices

@@ -1,9 +1,11 @@
-"""The stores and clients that a function may ask for, each by a protocol of its own."""
+"""Records of all stores and clients, which handlers hold; `bootstrap` builds them once."""
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import httpx2
 from aws_lambda_powertools import Logger
+from pymongo import AsyncMongoClient
 
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.ids import NewId
@@ -17,6 +19,7 @@ from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.adverts import Adverts
+from qwestly_agent.stores.answers import Answers
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
@@ -41,7 +44,9 @@ from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.partial_answers import PartialAnswers
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.resumes import ResumeFiles, Resumes
+from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.runs import Runs
+from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.stores.summaries import Summaries
@@ -50,7 +55,9 @@ from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.topics import Topics
 from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.stores.usage import Usage
+from qwestly_agent.stores.user_data import UserData
 from qwestly_agent.stores.user_settings import UserSettingsStore
+from qwestly_agent.stores.variant_counts import VariantCounts
 from qwestly_agent.stores.watermarks import Watermarks
 
 if TYPE_CHECKING:  # slow imports, which handlers without models do not need
@@ -59,271 +66,80 @@ if TYPE_CHECKING:  # slow imports, which handlers without models do not need
     from qwestly_agent.llm.moderation import Moderation
 
 
-class HasSettings(Protocol):
-    @property
-    def settings(self) -> Settings: ...
-
-
-class HasSecrets(Protocol):
-    @property
-    def secrets(self) -> Secrets: ...
-
-
-class HasHttp(Protocol):
-    @property
-    def http(self) -> httpx2.AsyncClient: ...
-
-
-class HasClock(Protocol):
-    @property
-    def clock(self) -> Clock: ...
-
-
-class HasNewId(Protocol):
-    @property
-    def new_id(self) -> NewId: ...
-
-
-class HasLogger(Protocol):
-    @property
-    def logger(self) -> Logger: ...
-
-
-class HasActivity(Protocol):
-    @property
-    def activity(self) -> Activity: ...
-
-
-class HasBriefingPlans(Protocol):
-    @property
-    def briefing_plans(self) -> BriefingPlans: ...
-
-
-class HasBriefings(Protocol):
-    @property
-    def briefings(self) -> Briefings: ...
-
-
-class HasConversations(Protocol):
-    @property
-    def conversations(self) -> Conversations: ...
-
-
-class HasConversationSearch(Protocol):
-    @property
-    def conversation_search(self) -> ConversationSearch: ...
-
-
-class HasRuns(Protocol):
-    @property
-    def runs(self) -> Runs: ...
-
-
-class HasSignals(Protocol):
-    @property
-    def signals(self) -> Signals: ...
-
-
-class HasAutonomy(Protocol):
-    @property
-    def autonomy(self) -> Autonomy: ...
-
-
-class HasPartialAnswers(Protocol):
-    @property
-    def partial_answers(self) -> PartialAnswers: ...
-
-
-class HasProfiles(Protocol):
-    @property
-    def profiles(self) -> Profiles: ...
-
-
-class HasMessages(Protocol):
-    @property
-    def messages(self) -> Messages: ...
-
-
-class HasSummaries(Protocol):
-    @property
-    def summaries(self) -> Summaries: ...
-
-
-class HasWatermarks(Protocol):
-    @property
-    def watermarks(self) -> Watermarks: ...
-
-
-class HasMemories(Protocol):
-    @property
-    def memories(self) -> Memories: ...
-
-
-class HasTraces(Protocol):
-    @property
-    def traces(self) -> Traces | None: ...
-
-
-class HasUnchecked(Protocol):
-    @property
-    def unchecked(self) -> Unchecked: ...
-
-
-class HasTombstones(Protocol):
-    @property
-    def tombstones(self) -> Tombstones: ...
-
-
-class HasMerges(Protocol):
-    @property
-    def merges(self) -> Merges: ...
-
-
-class HasJournal(Protocol):
-    @property
-    def journal(self) -> Journal: ...
-
-
-class HasAdverts(Protocol):
-    @property
-    def adverts(self) -> Adverts: ...
-
-
-class HasJobBoards(Protocol):
-    @property
-    def job_boards(self) -> JobBoards: ...
-
-
-class HasJobMatches(Protocol):
-    @property
-    def job_matches(self) -> JobMatches: ...
-
-
-class HasJobSearches(Protocol):
-    @property
-    def job_searches(self) -> JobSearches: ...
-
-
-class HasKnowledge(Protocol):
-    @property
-    def knowledge(self) -> Knowledge: ...
-
-
-class HasApplications(Protocol):
-    @property
-    def applications(self) -> Applications: ...
-
-
-class HasApprovals(Protocol):
-    @property
-    def approvals(self) -> Approvals: ...
-
-
-class HasResumes(Protocol):
-    @property
-    def resumes(self) -> Resumes: ...
-
-
-class HasResumeFiles(Protocol):
-    @property
-    def resume_files(self) -> ResumeFiles: ...
-
-
-class HasDrafts(Protocol):
-    @property
-    def drafts(self) -> Drafts: ...
-
-
-class HasExtractions(Protocol):
-    @property
-    def extractions(self) -> Extractions: ...
-
-
-class HasInterviews(Protocol):
-    @property
-    def interviews(self) -> Interviews: ...
-
-
-class HasLearning(Protocol):
-    @property
-    def learning(self) -> Learning: ...
-
-
-class HasLessons(Protocol):
-    @property
-    def lessons(self) -> Lessons: ...
-
-
-class HasToolCalls(Protocol):
-    @property
-    def tool_calls(self) -> ToolCalls: ...
-
-
-class HasTopics(Protocol):
-    @property
-    def topics(self) -> Topics: ...
-
-
-class HasUsage(Protocol):
-    @property
-    def usage(self) -> Usage: ...
-
-
-class HasStageDay(Protocol):
-    @property
-    def stage_day(self) -> StageDay: ...
-
-
-class HasUserSettings(Protocol):
-    @property
-    def user_settings(self) -> UserSettingsStore: ...
-
-
-class HasSweeps(Protocol):
-    @property
-    def sweeps(self) -> Sweeps: ...
-
-
-class HasCandidateApp(Protocol):
-    @property
-    def candidate_app(self) -> CandidateApp: ...
-
-
-class HasWorkflows(Protocol):
-    @property
-    def workflows(self) -> Workflows: ...
-
-
-class HasEventBus(Protocol):
-    @property
-    def event_bus(self) -> EventBus: ...
-
-
-class HasMail(Protocol):
-    @property
-    def mail(self) -> Mail: ...
-
-
-class HasDocs(Protocol):
-    @property
-    def docs(self) -> Docs: ...
-
-
-class HasEmbeddings(Protocol):
-    @property
-    def embeddings(self) -> "Embeddings": ...
-
-
-class HasModeration(Protocol):
-    @property
-    def moderation(self) -> "Moderation": ...
-
-
-class HasModels(Protocol):
-    @property
-    def models(self) -> "dict[Tier, TierModel]": ...
-
-
-class HasJudges(Protocol):
-    @property
-    def judges(self) -> "dict[Tier, TierModel]": ...
+@dataclass(frozen=True, eq=False, repr=False)
+class Services:
+    """Stores and clients of a handler that calls no model."""
+
+    settings: Settings
+    """As they were at the start; `secrets` has what may be rotated."""
+    secrets: Secrets
+    clock: Clock
+    new_id: NewId
+    logger: Logger
+    traces: Traces | None
+    """None where none are sent."""
+    mongo: AsyncMongoClient[Document]
+    http: httpx2.AsyncClient
+    """Shared by all clients: creating a TLS context for each would dominate a cold start."""
+    conversations: Conversations
+    conversation_search: ConversationSearch
+    messages: Messages
+    summaries: Summaries
+    partial_answers: PartialAnswers
+    watermarks: Watermarks
+    signals: Signals
+    runs: Runs
+    autonomy: Autonomy
+    user_settings: UserSettingsStore
+    profiles: Profiles
+    memories: Memories
+    unchecked: Unchecked
+    tombstones: Tombstones
+    merges: Merges
+    journal: Journal
+    knowledge: Knowledge
+    approvals: Approvals
+    drafts: Drafts
+    extractions: Extractions
+    interviews: Interviews
+    learning: Learning
+    lessons: Lessons
+    resumes: Resumes
+    resume_files: ResumeFiles
+    rollouts: Rollouts
+    tool_calls: ToolCalls
+    topics: Topics
+    usage: Usage
+    stage_day: StageDay
+    activity: Activity
+    adverts: Adverts
+    answers: Answers
+    applications: Applications
+    job_boards: JobBoards
+    job_matches: JobMatches
+    job_searches: JobSearches
+    briefings: Briefings
+    briefing_plans: BriefingPlans
+    user_data: UserData
+    variant_counts: VariantCounts
+    sweeps: Sweeps
+    candidate_app: CandidateApp
+    workflows: Workflows
+    mail: Mail
+    event_bus: EventBus
+
+    async def close(self) -> None:
+        await self.http.aclose()
+        await self.mongo.close()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelServices(Services):
+    """`Services` with models and embeddings."""
+
+    docs: Docs
+    embeddings: "Embeddings"
+    moderation: "Moderation"
+    models: "dict[Tier, TierModel]"
+    judges: "dict[Tier, TierModel]"
+    """By the tier of the model whose statements they judge."""

@@ -7,7 +7,7 @@ that the second run finds it done.
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from inspect import CORO_CREATED, getcoroutinestate
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from aws_lambda_powertools import Logger
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,7 +20,7 @@ from qwestly_agent.base.errors import AgentError, Internal, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.traces import span_below
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasClock, HasLogger, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 
@@ -76,10 +76,7 @@ class CaughtError(BaseModel):
     kind: str = Field(default="", alias="Error")
 
 
-class StateServices(HasClock, HasLogger, HasRuns, HasSignals, Protocol): ...
-
-
-S = TypeVar("S", bound=StateServices)
+S = TypeVar("S", bound=Services)
 M = TypeVar("M", bound=WorkflowState)
 T = TypeVar("T")
 
@@ -162,7 +159,7 @@ async def expire_if_pending(approvals: Approvals, clock: Clock, user_id: str, ap
     return await expire(approvals, approval, clock()) or await approvals.get(user_id, approval_id)
 
 
-async def _stoppable(services: StateServices, given: UserState, work: Coroutine[Any, Any, T]) -> T:
+async def _stoppable(services: Services, given: UserState, work: Coroutine[Any, Any, T]) -> T:
     try:
         async with named_run(services.runs, given.user_id, given.run_name, services.clock):
             return await abort_if_paused(services.signals, given.user_id, work)

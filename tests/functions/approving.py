@@ -32,7 +32,7 @@ from qwestly_agent.domain.approval import Answer, Approval, Preview, ShownClaim,
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.grounding.model import Quote
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import API_SECRET, USER, FakeClock, settings_for
 

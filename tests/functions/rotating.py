@@ -22,7 +22,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_resumes
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.resumes.services import ResumeServices
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from tests.collector import Collector
 from tests.locked_database import LockedDatabase
 from tests.resume_files import MAYA, markdown

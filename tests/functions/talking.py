@@ -18,7 +18,7 @@ from qwestly_agent.memory.move_watermark import move_watermark
 from qwestly_agent.memory.reconcile import reconcile
 from qwestly_agent.memory.store import store
 from qwestly_agent.memory.sweep import Picked, sweep
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import COLLECTION
 from qwestly_agent.stores.message import Message

@@ -11,7 +11,7 @@ from qwestly_agent.approvals.ask import Asker, ask
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.activity import COLLECTION
 from tests.functions.approving import HEADLINE, ONE, World
 from tests.killing import Death, Killed, deaths, mortal

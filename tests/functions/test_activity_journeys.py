@@ -28,7 +28,7 @@ from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.memory.write import keep
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores import due
 from qwestly_agent.stores.activity import COLLECTION
 from qwestly_agent.stores.conversations import NewTurn

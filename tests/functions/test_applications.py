@@ -29,7 +29,7 @@ from qwestly_agent.domain.job import Advert, JobMatch
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.jobs.follow_ups import tell_due_steps
 from qwestly_agent.jobs.service import JobService
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.applications import _document as application_document
 from qwestly_agent.stores.drafts import Draft

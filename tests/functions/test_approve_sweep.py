@@ -20,7 +20,7 @@ from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.clients.event_bus import EventBus
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from tests.functions.approving import (
     ADDRESS,
     APPROVE_URL,

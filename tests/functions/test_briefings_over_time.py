@@ -21,7 +21,7 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.sweep import begin_if_due
 from qwestly_agent.domain.activity import of_memory
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from tests.counts import sample
 from tests.functions.talking import Talk, talking
 from tests.killing import Death, Killed, mortal

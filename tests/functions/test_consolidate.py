@@ -38,7 +38,7 @@ from qwestly_agent.memory.plan import MOST_OUTDATED, YEAR, plan
 from qwestly_agent.memory.reconcile import decide_on_notes
 from qwestly_agent.memory.sum_up import PASSING
 from qwestly_agent.memory.undo_consolidation import Undone, undo
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import journal, memories
 from qwestly_agent.stores.journal import Run
 from qwestly_agent.stores.search import Document

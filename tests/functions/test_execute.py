@@ -67,7 +67,7 @@ from qwestly_agent.domain.approval import (
     Status,
 )
 from qwestly_agent.domain.job import JobWishes
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.job_searches import JobSearches

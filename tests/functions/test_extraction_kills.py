@@ -18,7 +18,7 @@ from qwestly_agent.approvals.memory_approval import id_of_question, remember_pro
 from qwestly_agent.domain.approval import Verb
 from qwestly_agent.memory import extract, keep_approved, move_watermark, reconcile, retry_later, store
 from qwestly_agent.memory.extraction_state import ExtractionState
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from tests.functions.talking import Talk, talking
 from tests.killing import Death, Killed, deaths, mortal
 

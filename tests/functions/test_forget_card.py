@@ -17,13 +17,13 @@ from qwestly_agent.approvals import forget
 from qwestly_agent.approvals.ask import Asker, ask
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.end import still_proposed
-from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.memory_actions import KEEP_MEMORIES
 from qwestly_agent.approvals.memory_approval import forget_proposal, remember_proposal
 from qwestly_agent.approvals.sweep import sweep
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.messages import Messages
 from tests.counts import count
 from tests.functions.approving import World
@@ -352,7 +352,7 @@ def keeping(talk: Talk, memory_id: str) -> Tool[AgentDeps]:
     return tool(keep, effect="memory", label="Asking…")
 
 
-def talk_services(ctx: RunContext[AgentDeps]) -> ExecuteServices:
+def talk_services(ctx: RunContext[AgentDeps]) -> Services:
     return ctx.deps.proposer.services
 
 

@@ -24,7 +24,7 @@ from qwestly_agent.resumes import ground as grounding
 from qwestly_agent.resumes.ground import ground
 from qwestly_agent.resumes.propose import propose
 from qwestly_agent.resumes.resume_state import ResumeState
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from tests.counts import count
 from tests.servers import settings_for
 

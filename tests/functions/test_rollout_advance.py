@@ -15,7 +15,7 @@ from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.domain.rollout import BASE, FEATURE, Rollout, Trial
 from qwestly_agent.rollout.advance import Advanced, advance, changed
 from qwestly_agent.rollout.look import Finding
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.search import Document
 from tests.servers import FakeClock, settings_for
 

@@ -30,7 +30,7 @@ from qwestly_agent.clients.candidate_answers import Outcome
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import LOOK_SECONDS, UNDO_SECONDS, Approval
 from qwestly_agent.domain.job import JobWishes
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.profiles import CANDIDATES, CARDS, PREFERENCES
 from qwestly_agent.stores.turns import NewTurn
 from tests.functions.test_execute import (

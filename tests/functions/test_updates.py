@@ -13,7 +13,7 @@ from pymongo import AsyncMongoClient, MongoClient
 from infra.local.model_server import ModelServer
 from qwestly_agent.chat.updates import SOON_SECONDS, updates
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.activity import COLLECTION
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.stores.signals import Signals

@@ -36,7 +36,7 @@ from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Verb
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from tests import servers
 from tests.functions.approving import event_of

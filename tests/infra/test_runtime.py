@@ -34,7 +34,7 @@ from qwestly_agent import container
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.service_records import ModelServices, Services
+from qwestly_agent.services import ModelServices, Services
 from tests.functions.talking import Talk
 from tests.infra.conftest import Layer
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until, wait_for_port

@@ -1,10 +1,8 @@
 """What the reader of each workflow may do in the database, against the stores that its states ask for."""
 
-import inspect
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 
@@ -43,6 +41,7 @@ from qwestly_agent.stores import (
     user_settings,
     variant_counts,
 )
+from tests.reached import asked_of_services
 from tests.statemachines.conftest import states_of
 
 COLLECTIONS: Mapping[str, set[str]] = {
@@ -123,14 +122,13 @@ def actions(role: Path) -> dict[str, set[str]]:
 
 def asked_for(workflow: str, side: str) -> set[str]:
     """The names in `Services` that the states of this function ask for."""
-    found = set[str]()
-    for state in states_of(workflow, side).values():
-        services = next(iter(inspect.signature(state.work).parameters))
-        protocol = get_type_hints(state.work)[services]
-        found |= {
-            name for each in protocol.__mro__ for name, value in vars(each).items() if isinstance(value, property)
-        }
-    return found
+    return set[str]().union(*(asked_of_services(state.work) for state in states_of(workflow, side).values()))
+
+
+def test_what_a_state_asks_for_is_found_through_the_functions_that_it_names() -> None:
+    keeps = {"approvals", "candidate_app", "drafts", "runs", "signals", "workflows"}
+    assert asked_for("generate_card", "writer") >= keeps
+    assert asked_for("generate_card", "reader") >= {"judges", "models", "usage"}
 
 
 def test_each_name_that_a_state_may_ask_for_is_a_store_or_none() -> None:

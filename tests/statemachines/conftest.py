@@ -25,7 +25,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Level, Verb
 from qwestly_agent.resumes.services import ResumeServices
-from qwestly_agent.service_records import ModelServices, Services
+from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
 from qwestly_agent.workflow_state import StateFunction

@@ -32,7 +32,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import Approval, Verb
 from qwestly_agent.memory import retry_later, sweep
 from qwestly_agent.memory.extraction_state import ExtractionState
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.stage_day import StageDay

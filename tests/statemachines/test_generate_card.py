@@ -24,7 +24,7 @@ from qwestly_agent.base.errors import Braked, Invalid, OverBudget, StageOverBudg
 from qwestly_agent.cards.card_state import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Approval, Level
-from qwestly_agent.service_records import Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals

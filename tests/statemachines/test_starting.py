@@ -17,7 +17,7 @@ from qwestly_agent.cards.start import ALIVE_SECONDS, GONE_ON_WITH_SECONDS, MOST_
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.domain.card import Style
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.turns import NewTurn
 from tests.servers import until

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from pydantic import BaseModel
 
@@ -14,13 +13,10 @@ from qwestly_agent.llm.models import make_judges, make_models
 from qwestly_agent.llm.traced import traced
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant
-from qwestly_agent.services import HasHttp, HasModels, HasSecrets, HasSettings, HasTraces
+from qwestly_agent.services import ModelServices
 
 
-class VariantServices(HasHttp, HasModels, HasSecrets, HasSettings, HasTraces, Protocol): ...
-
-
-def make_designs(services: VariantServices, designs: Mapping[str, Design], own: Mapping[str, BaseModel]) -> Designs:
+def make_designs(services: ModelServices, designs: Mapping[str, Design], own: Mapping[str, BaseModel]) -> Designs:
     """`own` are the designs' settings. Raises `InvalidSettings`, which names a design or variant that is broken."""
     built = build_designs(services.settings.agent_design, designs, own, services.models)
     agents = {each.name: dict(_built(services, each, designs, own)) for each in variants.VARIANTS}
@@ -28,7 +24,7 @@ def make_designs(services: VariantServices, designs: Mapping[str, Design], own: 
 
 
 def _built(
-    services: VariantServices, variant: Variant, designs: Mapping[str, Design], own: Mapping[str, BaseModel]
+    services: ModelServices, variant: Variant, designs: Mapping[str, Design], own: Mapping[str, BaseModel]
 ) -> Iterator[tuple[Role, TurnAgent]]:
     try:
         design = designs[variant.design]
@@ -42,7 +38,7 @@ def _built(
         raise InvalidSettings(f"The variant {variant.name!r} is broken: {type(error).__name__}: {error}") from error
 
 
-def _models(services: VariantServices, variant: Variant) -> Models:
+def _models(services: ModelServices, variant: Variant) -> Models:
     if not variant.models:
         return services.models
     changed = replace(services.settings, **{f"model_{tier}": name for tier, name in variant.models.items()})

@@ -3,32 +3,15 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
-from qwestly_agent.approvals.forget import ForgetServices
 from qwestly_agent.approvals.plain_request import FieldValues
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Outcome
 from qwestly_agent.domain.approval import Approval, Effect, Kind, Preview, canonical_json, sha256_hex
-from qwestly_agent.services import (
-    HasApplications,
-    HasAutonomy,
-    HasCandidateApp,
-    HasJobSearches,
-    HasKnowledge,
-    HasMemories,
-    HasProfiles,
-    HasResumes,
-)
-
-
-class PerformServices(ForgetServices, HasAutonomy, HasCandidateApp, Protocol): ...
-
-
-class ShownServices(HasApplications, HasKnowledge, HasMemories, HasJobSearches, HasProfiles, HasResumes, Protocol): ...
-
+from qwestly_agent.services import Services
 
 A = TypeVar("A", bound=BaseModel)
 Upgrade: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
@@ -39,9 +22,9 @@ Upgrade: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 class Inverse(Generic[A]):
     """How the same action undoes itself."""
 
-    arguments: Callable[[ShownServices, str, A], Awaitable[dict[str, Any]]]
+    arguments: Callable[[Services, str, A], Awaitable[dict[str, Any]]]
     """Read just before the effect: the arguments that restore what is there."""
-    is_as_done: Callable[[ShownServices, str, A], Awaitable[bool]]
+    is_as_done: Callable[[Services, str, A], Awaitable[bool]]
     """True if nobody has changed it since the action."""
     named: Callable[[A, Mapping[str, Any]], list[FieldValues]] | None = None
     """From the arguments and those of the inverse: the values that a person must name to ask for this. Empty if no
@@ -75,10 +58,10 @@ class Action(Generic[A]):
     effect: Effect
     arguments: type[A]
     subject: Callable[[A], str]
-    shown: Callable[[ShownServices, str, A], Awaitable[dict[str, str]]]
+    shown: Callable[[Services, str, A], Awaitable[dict[str, str]]]
     """Read the current values of what would change; they are compared again before the effect."""
     preview: Callable[[A, Mapping[str, str]], Preview]
-    perform: Callable[[PerformServices, candidate_app.Effect, A], Awaitable[Outcome]]
+    perform: Callable[[Services, candidate_app.Effect, A], Awaitable[Outcome]]
     done: str
     """The sentence for the user once it is done."""
     published: tuple[str, ...] = ()

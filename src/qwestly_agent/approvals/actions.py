@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from qwestly_agent.approvals.action import Action, Inverse, ShownServices, same
+from qwestly_agent.approvals.action import Action, Inverse, same
 from qwestly_agent.approvals.apply_for_job import APPLY
 from qwestly_agent.approvals.arguments import (
     CardActivation,
@@ -48,9 +48,10 @@ from qwestly_agent.approvals.raise_autonomy import RAISE_AUTONOMY
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.domain.approval import Approval
+from qwestly_agent.services import Services
 
 
-async def _field_before(services: ShownServices, user_id: str, args: ProfileChange) -> dict[str, Any]:
+async def _field_before(services: Services, user_id: str, args: ProfileChange) -> dict[str, Any]:
     return {"field": args.field, "value": (await services.profiles.summary(user_id)).get(args.field)}
 
 
@@ -63,7 +64,7 @@ def _fields_named(args: ProfileChanges, before: Mapping[str, Any]) -> list[Field
     return [each for field in named for each in field] if all(named) else []
 
 
-async def _preference_before(services: ShownServices, user_id: str, args: PreferenceChange) -> dict[str, Any]:
+async def _preference_before(services: Services, user_id: str, args: PreferenceChange) -> dict[str, Any]:
     return {"name": args.name, "value": (await services.profiles.preferences(user_id)).get(args.name)}
 
 
@@ -86,7 +87,7 @@ def _texts(item: Any) -> list[str]:
     return [in_words(each) for each in (item.values() if isinstance(item, dict) else [item])]
 
 
-async def _shown_first_before(services: ShownServices, user_id: str, args: CardActivation) -> dict[str, Any]:
+async def _shown_first_before(services: Services, user_id: str, args: CardActivation) -> dict[str, Any]:
     card_id = await services.profiles.card_shown_first(user_id)
     return {"card_id": card_id or args.card_id, "active": card_id is not None}
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from qwestly_agent.approvals.action import Action, PerformServices, ShownServices
+from qwestly_agent.approvals.action import Action
 from qwestly_agent.approvals.arguments import DraftId, Line, plain
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
@@ -14,6 +14,7 @@ from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Outcome, Refused
 from qwestly_agent.domain.application import application_id
 from qwestly_agent.domain.approval import Change, Preview, ShownClaim, ShownSection
+from qwestly_agent.services import Services
 
 LONGEST_DOCUMENT, LONGEST_NOTE, MOST_DOCUMENTS = 40_000, 2_000, 4
 """Limits in docs/candidate-app-api.yaml."""
@@ -44,7 +45,7 @@ class JobApplication(BaseModel):
 SENT_BEFORE = "An application for this job was sent before, so nothing was sent."
 
 
-async def _shown(services: ShownServices, user_id: str, args: JobApplication) -> dict[str, str]:
+async def _shown(services: Services, user_id: str, args: JobApplication) -> dict[str, str]:
     """Show when the user says that they applied elsewhere."""
     with suppress(NotFound):
         application = await services.applications.get(user_id, application_id(args.job_id))
@@ -68,7 +69,7 @@ def _preview(args: JobApplication, _: Mapping[str, str]) -> Preview:
     )
 
 
-async def _send(services: PerformServices, effect: candidate_app.Effect, args: JobApplication) -> Outcome:
+async def _send(services: Services, effect: candidate_app.Effect, args: JobApplication) -> Outcome:
     if effect.version is not None:  # with a version, the write API sends it again
         return Refused("sent_before", SENT_BEFORE)
     body = {

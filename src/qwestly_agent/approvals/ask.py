@@ -5,11 +5,11 @@ Every origin (tool call, pipeline, undo) creates its record here. Exactly what i
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic_core import CoreSchema, core_schema
 
-from qwestly_agent.approvals.actions import Action, ShownServices, parse
+from qwestly_agent.approvals.actions import Action, parse
 from qwestly_agent.approvals.contacts import contact_details, without_contacts
 from qwestly_agent.approvals.previews import with_differences, with_draft, with_person
 from qwestly_agent.base.clock import to_datetime
@@ -25,13 +25,10 @@ from qwestly_agent.domain.approval import (
     canonical_json,
     sha256_hex,
 )
-from qwestly_agent.services import HasApprovals, HasCandidateApp, HasClock, HasSettings
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import visible
 from qwestly_agent.text.contact_details import ContactDetails
-
-
-class AskServices(ShownServices, HasApprovals, HasCandidateApp, HasClock, HasSettings, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ class Asker:
     earned: bool = False
 
 
-async def ask(services: AskServices, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
+async def ask(services: Services, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
     """Create the record with this id; return the existing one if there is one.
 
     Raises `Invalid` for arguments that the action does not accept, `NotFound` if there is nothing to change, and
@@ -93,7 +90,7 @@ async def ask(services: AskServices, approval_id: str, proposal: Proposal, asker
     action, now = proposal.action, services.clock()
     # A repeated question was checked before; an undo restores the user's own values.
     is_new = bool(action.published) and proposal.shown is None and not asker.undoes
-    details = await contact_details(services, asker.user_id) if is_new else ContactDetails()
+    details = await contact_details(services.knowledge, services.resumes, asker.user_id) if is_new else ContactDetails()
     drafted = bool(proposal.preview or proposal.drafted)
     args, left_out = without_contacts(action, parse(action, proposal.args), details, drafted=drafted)
     subject = action.subject(args)
@@ -103,7 +100,7 @@ async def ask(services: AskServices, approval_id: str, proposal: Proposal, asker
         raise NotFound("There is no such card.")
     shown = await action.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
     preview = proposal.preview or with_draft(action.preview(args, shown), proposal.drafted)
-    preview = await with_person(services, asker.user_id, preview) if action.kind == "card" else preview
+    preview = await with_person(services.profiles, asker.user_id, preview) if action.kind == "card" else preview
     preview = preview.model_copy(update={"left_out": (*preview.left_out, *left_out)})
     earlier = await services.approvals.get(asker.user_id, asker.revises) if asker.revises else None
     preview = with_differences(preview, shown, earlier) if earlier else preview

@@ -4,60 +4,16 @@ A repeated delivery makes no second record.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.end import tell, without_forgotten
 from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.domain.approval import Answer, Approval, Level
-from qwestly_agent.services import (
-    HasApplications,
-    HasApprovals,
-    HasCandidateApp,
-    HasClock,
-    HasDrafts,
-    HasJobSearches,
-    HasKnowledge,
-    HasLogger,
-    HasMail,
-    HasMemories,
-    HasProfiles,
-    HasResumes,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasTombstones,
-    HasTraces,
-    HasUserSettings,
-    HasWorkflows,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 
 WAITING = "Waiting for your approval"
-
-
-class WorkflowQuestionServices(
-    HasApplications,
-    HasApprovals,
-    HasCandidateApp,
-    HasClock,
-    HasDrafts,
-    HasJobSearches,
-    HasKnowledge,
-    HasLogger,
-    HasMail,
-    HasMemories,
-    HasProfiles,
-    HasResumes,
-    HasSettings,
-    HasRuns,
-    HasSignals,
-    HasTraces,
-    HasTombstones,
-    HasUserSettings,
-    HasWorkflows,
-    Protocol,
-): ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +27,7 @@ class WorkflowQuestion:
 
 
 async def ask_for_workflow(
-    services: WorkflowQuestionServices, given: dict[str, Any], level: Level, question: WorkflowQuestion
+    services: Services, given: dict[str, Any], level: Level, question: WorkflowQuestion
 ) -> Approval:
     """Ask `question` for the execution that gave `user_id`, `run_id`, `task_token` and perhaps `revises`, the record
     whose round this one follows. A record that was decided meanwhile is told to the execution at once."""

@@ -4,27 +4,13 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.resume import UNDER_WAY as BEING_READ
-from qwestly_agent.services import (
-    HasActivity,
-    HasClock,
-    HasInterviews,
-    HasJobSearches,
-    HasLessons,
-    HasResumes,
-    HasSweeps,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.interviews import LEFT_SECONDS, title_of
-
-
-class BackgroundServices(
-    HasActivity, HasClock, HasInterviews, HasJobSearches, HasLessons, HasResumes, HasSweeps, Protocol
-): ...
-
 
 MOST_READ = 20
 ENDED = (
@@ -45,7 +31,7 @@ RUNS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class BackgroundWork:
-    services: BackgroundServices
+    services: Services
     user_id: str
 
     async def under_way(self) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
 
-from qwestly_agent.approvals.action import Action, PerformServices, ShownServices, digest_of
+from qwestly_agent.approvals.action import Action, digest_of
 from qwestly_agent.approvals.arguments import DraftId
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
@@ -14,6 +14,7 @@ from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.application import Application, ApplicationStatus, planned_at
 from qwestly_agent.domain.approval import Change, Preview
+from qwestly_agent.services import Services
 
 Step = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 Notes = Annotated[str, StringConstraints(max_length=5_000, strip_whitespace=True)]
@@ -58,7 +59,7 @@ def _moment(at: datetime) -> str:
     return f"{at:%d %B %Y %H:%M %Z}"
 
 
-async def _shown(services: ShownServices, user_id: str, args: ApplicationChange) -> dict[str, str]:
+async def _shown(services: Services, user_id: str, args: ApplicationChange) -> dict[str, str]:
     return _as_it_stands(await services.applications.get(user_id, args.application_id), args)
 
 
@@ -71,7 +72,7 @@ def _preview(args: ApplicationChange, shown: Mapping[str, str]) -> Preview:
     return Preview(title=title[:300], changes=tuple(changes))
 
 
-async def _change(services: PerformServices, effect: candidate_app.Effect, args: ApplicationChange) -> Outcome:
+async def _change(services: Services, effect: candidate_app.Effect, args: ApplicationChange) -> Outcome:
     now = services.clock()
 
     def is_as_shown(application: Application) -> bool:

@@ -3,13 +3,15 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.approvals.actions import Action, parse
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import Approval, ShownLeftOut
-from qwestly_agent.services import HasKnowledge, HasResumes
+from qwestly_agent.services import Services
+from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.stores.resumes import Resumes
 from qwestly_agent.text.clean import strings_in
 from qwestly_agent.text.contact_details import ContactDetails
 
@@ -19,12 +21,9 @@ NOTHING_LEFT = "It is left out: contact details from the user's documents are pu
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
-class ContactServices(HasKnowledge, HasResumes, Protocol): ...
-
-
-async def contact_details(services: ContactServices, user_id: str) -> ContactDetails:
+async def contact_details(knowledge: Knowledge, resumes: Resumes, user_id: str) -> ContactDetails:
     """Find the contact details in the candidate app's documents and in uploaded résumés."""
-    found = await asyncio.gather(services.knowledge.contacts(user_id), services.resumes.contacts(user_id))
+    found = await asyncio.gather(knowledge.contacts(user_id), resumes.contacts(user_id))
     return ContactDetails.of(each for some in found for each in some)
 
 
@@ -47,12 +46,12 @@ def without_contacts(
     return parse(action, left), (ShownLeftOut(text="A part of it", why=(LEFT_OUT,)),)
 
 
-async def publishes_contacts(services: ContactServices, approval: Approval, action: Action[Any]) -> bool:
+async def publishes_contacts(services: Services, approval: Approval, action: Action[Any]) -> bool:
     """True if the approval's texts have contact details that the user did not write into it."""
     texts = published_in(action, approval.arguments)
     if not texts or approval.edited or approval.undoes:
         return False
-    return bool((await contact_details(services, approval.user_id)).places_in(texts))
+    return bool((await contact_details(services.knowledge, services.resumes, approval.user_id)).places_in(texts))
 
 
 def _left(value: Any, details: ContactDetails) -> Any:

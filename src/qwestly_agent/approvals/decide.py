@@ -3,7 +3,7 @@
 Every channel of a decision (chat, queue, link) uses these functions. `approvals.ask` creates the records.
 """
 
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,12 +20,8 @@ from qwestly_agent.domain.approval import (
     canonical_json,
     sha256_hex,
 )
-from qwestly_agent.services import HasApprovals, HasClock, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.text.clean import visible
-
-
-class DecideServices(HasApprovals, HasClock, HasSignals, Protocol): ...
-
 
 SEEN_ANOTHER = "This is not what you were shown. Please look at it again."
 
@@ -43,7 +39,7 @@ class Decision(BaseModel):
 
 
 async def decide(
-    services: DecideServices, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+    services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> tuple[Approval, bool]:
     """Decide the record; return it, and True if this decision counted: only the first one does.
 

@@ -5,10 +5,10 @@ An offer is an approval like every other: no tool proposes it, and no link decid
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.approvals.actions import ACTIONS, Action
-from qwestly_agent.approvals.ask import Asker, AskServices, Proposal, ask
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.approvals.raise_autonomy import KINDS, RAISE_AUTONOMY, subject_of_offer
 from qwestly_agent.domain.approval import Approval, Level, sha256_hex
@@ -23,15 +23,11 @@ from qwestly_agent.domain.earned import (
     is_yes,
     streak_of,
 )
-from qwestly_agent.services import HasApprovals, HasAutonomy, HasClock
+from qwestly_agent.services import Services
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.autonomy import Autonomy
 
 MOST_RECORDS = 1_000
-
-
-class EarnedServices(HasApprovals, HasAutonomy, HasClock, Protocol): ...
-
-
-class OfferServices(AskServices, HasAutonomy, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ def can_be_earned(action: Action[Any] | None) -> bool:
     return action is not None and action.inverse is not None and action.effect in UNASKED
 
 
-async def level_of(services: EarnedServices, user_id: str, standing: Standing, tool: str, subject: str) -> Level:
+async def level_of(services: Services, user_id: str, standing: Standing, tool: str, subject: str) -> Level:
     """Return the level in force for this kind of change; revoke a grant that no longer holds."""
     grant = standing.grant(tool, subject)
     if grant is None:
@@ -65,7 +61,7 @@ async def level_of(services: EarnedServices, user_id: str, standing: Standing, t
     return standing.level
 
 
-async def note_decision(services: OfferServices, approval: Approval) -> None:
+async def note_decision(services: Services, approval: Approval) -> None:
     """Revoke a grant after a no; offer a higher level after enough yeses."""
     action = ACTIONS.get(approval.tool)
     if action is None or not can_be_earned(action) or not (is_no(approval) or is_yes(approval)):
@@ -77,7 +73,7 @@ async def note_decision(services: OfferServices, approval: Approval) -> None:
         await _offer(services, approval, action, level)
 
 
-async def _offer(services: OfferServices, approval: Approval, action: Action[Any], level: Level) -> None:
+async def _offer(services: Services, approval: Approval, action: Action[Any], level: Level) -> None:
     """Each offer needs that many yeses again, however it was decided."""
     user_id, tool, subject, now = approval.user_id, approval.tool, approval.subject, services.clock()
     last = await services.approvals.newest_about(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool, subject))
@@ -94,10 +90,10 @@ async def _offer(services: OfferServices, approval: Approval, action: Action[Any
     await ask(services, approval_id, Proposal(RAISE_AUTONOMY, args, why), asker, "queue")
 
 
-async def kinds_of(services: EarnedServices, user_id: str) -> tuple[Standing, list[EarnedKind]]:
+async def kinds_of(autonomy: Autonomy, approvals: Approvals, user_id: str) -> tuple[Standing, list[EarnedKind]]:
     """Return each kind of change on which the user decided, with its earned level."""
-    standing = await services.autonomy.standing(user_id)
-    records = await services.approvals.all(user_id, MOST_RECORDS)
+    standing = await autonomy.standing(user_id)
+    records = await approvals.all(user_id, MOST_RECORDS)
     of_kind: dict[tuple[str, str], list[Approval]] = {}
     for each in records:
         if each.tool in KINDS and (is_yes(each) or is_no(each)):

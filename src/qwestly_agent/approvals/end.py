@@ -5,7 +5,6 @@ This module does not import `approvals.actions`, as performing an action may its
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Protocol
 
 from qwestly_agent.approvals.forget_in_drafts import MEMORY, RESUME
 from qwestly_agent.approvals.messages import DRAFT_ENDS
@@ -14,14 +13,10 @@ from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, KEEPS_MEMORIES, PRIVATE, Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasMemories, HasTombstones, HasWorkflows
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.tombstones import Tombstones
-
-
-class EndServices(HasApprovals, HasClock, HasDrafts, HasMemories, HasTombstones, HasWorkflows, Protocol): ...
-
 
 MOST_WAITING = 100
 STANDS = frozenset({"approved", "executing", "accepted", "unknown", "done"})
@@ -44,7 +39,7 @@ async def expire(approvals: Approvals, before: Approval, now: float, outcome: st
     return ended if expired_now else None
 
 
-async def end_forgotten(services: EndServices, approval: Approval, tells: Callable[[str], bool]) -> Approval:
+async def end_forgotten(services: Services, approval: Approval, tells: Callable[[str], bool]) -> Approval:
     """Remove the texts from a record whose sources were forgotten. If it was not executed yet, it ends as `changed`,
     and its execution and conversation are told."""
     ended, changed = await services.approvals.change(
@@ -67,7 +62,7 @@ def _without_words(record: Approval, now: float, tells: Callable[[str], bool]) -
 FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
 
 
-async def rests_on_forgotten(services: EndServices, approval: Approval) -> bool:
+async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
     """True if a source that it cites is gone: one of its memories, or evidence of its draft."""
     cited = {each for each in approval.evidence if each.startswith((MEMORY, RESUME))}
     if not cited:
@@ -82,7 +77,7 @@ async def rests_on_forgotten(services: EndServices, approval: Approval) -> bool:
     return False
 
 
-async def end_empty(services: EndServices, user_id: str) -> None:
+async def end_empty(services: Services, user_id: str) -> None:
     """End pending approvals about memories none of which exists any more."""
     for approval in await services.approvals.waiting(user_id, MOST_WAITING):
         if approval.status != "pending" or approval.kind not in PRIVATE:
@@ -94,7 +89,7 @@ async def end_empty(services: EndServices, user_id: str) -> None:
                 await finish(services, expired)
 
 
-async def withdraw(services: EndServices, user_id: str, conversation_id: str) -> None:
+async def withdraw(services: Services, user_id: str, conversation_id: str) -> None:
     """Expire the pending approvals of a deleted conversation, and notify the executions that wait for them."""
     for approval in await services.approvals.of_conversation(user_id, conversation_id, 0):
         if approval.status != "pending":
@@ -104,9 +99,7 @@ async def withdraw(services: EndServices, user_id: str, conversation_id: str) ->
                 await finish(services, expired)
 
 
-async def end_replaced(
-    services: EndServices, user_id: str, conversation_id: str, runs: Collection[str]
-) -> list[Approval]:
+async def end_replaced(services: Services, user_id: str, conversation_id: str, runs: Collection[str]) -> list[Approval]:
     """End as `changed` what these runs asked for and nobody decided, as their message is replaced; return what was
     decided with a yes, which stands."""
     stands: list[Approval] = []
@@ -143,7 +136,7 @@ async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
 # --- follow-up --------------------------------------------------------------------------------------------------------
 
 
-async def finish(services: EndServices, approval: Approval) -> Approval:
+async def finish(services: Services, approval: Approval) -> Approval:
     """Notify the record's execution, or, if none waits, clean up what the record left. Returns the record. Raises
     `Unavailable`."""
     if approval.waits_for_execution:
@@ -151,7 +144,7 @@ async def finish(services: EndServices, approval: Approval) -> Approval:
     return await give_up(services, approval) if approval.is_unfinished else approval
 
 
-async def tell_execution(services: EndServices, approval: Approval) -> Approval:
+async def tell_execution(services: Services, approval: Approval) -> Approval:
     """Notify the record's execution; ignore one that no longer waits. Returns the record. Raises `Unavailable`."""
     if approval.task_token is None:
         return approval
@@ -159,13 +152,13 @@ async def tell_execution(services: EndServices, approval: Approval) -> Approval:
     return await tell(services, approval, task_token)
 
 
-async def tell(services: EndServices, approval: Approval, task_token: str) -> Approval:
+async def tell(services: Services, approval: Approval, task_token: str) -> Approval:
     """Like `tell_execution`, with a task token that is not sealed."""
     waited = await services.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
     return await note_told(services.approvals, approval) if waited else await give_up(services, approval)
 
 
-async def give_up(services: EndServices, approval: Approval) -> Approval:
+async def give_up(services: Services, approval: Approval) -> Approval:
     """Treat it as a record without an execution, as none waits for it or can be notified, and do here what the
     execution would have done."""
     if approval.redraft_id:
@@ -230,7 +223,7 @@ async def _still_asked_about(memories: Memories, approval: Approval) -> bool:
     return bool(await still_there(memories, approval.user_id, list(approval.arguments["memories"])))
 
 
-async def without_forgotten(services: EndServices, approval: Approval) -> Approval:
+async def without_forgotten(services: Services, approval: Approval) -> Approval:
     """Return the record without what was forgotten while it was being created, as the forgetting could not find it."""
     if approval.kind not in PRIVATE:
         gone = approval.status == "pending" and await rests_on_forgotten(services, approval)

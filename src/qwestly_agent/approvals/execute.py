@@ -6,10 +6,10 @@ execution that was left behind is completed by asking for the outcome of that ke
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.action import Action, PerformServices, ShownServices, digest_of
+from qwestly_agent.approvals.action import Action, digest_of
 from qwestly_agent.approvals.actions import ACTIONS, arguments_of
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
@@ -34,15 +34,9 @@ from qwestly_agent.domain.approval import (
     canonical_json,
     sha256_hex,
 )
-from qwestly_agent.services import HasDrafts, HasRuns, HasSettings, HasSignals, HasTraces
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
-
-
-class ExecuteServices(
-    PerformServices, ShownServices, HasDrafts, HasRuns, HasSettings, HasSignals, HasTraces, Protocol
-): ...
-
 
 REBASES = 3
 """How often the effect is sent again with a new version, when only parts of the subject changed that were not shown."""
@@ -55,7 +49,7 @@ NOT_AS_SHOWN = "This changed after you saw it, so nothing was done. Ask again to
 ASKED_AGAIN = "This changed in the meantime, so nothing was done. We’ll ask you again and show what’s different."
 
 
-async def execute(services: ExecuteServices, user_id: str, approval_id: str) -> Approval:
+async def execute(services: Services, user_id: str, approval_id: str) -> Approval:
     """Take the next possible step of the execution and return the record; unchanged if it is not approved.
 
     Raises errors that prevent the check whether it is allowed: then nothing was done, and it is still approved.
@@ -67,9 +61,7 @@ async def execute(services: ExecuteServices, user_id: str, approval_id: str) -> 
         return await step(services, approval)
 
 
-def _next_step(
-    services: ExecuteServices, approval: Approval
-) -> Callable[[ExecuteServices, Approval], Awaitable[Approval]] | None:
+def _next_step(services: Services, approval: Approval) -> Callable[[Services, Approval], Awaitable[Approval]] | None:
     if approval.status == "approved":
         return _begin
     action = ACTIONS.get(approval.tool)
@@ -80,7 +72,7 @@ def _next_step(
     return None
 
 
-async def _begin(services: ExecuteServices, approval: Approval) -> Approval:
+async def _begin(services: Services, approval: Approval) -> Approval:
     if why := await why_not(services, approval):
         return await _end(services, approval, "failed", why)
     if await publishes_contacts(services, approval, ACTIONS[approval.tool]):
@@ -88,7 +80,7 @@ async def _begin(services: ExecuteServices, approval: Approval) -> Approval:
     return await _send(services, approval)
 
 
-async def _send(services: ExecuteServices, approval: Approval) -> Approval:
+async def _send(services: Services, approval: Approval) -> Approval:
     """Mark it as begun, then send it: if the process dies in between, the outcome can be asked for by its key."""
     action, args = ACTIONS[approval.tool], arguments_of(approval)
     was_sent = approval.status != "approved"  # and perhaps still on its way, or done
@@ -112,7 +104,7 @@ async def _send(services: ExecuteServices, approval: Approval) -> Approval:
     return await _perform(services, begun)
 
 
-async def _inverse(services: ExecuteServices, action: Action[Any], args: Any, approval: Approval) -> str:
+async def _inverse(services: Services, action: Action[Any], args: Any, approval: Approval) -> str:
     """The JSON of the arguments that undo the action; empty if nothing does, or if it is itself an undo."""
     if action.inverse is None or approval.undoes:
         return ""
@@ -121,7 +113,7 @@ async def _inverse(services: ExecuteServices, action: Action[Any], args: Any, ap
     return canonical_json(plain(await action.inverse.arguments(services, approval.user_id, args)))
 
 
-async def _perform(services: ExecuteServices, begun: Approval) -> Approval:
+async def _perform(services: Services, begun: Approval) -> Approval:
     action: Action[Any] = ACTIONS[begun.tool]
     args = arguments_of(begun)
     for _ in range(REBASES):
@@ -141,7 +133,7 @@ async def _perform(services: ExecuteServices, begun: Approval) -> Approval:
     return await _ask_again(services, begun)
 
 
-async def _find_out(services: ExecuteServices, approval: Approval) -> Approval:
+async def _find_out(services: Services, approval: Approval) -> Approval:
     outcome = await _outcome_of(services.candidate_app, approval)
     since = services.clock() - (approval.begun_at or approval.created_at)
     if since >= KEYS_KEPT_SECONDS and not isinstance(outcome, Done | Refused):
@@ -163,7 +155,7 @@ async def _outcome_of(candidate_app: CandidateApp, approval: Approval) -> Outcom
     return await candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
 
 
-async def _conclude(services: ExecuteServices, approval: Approval, outcome: Outcome) -> Approval:
+async def _conclude(services: Services, approval: Approval, outcome: Outcome) -> Approval:
     action = ACTIONS[approval.tool]
     match outcome:
         case Done(result=result):
@@ -178,7 +170,7 @@ async def _conclude(services: ExecuteServices, approval: Approval, outcome: Outc
             return await _end(services, approval, "unknown", FINDING_OUT)
 
 
-async def _ask_again(services: ExecuteServices, approval: Approval) -> Approval:
+async def _ask_again(services: Services, approval: Approval) -> Approval:
     if approval.undoes:
         return await _end(services, approval, "changed", NOT_AS_DONE)
     if sent_before := ACTIONS[approval.tool].sent_before:
@@ -213,12 +205,12 @@ async def _ask_again(services: ExecuteServices, approval: Approval) -> Approval:
 
 
 async def _end(
-    services: ExecuteServices, approval: Approval, status: Status, outcome: str, result: dict[str, str] | None = None
+    services: Services, approval: Approval, status: Status, outcome: str, result: dict[str, str] | None = None
 ) -> Approval:
     now = services.clock()
     if status == "done":  # before the record says so: whoever dies here comes back to it
         await note_sent(services, approval, now)
-        await keep_wishes(services, approval)
+        await keep_wishes(services.approvals, services.job_searches, approval)
     ended, _ = await _put(services.approvals, approval, lambda record: record.ended(status, now, outcome, result))
     if ended.undoes and ended.status == "done":
         await name_undo(services.approvals, ended)

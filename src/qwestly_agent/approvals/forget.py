@@ -8,9 +8,8 @@ approvals that wait: `end.py`.
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
 
-from qwestly_agent.approvals.end import MOST_WAITING, EndServices, end_empty, end_forgotten
+from qwestly_agent.approvals.end import MOST_WAITING, end_empty, end_forgotten
 from qwestly_agent.approvals.forget_in_drafts import evidence_id, forget_in_drafts
 from qwestly_agent.approvals.forget_in_interviews import forget_in_interviews
 from qwestly_agent.approvals.forget_in_jobs import forget_in_jobs
@@ -19,44 +18,10 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.approval import PRIVATE, SENT, Approval
 from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of
-from qwestly_agent.services import (
-    HasApplications,
-    HasBriefings,
-    HasConversations,
-    HasConversationSearch,
-    HasExtractions,
-    HasInterviews,
-    HasJobMatches,
-    HasJobSearches,
-    HasLearning,
-    HasMessages,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.tombstones import Gone
 from qwestly_agent.text.clean import strings_in
-
-
-class ForgetServices(
-    HasApplications,
-    EndServices,
-    HasBriefings,
-    HasConversations,
-    HasConversationSearch,
-    HasExtractions,
-    HasInterviews,
-    HasJobMatches,
-    HasJobSearches,
-    HasLearning,
-    HasMessages,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
-    Protocol,
-): ...
-
 
 STAYS = (
     "Your agent no longer sees the messages that said it, nor its own answers that knew of it. What you said of it in "
@@ -126,7 +91,7 @@ def retold(
     return Retold(False, (nearest.id,)) if nearest and is_near else None
 
 
-async def forget(services: ForgetServices, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
     """Forget memories with their whole lineage, including a correction of one that is made meanwhile."""
     gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
     left = await services.memories.lineage(user_id, memory_ids)
@@ -142,7 +107,7 @@ async def forget(services: ForgetServices, user_id: str, memory_ids: Collection[
     return Forgotten(tuple(gone), tuple(published))
 
 
-async def forget_exactly(services: ForgetServices, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+async def forget_exactly(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
     """Forget exactly these memories (idempotent), and those that a process which died had begun to forget."""
     done = await _forget(services, user_id, memory_ids)
     published = await _published(services.approvals, user_id, _Told(memory_ids))
@@ -158,7 +123,7 @@ class _Done:
 
 
 async def _forget(
-    services: ForgetServices, user_id: str, memory_ids: Collection[str], event: ActivityEvent | None = None
+    services: Services, user_id: str, memory_ids: Collection[str], event: ActivityEvent | None = None
 ) -> _Done:
     replaced = await services.tombstones.begin(user_id, memory_ids, services.clock(), event)
     going = await services.tombstones.begun(user_id)
@@ -187,7 +152,7 @@ class _Told:
         return any(map(self.tells, strings_in([*said, approval.reason or "", approval.wish or ""])))
 
 
-async def _forget_elsewhere(services: ForgetServices, user_id: str, going: Sequence[Gone]) -> list[Published]:
+async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Gone]) -> list[Published]:
     """Remove them from everything else; return what was published with them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
     requoted = await _requote(services, user_id, told.tells)
@@ -227,7 +192,7 @@ async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Pu
     ]
 
 
-async def _requote(services: ForgetServices, user_id: str, tells: Callable[[str], bool]) -> list[str]:
+async def _requote(services: Services, user_id: str, tells: Callable[[str], bool]) -> list[str]:
     """Remove quotes that contain it from other memories, which keep their content; return their ids. An unchecked
     memory without a quote left is deleted."""
     requoted: list[str] = []

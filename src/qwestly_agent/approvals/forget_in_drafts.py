@@ -1,12 +1,12 @@
 """Take forgotten memories and deleted résumés out of drafts: the evidence, and every claim that rests on it."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.approvals.forget_in_interviews import INTERVIEW, words_of_topics
 from qwestly_agent.domain.card import CheckedCard, Claim, Coverage, LeftOut, Requirement, SectionDraft
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import HasDrafts, HasInterviews, HasKnowledge, HasMemories, HasResumes
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.text.clean import visible
 
@@ -38,10 +38,7 @@ async def forget_in_drafts(
     return [each.id for each in found if await _forget_in_draft(drafts, each, set(evidence_ids), tells)]
 
 
-class DraftedServices(HasDrafts, HasInterviews, HasKnowledge, HasMemories, HasResumes, Protocol): ...
-
-
-async def drop_forgotten(services: DraftedServices, user_id: str, draft_id: str) -> Draft:
+async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Draft:
     """Return the draft without what was forgotten while it was being written, as the forgetting could not find it."""
     drafts = services.drafts
     draft = await drafts.get(user_id, draft_id)
@@ -61,7 +58,7 @@ def _is_forgettable(evidence_id: str) -> bool:
     return evidence_id.startswith((MEMORY, INTERVIEW, RESUME))
 
 
-async def _gone(services: DraftedServices, user_id: str, cited: Mapping[str, str]) -> set[str]:
+async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> set[str]:
     """Return the ids of this evidence whose memory was forgotten, whose résumé was deleted, or whose text changed; an
     interview that goes on may say more than it said."""
     memory_ids = [each.removeprefix(MEMORY) for each in cited if each.startswith(MEMORY)]

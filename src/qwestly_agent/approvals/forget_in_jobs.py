@@ -1,16 +1,12 @@
 """Remove what is forgotten from the reasons of job matches, and from notes on applications."""
 
 from collections.abc import Callable, Collection
-from typing import Protocol
 
-from qwestly_agent.services import HasApplications, HasJobMatches, HasJobSearches
-
-
-class ForgetJobsServices(HasApplications, HasJobMatches, HasJobSearches, Protocol): ...
+from qwestly_agent.services import Services
 
 
 async def forget_in_jobs(
-    services: ForgetJobsServices, user_id: str, evidence: Collection[str], tells: Callable[[str], bool]
+    services: Services, user_id: str, evidence: Collection[str], tells: Callable[[str], bool]
 ) -> None:
     """`evidence` are the ids that reasons may quote. A running search drops everything written before."""
     # The search first: results that it stores until then are found among the matches.

@@ -1,17 +1,13 @@
 """Remove what is forgotten from a person's decisions about learning, and from the gaps to their goal."""
 
 from collections.abc import Callable, Collection
-from typing import Protocol
 
 from qwestly_agent.domain.learning import LearningPlan
-from qwestly_agent.services import HasClock, HasLearning
-
-
-class ForgetLearningServices(HasClock, HasLearning, Protocol): ...
+from qwestly_agent.services import Services
 
 
 async def forget_in_learning(
-    services: ForgetLearningServices,
+    services: Services,
     user_id: str,
     evidence: Collection[str],
     message_ids: Collection[str],

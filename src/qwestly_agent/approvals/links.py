@@ -7,7 +7,6 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from pymongo.errors import PyMongoError
 
@@ -15,23 +14,19 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.previews import reworded
-from qwestly_agent.approvals.settle import SettleServices, settle
+from qwestly_agent.approvals.settle import settle
 from qwestly_agent.approvals.templates import Brand, moment, render
 from qwestly_agent.approvals.view import published_at
 from qwestly_agent.base.clock import Clock, duration
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, Approval, Effect, Verb
-from qwestly_agent.services import HasSettings, HasSweeps, HasUserSettings
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.user_settings import UserSettingsStore
 from qwestly_agent.text.clean import visible, well_formed
-
-
-class LinkServices(SettleServices, HasSettings, HasSweeps, HasUserSettings, Protocol): ...
-
 
 EFFECTS: Mapping[Effect, str] = {
     "read": "Nothing is changed.",
@@ -125,7 +120,7 @@ def effect_of(approval: Approval) -> str:
 
 
 async def respond(
-    services: LinkServices, limits: Limits, token: str, source: str, posted: PostedForm | None = None
+    services: Services, limits: Limits, token: str, source: str, posted: PostedForm | None = None
 ) -> LinkPage:
     """Render the page of this link; with `posted`, decide first."""
     brand = Brand.of(services.settings)
@@ -155,7 +150,7 @@ def failed(error: AgentError, brand: Brand) -> LinkPage:
     return LinkPage(error.http_status, html, brand, error.retry_after)
 
 
-async def _look(services: LinkServices, approval: Approval) -> LinkPage:
+async def _look(services: Services, approval: Approval) -> LinkPage:
     is_frozen = _waits(services.clock, approval) and await services.signals.is_braked(approval.user_id)
     return await _page(services, approval, notice=pause.FROZEN if is_frozen else "", is_frozen=is_frozen)
 
@@ -167,7 +162,7 @@ async def _find(approvals: Approvals, sweeps: Sweeps, token: str) -> Approval:
     return await approvals.get(*found)
 
 
-async def _answer(services: LinkServices, approval: Approval, posted: PostedForm, where: str) -> LinkPage:
+async def _answer(services: Services, approval: Approval, posted: PostedForm, where: str) -> LinkPage:
     words = visible(well_formed(posted.reason.replace("\r\n", "\n"))).strip()
     if not _waits(services.clock, approval):
         return await _after(services, approval, posted)
@@ -193,7 +188,7 @@ def _missing(posted: PostedForm, words: str) -> str | None:
     return SAY_WHAT if posted.decision == "revise" and not words else None
 
 
-async def _after(services: LinkServices, approval: Approval, posted: PostedForm) -> LinkPage:
+async def _after(services: Services, approval: Approval, posted: PostedForm) -> LinkPage:
     said = {"rejected": "reject", "revised": "revise", "expired": ""}.get(approval.status, "approve")
     return await _page(
         services, approval, notice=LATER if posted.decision in _VERBS and posted.decision != said else ""
@@ -205,7 +200,7 @@ def _waits(clock: Clock, approval: Approval) -> bool:
 
 
 async def _page(
-    services: LinkServices,
+    services: Services,
     approval: Approval,
     status: int = 200,
     notice: str = "",

@@ -6,7 +6,6 @@ SES refuses, the record becomes due again.
 
 import secrets
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.links import decided_by_link, effect_of, hash_of, question_before
@@ -18,37 +17,10 @@ from qwestly_agent.base.errors import Braked, Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_refused_mail
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import PRIVATE, Approval
-from qwestly_agent.services import (
-    HasApprovals,
-    HasClock,
-    HasLogger,
-    HasMail,
-    HasProfiles,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasTraces,
-    HasUserSettings,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.user_settings import MailKind
 from qwestly_agent.text.clean import unlinked, visible
-
-
-class MailServices(
-    HasApprovals,
-    HasClock,
-    HasLogger,
-    HasMail,
-    HasProfiles,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasTraces,
-    HasUserSettings,
-    Protocol,
-): ...
-
 
 MOST_ATTEMPTS = 5
 """Limit for the first mail and the reminder together."""
@@ -66,7 +38,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-async def mail_if_due(services: MailServices, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
+async def mail_if_due(services: Services, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
     """Send the mail if one is due; return the record after the attempt, or unchanged if none is due."""
     now = services.clock()
     if approval.status != "pending" or approval.mail_at is None or not approval.mail_at <= now < approval.expires_at:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from qwestly_agent.approvals.action import Action, PerformServices, ShownServices
+from qwestly_agent.approvals.action import Action
 from qwestly_agent.approvals.arguments import Forgetting, Keeping
 from qwestly_agent.approvals.end import still_proposed, still_there
 from qwestly_agent.approvals.forget import forget_exactly
@@ -10,9 +10,10 @@ from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Preview, sha256_hex
 from qwestly_agent.domain.memory import Memory
+from qwestly_agent.services import Services
 
 
-async def _memories_shown(services: ShownServices, user_id: str, args: Keeping) -> dict[str, str]:
+async def _memories_shown(services: Services, user_id: str, args: Keeping) -> dict[str, str]:
     return {each.id: each.content for each in await still_proposed(services.memories, user_id, args.memory_ids)}
 
 
@@ -21,11 +22,11 @@ def as_shown(user_id: str, memory: Memory) -> str:
     return sha256_hex(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
 
 
-async def _lineage_shown(services: ShownServices, user_id: str, args: Forgetting) -> dict[str, str]:
+async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> dict[str, str]:
     return {each.id: each.content for each in await services.memories.lineage(user_id, list(args.memories))}
 
 
-async def _forget(services: PerformServices, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
+async def _forget(services: Services, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
     """Forget the shown memories that still exist; nothing if their lineage now includes others."""
     lineage = await services.memories.lineage(effect.user_id, list(args.memories))
     if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
@@ -34,7 +35,7 @@ async def _forget(services: PerformServices, effect: candidate_app.Effect, args:
     return Done(None, {"note": forgotten.note})
 
 
-async def _keep(services: PerformServices, effect: candidate_app.Effect, args: Keeping) -> Outcome:
+async def _keep(services: Services, effect: candidate_app.Effect, args: Keeping) -> Outcome:
     if not await still_there(services.memories, effect.user_id, args.memory_ids):
         return Refused("gone", "It was forgotten meanwhile.")
     await services.memories.keep_proposed(effect.user_id, args.memory_ids, services.clock())

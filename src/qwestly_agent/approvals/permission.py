@@ -1,18 +1,12 @@
 """Whether an approved action may be executed now: brake, level, time, and the arguments that were approved."""
 
-from typing import Protocol
-
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS
-from qwestly_agent.approvals.earned import EarnedServices, level_of
+from qwestly_agent.approvals.earned import level_of
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.approval import Approval, sha256_hex
-from qwestly_agent.services import HasSignals
-
-
-class PermissionServices(EarnedServices, HasSignals, Protocol): ...
-
+from qwestly_agent.services import Services
 
 LATEST_SECONDS = 86_400.0
 """Time after the decision after which an action is no longer executed."""
@@ -23,7 +17,7 @@ TOO_LATE = "It could not be done in time, so it was not done at all."
 OTHER_RULES = "What can be changed here has changed since you were asked, so nothing was done. Please ask again."
 
 
-async def why_not(services: PermissionServices, approval: Approval) -> str | None:
+async def why_not(services: Services, approval: Approval) -> str | None:
     """Return why the action may not be executed now, or None; checks all that may have changed except the subject."""
     action = ACTIONS.get(approval.tool)
     try:

@@ -16,7 +16,8 @@ from qwestly_agent.approvals.arguments import (
 )
 from qwestly_agent.approvals.word_difference import most_alike
 from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
-from qwestly_agent.services import HasProfiles
+from qwestly_agent.services import Services
+from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.text.clean import visible
 
 A = TypeVar("A")
@@ -28,14 +29,14 @@ class Replacement(Generic[A]):
 
     title: Callable[[A], str]
     name: Callable[[A], str]
-    current: Callable[[HasProfiles, str, A], Awaitable[str | None]]
+    current: Callable[[Services, str, A], Awaitable[str | None]]
     new: Callable[[A], str | None]
 
-    async def is_as_done(self, services: HasProfiles, user_id: str, args: A) -> bool:
+    async def is_as_done(self, services: Services, user_id: str, args: A) -> bool:
         """True if the value is the one that the action wrote with these arguments."""
         return await self.current(services, user_id, args) == self.new(args)
 
-    async def shown(self, services: HasProfiles, user_id: str, args: A) -> dict[str, str]:
+    async def shown(self, services: Services, user_id: str, args: A) -> dict[str, str]:
         current = await self.current(services, user_id, args)
         return {} if current is None else {self.name(args): current}
 
@@ -71,11 +72,11 @@ def named(name: str) -> str:
 # --- one value --------------------------------------------------------------------------------------------------------
 
 
-async def _field(services: HasProfiles, user_id: str, args: ProfileChange) -> str | None:
+async def _field(services: Services, user_id: str, args: ProfileChange) -> str | None:
     return value_in_words((await services.profiles.summary(user_id)).get(args.field))
 
 
-async def _preference(services: HasProfiles, user_id: str, args: PreferenceChange) -> str | None:
+async def _preference(services: Services, user_id: str, args: PreferenceChange) -> str | None:
     return value_in_words((await services.profiles.preferences(user_id)).get(args.name))
 
 
@@ -83,11 +84,11 @@ def value_in_words(value: Any) -> str | None:
     return in_words(value) or None
 
 
-async def _linkedin_url(services: HasProfiles, user_id: str, _: Ingestion) -> str | None:
+async def _linkedin_url(services: Services, user_id: str, _: Ingestion) -> str | None:
     return (await services.profiles.linkedin(user_id)).get("url") or None
 
 
-async def _linkedin_about(services: HasProfiles, user_id: str, args: LinkedInAbout) -> str | None:
+async def _linkedin_about(services: Services, user_id: str, args: LinkedInAbout) -> str | None:
     return (await services.profiles.linkedin_suggestion(user_id, args.draft_id)).get("text") or None
 
 
@@ -123,7 +124,7 @@ LINKEDIN_ABOUT = Replacement[LinkedInAbout](
 # --- cards ------------------------------------------------------------------------------------------------------------
 
 
-async def card_shown(services: HasProfiles, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
+async def card_shown(services: Services, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
     card = await services.profiles.card(user_id, args.card_id)
     if not card:
         return {}
@@ -160,7 +161,7 @@ def deletion_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # no
     )
 
 
-async def is_shown_first(services: HasProfiles, user_id: str, args: CardActivation) -> bool:
+async def is_shown_first(services: Services, user_id: str, args: CardActivation) -> bool:
     """True if the card is still shown first, or not, as the action with these arguments made it."""
     return bool((await services.profiles.card(user_id, args.card_id)).get("active")) == args.active
 
@@ -183,11 +184,11 @@ def with_draft(own: Preview, drafted: Preview | None) -> Preview:
     return own.model_copy(update={"sections": drafted.sections, "left_out": drafted.left_out})
 
 
-async def with_person(services: HasProfiles, user_id: str, preview: Preview) -> Preview:
+async def with_person(profiles: Profiles, user_id: str, preview: Preview) -> Preview:
     """Add the name that stands above a card."""
     if not preview.sections:
         return preview
-    return preview.model_copy(update={"person": (await services.profiles.contact(user_id)).name})
+    return preview.model_copy(update={"person": (await profiles.contact(user_id)).name})
 
 
 def shown_again(earlier: Approval, was_own: Preview, own: Preview) -> Preview:

@@ -5,9 +5,8 @@ The candidate app writes what is its own in one step; job wishes are ours (`keep
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
-from qwestly_agent.approvals.action import PerformServices
 from qwestly_agent.approvals.arguments import FieldChange, ProfileChanges, plain
 from qwestly_agent.approvals.previews import named, value_in_words
 from qwestly_agent.clients import candidate_app
@@ -15,7 +14,9 @@ from qwestly_agent.clients.candidate_answers import Done, Outcome
 from qwestly_agent.domain.approval import Change, Preview
 from qwestly_agent.domain.candidate import ProfileField
 from qwestly_agent.domain.job import wishes_told
-from qwestly_agent.services import HasJobSearches, HasProfiles
+from qwestly_agent.services import Services
+from qwestly_agent.stores.job_searches import JobSearches
+from qwestly_agent.stores.profiles import Profiles
 
 FIELD_NAMES: Mapping[str, str] = {
     "roles": "Role you want",
@@ -33,31 +34,28 @@ def _name_of(change: FieldChange) -> str:
     return FIELD_NAMES.get(change.field, named(change.field).capitalize())
 
 
-class FieldServices(HasJobSearches, HasProfiles, Protocol): ...
-
-
-async def fields_now(services: FieldServices, user_id: str) -> dict[str, Any]:
+async def fields_now(profiles: Profiles, job_searches: JobSearches, user_id: str) -> dict[str, Any]:
     """Read the present values of all fields that can be changed: profile, preferences and job wishes."""
     profile, preferences, search = await asyncio.gather(
-        services.profiles.summary(user_id), services.profiles.preferences(user_id), services.job_searches.get(user_id)
+        profiles.summary(user_id), profiles.preferences(user_id), job_searches.get(user_id)
     )
     return {**profile, **preferences, **wishes_told(search.wishes)}
 
 
-async def fields_shown(services: FieldServices, user_id: str, args: ProfileChanges) -> dict[str, str]:
+async def fields_shown(services: Services, user_id: str, args: ProfileChanges) -> dict[str, str]:
     current = await _fields(services, user_id, args)
     return {_name_of(each): value for each in args.changes if (value := current[each.field]) is not None}
 
 
-async def fields_are_as_done(services: FieldServices, user_id: str, args: ProfileChanges) -> bool:
+async def fields_are_as_done(services: Services, user_id: str, args: ProfileChanges) -> bool:
     """True if the values are those that the action wrote with these arguments."""
     return await _fields(services, user_id, args) == {
         name: value_in_words(value) for name, value in args.values.items()
     }
 
 
-async def _fields(services: FieldServices, user_id: str, args: ProfileChanges) -> dict[str, str | None]:
-    now = await fields_now(services, user_id)
+async def _fields(services: Services, user_id: str, args: ProfileChanges) -> dict[str, str | None]:
+    now = await fields_now(services.profiles, services.job_searches, user_id)
     return {each.field: value_in_words(now.get(each.field)) for each in args.changes}
 
 
@@ -76,12 +74,12 @@ def fields_preview(args: ProfileChanges, shown: Mapping[str, str]) -> Preview:
     return Preview(title=title, changes=tuple(changes))
 
 
-async def fields_before(services: FieldServices, user_id: str, args: ProfileChanges) -> dict[str, Any]:
-    now = await fields_now(services, user_id)
+async def fields_before(services: Services, user_id: str, args: ProfileChanges) -> dict[str, Any]:
+    now = await fields_now(services.profiles, services.job_searches, user_id)
     return {"changes": [{"field": each.field, "value": now.get(each.field)} for each in args.changes]}
 
 
-async def set_fields(services: PerformServices, effect: candidate_app.Effect, args: ProfileChanges) -> Outcome:
+async def set_fields(services: Services, effect: candidate_app.Effect, args: ProfileChanges) -> Outcome:
     """Set the candidate app's fields in one step; the job wishes are stored once that is done."""
     if not args.of_candidate_app:
         return Done(effect.version, {})

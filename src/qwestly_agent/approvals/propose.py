@@ -1,7 +1,6 @@
 """Submit a tool's proposal. The gate decides whether it becomes pending, is executed or is refused."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.action import is_about
@@ -9,27 +8,24 @@ from qwestly_agent.approvals.actions import parse
 from qwestly_agent.approvals.ask import Asker, Proposal, ask, id_of_call
 from qwestly_agent.approvals.earned import level_of
 from qwestly_agent.approvals.end import STANDS, withdraw, without_forgotten
-from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.gate import GateDecision, gate
 from qwestly_agent.approvals.list_application import note_asked
 from qwestly_agent.approvals.wish import is_asked_for, named_changes
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import Approval, Change, Level, canonical_json
-from qwestly_agent.services import HasJudges, HasLogger, HasSettings, HasStageDay, HasUsage
+from qwestly_agent.services import ModelServices
 
 REMEMBERED = 50
 MOST_WAITING = 20
 """Limit of a user's pending approvals: each is mailed, and a person must read it."""
 
 
-class ProposeServices(ExecuteServices, HasJudges, HasLogger, HasSettings, HasStageDay, HasUsage, Protocol): ...
-
-
 @dataclass(frozen=True)
 class Proposer:
     """Submits the proposals of one run."""
 
-    services: ProposeServices
+    services: ModelServices
     user_id: str
     run_id: str
     conversation_id: str

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from qwestly_agent.approvals.action import Action, PerformServices, ShownServices
+from qwestly_agent.approvals.action import Action
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Done, Outcome
 from qwestly_agent.domain.approval import Change, Level, Preview
 from qwestly_agent.domain.earned import LADDER, Grant
+from qwestly_agent.services import Services
 
 KINDS: Mapping[str, str] = {
     "update_profile_field": "A field of your profile",
@@ -38,7 +39,7 @@ def subject_of_offer(tool: str, subject: str) -> str:
     return f"autonomy:{tool}:{subject}"
 
 
-async def _shown(services: ShownServices, user_id: str, args: AutonomyRaise) -> dict[str, str]:  # noqa: ARG001
+async def _shown(services: Services, user_id: str, args: AutonomyRaise) -> dict[str, str]:  # noqa: ARG001
     return {}
 
 
@@ -48,7 +49,7 @@ def _preview(args: AutonomyRaise, _: Mapping[str, str]) -> Preview:
     return Preview(title="Let your agent go one step further", changes=(change,))
 
 
-async def _grant(services: PerformServices, effect: candidate_app.Effect, args: AutonomyRaise) -> Outcome:
+async def _grant(services: Services, effect: candidate_app.Effect, args: AutonomyRaise) -> Outcome:
     await services.autonomy.grant(effect.user_id, Grant(**args.model_dump()))
     return Done(None, {})
 

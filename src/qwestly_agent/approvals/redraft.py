@@ -5,21 +5,16 @@ The draft's id is derived from the approval, so that a decision that is followed
 workflow the approval is the first round.
 """
 
-from typing import Protocol
-
 from qwestly_agent.approvals.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
-from qwestly_agent.approvals.end import EndServices, finish, note_told
+from qwestly_agent.approvals.end import finish, note_told
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.approval import Approval, sha256_hex
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Section, SectionDraft, person_said
 from qwestly_agent.grounding.model import GroundingVerdict
-from qwestly_agent.services import HasMessages, HasSettings
-from qwestly_agent.stores.drafts import Draft, DraftKind, pipeline
+from qwestly_agent.services import Services
+from qwestly_agent.stores.drafts import Draft, DraftKind, Drafts, pipeline
+from qwestly_agent.stores.messages import Messages
 from qwestly_agent.text.clean import is_pasted
-
-
-class RedraftServices(EndServices, HasMessages, HasSettings, Protocol): ...
-
 
 TEXTS, LISTS = ("headline", "summary", "location"), ("skills", "languages")
 """Profile fields that can be drafted again. The others hold figures and dates that only the user knows."""
@@ -45,7 +40,7 @@ def redraft_id(approval: Approval, wish: str | None) -> str | None:
     return f"redraft_{sha256_hex(approval.id, str(ROUND))[:32]}" if begins else None
 
 
-async def follow_up(services: RedraftServices, approval: Approval) -> Approval:
+async def follow_up(services: Services, approval: Approval) -> Approval:
     """Like `finish`, and start a new draft if there is one. Raises `Unavailable`."""
     section = section_of(approval)  # none if its words were forgotten since
     if approval.redraft_id is None or approval.told_execution or section is None:
@@ -59,9 +54,9 @@ async def follow_up(services: RedraftServices, approval: Approval) -> Approval:
     return await note_told(services.approvals, approval)
 
 
-async def _draft(services: RedraftServices, approval: Approval, draft_id: str, section: str) -> Draft:
+async def _draft(services: Services, approval: Approval, draft_id: str, section: str) -> Draft:
     kind: DraftKind = "about" if approval.tool == SUGGEST_LINKEDIN_ABOUT.tool else "profile_text"
-    earlier, now = await _earlier(services, approval), services.clock()
+    earlier, now = await _earlier(services.drafts, approval), services.clock()
     before = _before(earlier, approval, section)
     return Draft(
         id=draft_id,
@@ -75,7 +70,7 @@ async def _draft(services: RedraftServices, approval: Approval, draft_id: str, s
         created_at=now,
         updated_at=now,
         parts={
-            "evidence": [each.model_dump(mode="json") for each in await _said(services, approval)],
+            "evidence": [each.model_dump(mode="json") for each in await _said(services.messages, approval)],
             "revisions": [approval.id],
             "section": section,
             f"section_{section}": before.model_dump(mode="json"),
@@ -83,9 +78,9 @@ async def _draft(services: RedraftServices, approval: Approval, draft_id: str, s
     )
 
 
-async def _earlier(services: RedraftServices, approval: Approval) -> Draft | None:
+async def _earlier(drafts: Drafts, approval: Approval) -> Draft | None:
     try:
-        return await services.drafts.get(approval.user_id, approval.draft_id or "")
+        return await drafts.get(approval.user_id, approval.draft_id or "")
     except NotFound:  # drafts are kept for a shorter time, and many proposals have none
         return None
 
@@ -101,9 +96,9 @@ def _before(earlier: Draft | None, approval: Approval, kind: str) -> SectionDraf
     return SectionDraft(section=section, verdicts=(GroundingVerdict(outcome="supported"),) * len(claims), done=True)
 
 
-async def _said(services: RedraftServices, approval: Approval) -> list[Evidence]:
+async def _said(messages: Messages, approval: Approval) -> list[Evidence]:
     """Return the user's original request and their change request."""
-    message = await services.messages.of_run(approval.user_id, approval.run_id)
+    message = await messages.of_run(approval.user_id, approval.run_id)
     said = []
     if message and message.content and not message.withheld and not is_pasted(message.content):
         said.append(person_said(1, message.content, "your message"))

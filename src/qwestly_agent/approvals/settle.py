@@ -1,26 +1,21 @@
 """Decide an approval and do what follows at once: notify the execution, or execute the action."""
 
-from typing import Protocol
-
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.earned import note_decision
 from qwestly_agent.approvals.end import tell_execution
-from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.redraft import follow_up
 from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval, DecidedBy
-from qwestly_agent.services import HasLogger, HasSettings
-
-
-class SettleServices(ExecuteServices, HasLogger, HasSettings, Protocol): ...
+from qwestly_agent.services import Services
 
 
 async def settle(
-    services: SettleServices, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+    services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> Approval:
     """Decide the record, follow up, and return it. Raises what `decide` raises.
 
@@ -33,7 +28,7 @@ async def settle(
         return await _follow_up(services, approval)
 
 
-async def _follow_up(services: SettleServices, approval: Approval) -> Approval:
+async def _follow_up(services: Services, approval: Approval) -> Approval:
     try:
         await note_decision(services, approval)
         if approval.waits_for_execution:

@@ -7,23 +7,18 @@ Each step is a compare-and-set or uses an idempotency key, so that two simultane
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol
 
 from qwestly_agent.approvals.end import expire, finish, give_up
-from qwestly_agent.approvals.execute import ExecuteServices, execute
-from qwestly_agent.approvals.mail import MailServices, mail_if_due
+from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.approvals.redraft import follow_up
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_waiting
 from qwestly_agent.domain.approval import EVERYBODY, Approval
-from qwestly_agent.services import HasActivity, HasEventBus, HasSweeps
+from qwestly_agent.services import Services
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.signals import Signals
-
-
-class DueServices(ExecuteServices, MailServices, HasActivity, HasEventBus, HasSweeps, Protocol): ...
-
 
 AT_ONCE = 8
 RESERVE_SECONDS = 25.0
@@ -40,7 +35,7 @@ LEFT_TO_EXECUTION_SECONDS = 300.0
 """How long after the decision the effect is left to the notified execution; later the sweep executes it."""
 
 
-async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dict[str, int]:
+async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[str, int]:
     """Handle due records, and copy events that were left; return counts of what was done. `failed` records, and those
     `left` for lack of time, stay due."""
     due = await _next_due(services.sweeps, services.clock(), services.settings.approvals_a_sweep)
@@ -62,7 +57,7 @@ async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dic
     return dict(counts)
 
 
-async def copy_left_events(services: DueServices, seconds_left: Callable[[], float]) -> Counter[str]:
+async def copy_left_events(services: Services, seconds_left: Callable[[], float]) -> Counter[str]:
     """Copy events into the feed that a process which died left in their documents."""
     counts = Counter[str]()
     for collection, user_id, key in await services.sweeps.uncopied(MOST_COPIED):
@@ -77,7 +72,7 @@ async def copy_left_events(services: DueServices, seconds_left: Callable[[], flo
     return counts
 
 
-async def put_events(services: DueServices, seconds_left: Callable[[], float]) -> Counter[str]:
+async def put_events(services: Services, seconds_left: Callable[[], float]) -> Counter[str]:
     """Put the events copied into the feed since the last sweep on the event bus: at least once, in the order of the
     feed. The first sweep begins a minute back."""
     counts, now = Counter[str](), services.clock()
@@ -125,7 +120,7 @@ async def _measure(sweeps: Sweeps, signals: Signals, clock: Clock) -> None:
     measure_waiting(waited, is_braked, left.count, now - (left.due_since or now))
 
 
-async def handle_due(services: DueServices, user_id: str, approval_id: str) -> str:
+async def handle_due(services: Services, user_id: str, approval_id: str) -> str:
     """Handle one due record; return what was done, in a word."""
     approval, now = await services.approvals.get(user_id, approval_id), services.clock()
     if approval.due_at is None or now < approval.due_at:
@@ -150,7 +145,7 @@ async def handle_due(services: DueServices, user_id: str, approval_id: str) -> s
             return await _tell(services, approval)
 
 
-async def _expire(services: DueServices, approval: Approval, now: float) -> str:
+async def _expire(services: Services, approval: Approval, now: float) -> str:
     expired = await expire(services.approvals, approval, now)
     if expired is None:
         return "nothing"
@@ -158,7 +153,7 @@ async def _expire(services: DueServices, approval: Approval, now: float) -> str:
     return "expired"
 
 
-async def _tell(services: DueServices, approval: Approval) -> str:
+async def _tell(services: Services, approval: Approval) -> str:
     if not (approval.waits_for_execution or approval.is_unfinished):
         return "nothing"
     await follow_up(services, approval)

@@ -9,15 +9,16 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS, arguments_of
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.earned import note_decision
-from qwestly_agent.approvals.execute import NOT_AS_DONE, ExecuteServices, execute
+from qwestly_agent.approvals.execute import NOT_AS_DONE, execute
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.domain.approval import Approval, sha256_hex
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 
 NOT_UNDOABLE = "This cannot be undone, or not any more."
 
 
-async def undo(services: ExecuteServices, user_id: str, approval_id: str) -> Approval:
+async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
     """Undo the effect, and return the undo's record; an earlier one if that is done or being executed.
 
     Raises `NotFound`, `Braked`, `Unavailable`, and `ChangedMeanwhile` if it cannot be undone, or if somebody changed it

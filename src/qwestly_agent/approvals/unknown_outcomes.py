@@ -2,27 +2,23 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Protocol
 
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.end import finish
-from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import SENT, Approval
-from qwestly_agent.services import HasLogger
+from qwestly_agent.services import Services
 
 
-class LookServices(ExecuteServices, HasLogger, Protocol): ...
-
-
-async def up_to_date(services: LookServices, found: Sequence[Approval]) -> list[Approval]:
+async def up_to_date(services: Services, found: Sequence[Approval]) -> list[Approval]:
     """Return these records after querying each outcome that is due; a failure changes nothing: the sweep retries."""
     return list(await asyncio.gather(*(_look(services, each) for each in found)))
 
 
-async def _look(services: LookServices, approval: Approval) -> Approval:
+async def _look(services: Services, approval: Approval) -> Approval:
     if approval.status not in SENT or services.clock() < (approval.due_at or 0.0):
         return approval
     try:

@@ -6,27 +6,23 @@ In doubt the answer is no, and the user is asked.
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.approvals.action import Action, ShownServices
+from qwestly_agent.approvals.action import Action
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.approvals.plain_request import is_plain_request
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Change
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasJudges
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 from qwestly_agent.text.user_text import holds_others_words
-
-
-class AskedForServices(CallServices, HasJudges, Protocol): ...
-
 
 MOST_CHARACTERS, MOST_LINES = 300, 2
 """Limits of a message: a longer one may be pasted."""
@@ -57,7 +53,7 @@ class Wish(BaseModel):
 
 
 async def named_changes(
-    services: ShownServices, user_id: str, message: str, action: Action[Any], arguments: Any
+    services: Services, user_id: str, message: str, action: Action[Any], arguments: Any
 ) -> list[Change]:
     """Return the changes of `action` if it may run without asking, and the user's newest `message` was typed and is a
     plain request by the rules of code; else nothing. Raises `Unavailable` and errors of the database."""
@@ -70,7 +66,7 @@ async def named_changes(
     return list(action.preview(arguments, await action.shown(services, user_id, arguments)).changes)
 
 
-async def is_asked_for(services: AskedForServices, user_id: str, message: str, changes: Sequence[Change]) -> bool:
+async def is_asked_for(services: ModelServices, user_id: str, message: str, changes: Sequence[Change]) -> bool:
     """True if `message` asks for exactly these changes; False without a judge's answer."""
     change = [each.model_dump(include={"name", "before", "after"}) for each in changes]
     try:

@@ -1,7 +1,5 @@
 """Show a briefing in the app, and mail it once."""
 
-from typing import Protocol
-
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.links import hash_of
 from qwestly_agent.approvals.mail import new_token, unsubscribe_link
@@ -11,38 +9,12 @@ from qwestly_agent.base.observability import Event, cause_of, measure_briefing, 
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.mail import message_of
 from qwestly_agent.domain.briefing import Briefing, Mailed
-from qwestly_agent.services import (
-    HasBriefingPlans,
-    HasBriefings,
-    HasClock,
-    HasLogger,
-    HasMail,
-    HasProfiles,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasSweeps,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 
-class DeliverServices(
-    HasBriefingPlans,
-    HasBriefings,
-    HasClock,
-    HasLogger,
-    HasMail,
-    HasProfiles,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasSweeps,
-    Protocol,
-): ...
-
-
 @state(BriefingState, under_brake=True)
-async def deliver(services: DeliverServices, given: BriefingState) -> BriefingState:
+async def deliver(services: Services, given: BriefingState) -> BriefingState:
     """A repeated delivery changes nothing: the briefing is in the app already, and no second mail is sent.
 
     The brake stops it before it begins and before it mails; a mail that is being sent is not interrupted.
@@ -52,7 +24,7 @@ async def deliver(services: DeliverServices, given: BriefingState) -> BriefingSt
         return await _deliver(services, given)
 
 
-async def _deliver(services: DeliverServices, given: BriefingState) -> BriefingState:
+async def _deliver(services: Services, given: BriefingState) -> BriefingState:
     briefing = await services.briefings.get(given.user_id, given.briefing_id)
     kind = briefing.kind if given.new else "nothing"
     if await services.briefings.deliver(briefing, services.clock(), kind):
@@ -62,7 +34,7 @@ async def _deliver(services: DeliverServices, given: BriefingState) -> BriefingS
     return given.model_copy(update={"lite": kind == "lite"})
 
 
-async def _mail(services: DeliverServices, briefing: Briefing) -> None:
+async def _mail(services: Services, briefing: Briefing) -> None:
     """Mail at most once: if the outcome of a mail is unknown, it is not sent again."""
     plan = await services.briefing_plans.get(briefing.user_id)
     contact = await services.profiles.contact(briefing.user_id)
@@ -81,7 +53,7 @@ async def _mail(services: DeliverServices, briefing: Briefing) -> None:
 
 
 async def _send(
-    services: DeliverServices, briefing: Briefing, address: str, message: tuple[str, str, str], link: str
+    services: Services, briefing: Briefing, address: str, message: tuple[str, str, str], link: str
 ) -> Mailed:
     today = to_datetime(services.clock()).date().isoformat()
     if not await services.sweeps.begin_mail(today, services.settings.briefing_mails_a_day):

@@ -2,14 +2,13 @@
 repeated."""
 
 import asyncio
-from typing import Protocol
 
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.lines import lines_of
-from qwestly_agent.briefings.sources import SOURCES, Source, SourceServices
+from qwestly_agent.briefings.sources import SOURCES, Source
 from qwestly_agent.domain.briefing import Briefing, Gathered, Item
-from qwestly_agent.services import HasBriefingPlans, HasBriefings, HasClock, HasLogger, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.stores.briefing_plans import Plan
 from qwestly_agent.workflow_state import state
 
@@ -18,17 +17,8 @@ FIRST_DAYS_SECONDS = 2 * 86_400.0
 """How far back the first briefing looks."""
 
 
-class GatherSourcesServices(SourceServices, HasClock, HasLogger, Protocol): ...
-
-
-class GatherServices(GatherSourcesServices, HasBriefingPlans, HasBriefings, HasRuns, HasSignals, Protocol): ...
-
-
-class NewBriefingServices(HasBriefings, HasClock, Protocol): ...
-
-
 @state(BriefingState)
-async def gather(services: GatherServices, given: BriefingState) -> BriefingState:
+async def gather(services: Services, given: BriefingState) -> BriefingState:
     """Store the items of the sources, and their lines. A second gathering replaces those of a lite briefing."""
     plan = await services.briefing_plans.get(given.user_id)
     gathered = await gather_sources(services, plan)
@@ -38,7 +28,7 @@ async def gather(services: GatherServices, given: BriefingState) -> BriefingStat
     return given.model_copy(update={"new": gathered.new, "tries": given.tries + 1})
 
 
-async def new_briefing(services: NewBriefingServices, given: BriefingState, gathered: Gathered) -> Briefing:
+async def new_briefing(services: Services, given: BriefingState, gathered: Gathered) -> Briefing:
     newest = await services.briefings.newest(given.user_id, 2)
     before = next((each for each in newest if each.id != given.briefing_id), None)
     last = [each.model_copy(update={"new": False}) for each in before.gathered.items] if before else []
@@ -58,7 +48,7 @@ async def new_briefing(services: NewBriefingServices, given: BriefingState, gath
     )
 
 
-async def gather_sources(services: GatherSourcesServices, plan: Plan) -> Gathered:
+async def gather_sources(services: Services, plan: Plan) -> Gathered:
     """Return the items of all sources since the marks of this plan, within `SOURCE_SECONDS`."""
     now = services.clock()
     since = {name: plan.marks.get(name, now - FIRST_DAYS_SECONDS) for name in SOURCES}
@@ -74,9 +64,7 @@ async def gather_sources(services: GatherSourcesServices, plan: Plan) -> Gathere
     )
 
 
-async def _ask(
-    services: GatherSourcesServices, name: str, source: Source, user_id: str, since: float
-) -> list[Item] | None:
+async def _ask(services: Services, name: str, source: Source, user_id: str, since: float) -> list[Item] | None:
     """Return None if the source failed."""
     try:
         async with asyncio.timeout(SOURCE_SECONDS):

@@ -4,49 +4,35 @@ Another workflow adds a source by a function and a row of `SOURCES`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.application import FOLLOW_UP, Application, ApplicationStatus
 from qwestly_agent.domain.briefing import Item, Topic
-from qwestly_agent.services import (
-    HasActivity,
-    HasApplications,
-    HasApprovals,
-    HasClock,
-    HasDrafts,
-    HasInterviews,
-    HasJobMatches,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Draft, title_of
 from qwestly_agent.stores.interviews import LEFT_SECONDS, KeptInterview
 from qwestly_agent.stores.interviews import title_of as title_of_interview
-
-
-class SourceServices(
-    HasActivity, HasApplications, HasApprovals, HasClock, HasDrafts, HasInterviews, HasJobMatches, Protocol
-): ...
-
 
 MOST_MATCHES = 5
 MOST_INTERVIEWS = 5
 MOST_RECORDS = 50
 """Maximum items of one source, the newest."""
 
-Source: TypeAlias = Callable[[SourceServices, str, float], Awaitable[list[Item]]]
+Source: TypeAlias = Callable[[Services, str, float], Awaitable[list[Item]]]
 """Takes the user, and the time up to which earlier briefings covered it."""
 
 
-async def approvals(services: SourceServices, user_id: str, since: float) -> list[Item]:
+async def approvals(services: Services, user_id: str, since: float) -> list[Item]:
     return await _pending(services.approvals, user_id, since, "approvals")
 
 
-async def questions(services: SourceServices, user_id: str, since: float) -> list[Item]:
+async def questions(services: Services, user_id: str, since: float) -> list[Item]:
     return await _pending(services.approvals, user_id, since, "questions")
 
 
-async def drafts(services: SourceServices, user_id: str, since: float) -> list[Item]:
+async def drafts(services: Services, user_id: str, since: float) -> list[Item]:
     """Running drafts, and those that ended since."""
     touched = await services.drafts.touched_since(user_id, since, 0)
     running = [each for each in await services.drafts.under_way(user_id, MOST_RECORDS) if each.status == "running"]
@@ -54,13 +40,13 @@ async def drafts(services: SourceServices, user_id: str, since: float) -> list[I
     return [_of_draft(each, since) for each in [*running, *ended[-MOST_RECORDS:]]]
 
 
-async def activity(services: SourceServices, user_id: str, since: float) -> list[Item]:
+async def activity(services: Services, user_id: str, since: float) -> list[Item]:
     """Effects that were executed since, or failed."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_CARRIED_OUT)
     return [_of_event(each) for each in found if each.at > since and not _is_of_application(each)]
 
 
-async def memories(services: SourceServices, user_id: str, since: float) -> list[Item]:
+async def memories(services: Services, user_id: str, since: float) -> list[Item]:
     """One item for all memories since; their content is only on the user's page."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_REMEMBERED)
     new = [each for each in found if each.at > since]
@@ -76,7 +62,7 @@ async def memories(services: SourceServices, user_id: str, since: float) -> list
     ]
 
 
-async def matches(services: SourceServices, user_id: str, since: float) -> list[Item]:
+async def matches(services: Services, user_id: str, since: float) -> list[Item]:
     """Jobs found since, the best first."""
     found = await services.job_matches.newest(user_id, MOST_MATCHES, status="new", since=since)
     return [
@@ -92,19 +78,19 @@ async def matches(services: SourceServices, user_id: str, since: float) -> list[
     ]
 
 
-async def applications(services: SourceServices, user_id: str, since: float) -> list[Item]:
+async def applications(services: Services, user_id: str, since: float) -> list[Item]:
     """Applications whose status changed since."""
     touched = await services.applications.newest(user_id, MOST_RECORDS)
     return [_of_application(each) for each in touched if _changed_at(each) > since and each.status in _CHANGED]
 
 
-async def follow_ups(services: SourceServices, user_id: str, since: float) -> list[Item]:
+async def follow_ups(services: Services, user_id: str, since: float) -> list[Item]:
     """Due steps of applications, repeated until they are done."""
     due = await services.applications.due_steps(user_id, services.clock(), MOST_RECORDS)
     return [_of_step(each, at, since, services.clock()) for each, at in due]
 
 
-async def interviews(services: SourceServices, user_id: str, since: float) -> list[Item]:
+async def interviews(services: Services, user_id: str, since: float) -> list[Item]:
     """Interviews that are under way with their drafts, and those that ended since."""
     found = await services.interviews.newest(user_id, MOST_INTERVIEWS)
     begun = [each for each in found if each.interview.turns]

@@ -7,41 +7,18 @@ same steps are repeated under the same names.
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
-from typing import Protocol
 
 from pydantic import Field
 
 from qwestly_agent.base.observability import Event, cause_of, measure_left
 from qwestly_agent.briefings.briefing_state import BriefingState
-from qwestly_agent.briefings.gather import GatherSourcesServices, gather_sources, new_briefing
+from qwestly_agent.briefings.gather import gather_sources, new_briefing
 from qwestly_agent.domain.briefing import Gathered, run_of
-from qwestly_agent.services import (
-    HasBriefingPlans,
-    HasBriefings,
-    HasConversations,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasSweeps,
-    HasWorkflows,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.briefing_plans import Plan
+from qwestly_agent.stores.briefings import Briefings
+from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.workflow_state import WorkflowState, state
-
-
-class SweepBriefingsServices(
-    GatherSourcesServices,
-    HasBriefingPlans,
-    HasBriefings,
-    HasConversations,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasSweeps,
-    HasWorkflows,
-    Protocol,
-): ...
-
 
 AT_ONCE = 40
 SWEEP_SECONDS = 40.0
@@ -56,7 +33,7 @@ class BriefingsSwept(WorkflowState):
 
 
 @state(BriefingsSwept, under_brake=True)
-async def sweep(services: SweepBriefingsServices, _: BriefingsSwept) -> BriefingsSwept:
+async def sweep(services: Services, _: BriefingsSwept) -> BriefingsSwept:
     now = services.clock()
     due = await services.sweeps.due_briefings(now, services.settings.briefings_a_sweep)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
@@ -76,7 +53,7 @@ async def sweep(services: SweepBriefingsServices, _: BriefingsSwept) -> Briefing
     return BriefingsSwept(counts=dict(counts))
 
 
-async def begin_if_due(services: SweepBriefingsServices, user_id: str) -> str:
+async def begin_if_due(services: Services, user_id: str) -> str:
     """Begin the briefing of this user, or record that nothing is new; return what was done, in a word."""
     plan, now = await services.briefing_plans.get(user_id), services.clock()
     if plan.next is None:
@@ -90,14 +67,14 @@ async def begin_if_due(services: SweepBriefingsServices, user_id: str) -> str:
     return done
 
 
-async def _begin(services: SweepBriefingsServices, plan: Plan, now: float) -> str:
+async def _begin(services: Services, plan: Plan, now: float) -> str:
     assert plan.next
     if now - plan.next.at > LATE_SECONDS:
         return "late"
     if await services.signals.is_braked(plan.user_id):
         await services.runs.note_stopped(plan.user_id, run_of(plan.user_id, plan.next.day), now)
         return "braked"
-    if await _is_away(services, plan, now):
+    if await _is_away(services.conversations, services.briefings, plan, now):
         return "away"
     name = run_of(plan.user_id, plan.next.day)
     given = BriefingState(user_id=plan.user_id, run_id=name, briefing_id=name, day=plan.next.day)
@@ -108,9 +85,7 @@ async def _begin(services: SweepBriefingsServices, plan: Plan, now: float) -> st
     return "started"
 
 
-async def _say_nothing_new(
-    services: SweepBriefingsServices, plan: Plan, given: BriefingState, gathered: Gathered
-) -> str:
+async def _say_nothing_new(services: Services, plan: Plan, given: BriefingState, gathered: Gathered) -> str:
     if plan.settings.quiet:
         return "quiet"
     briefing = await new_briefing(services, given, gathered)
@@ -119,12 +94,10 @@ async def _say_nothing_new(
     return "nothing_new"
 
 
-async def _is_away(services: SweepBriefingsServices, plan: Plan, now: float) -> bool:
+async def _is_away(conversations: Conversations, briefings: Briefings, plan: Plan, now: float) -> bool:
     """True if the user has not written, read a briefing or changed a setting for this long."""
     since = now - AWAY_SECONDS
     if plan.changed_at and plan.changed_at > since:
         return False
-    used, read = await asyncio.gather(
-        services.conversations.last_used(plan.user_id, 1), services.briefings.last_read(plan.user_id)
-    )
+    used, read = await asyncio.gather(conversations.last_used(plan.user_id, 1), briefings.last_read(plan.user_id))
     return max(read or 0.0, *(each["last_used"] for each in used), 0.0) <= since

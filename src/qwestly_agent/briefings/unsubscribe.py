@@ -1,7 +1,6 @@
 """End the mails of one kind by the link in one of them; the link can do nothing else."""
 
 import re
-from typing import Protocol
 
 from pymongo.errors import PyMongoError
 
@@ -9,18 +8,12 @@ from qwestly_agent.approvals.links import INVALID_TOKEN_COUNTS, Limits, LinkPage
 from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.services import HasClock, HasLogger, HasSettings, HasSweeps, HasUserSettings
-
-
-class UnsubscribeServices(HasClock, HasLogger, HasSettings, HasSweeps, HasUserSettings, Protocol): ...
-
+from qwestly_agent.services import Services
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 
-async def unsubscribe(
-    services: UnsubscribeServices, limits: Limits, token: str, source: str, *, posted: bool
-) -> LinkPage:
+async def unsubscribe(services: Services, limits: Limits, token: str, source: str, *, posted: bool) -> LinkPage:
     """Show the page; with `posted`, end the mails first. This POST needs no choice, as RFC 8058 requires: a mail
     program sends it at its user's request. Mail scanners may send it too, so the app reports it."""
     brand = Brand.of(services.settings)

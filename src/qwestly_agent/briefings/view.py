@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from qwestly_agent.base.clock import Moment
 from qwestly_agent.briefings.lines import COUNTED, RANKS
 from qwestly_agent.domain.briefing import Briefing, BriefingKind, Line, Mailed, Topic
-from qwestly_agent.services import HasApprovals
+from qwestly_agent.stores.approvals import Approvals
 
 MOST_WAITING = 200
 DAY_SECONDS = 86_400.0
@@ -72,9 +72,9 @@ class BriefingList(BaseModel):
     """Cursor: pass it as `after`; null at the end."""
 
 
-async def shown(services: HasApprovals, briefings: Sequence[Briefing], user_id: str, zone: str) -> list[BriefingView]:
+async def shown(approvals: Approvals, briefings: Sequence[Briefing], user_id: str, zone: str) -> list[BriefingView]:
     """With what has become of each line's records since."""
-    waiting = await services.approvals.waiting(user_id, MOST_WAITING) if briefings else []
+    waiting = await approvals.waiting(user_id, MOST_WAITING) if briefings else []
     return [view_of(each, zone, {approval.id for approval in waiting}) for each in briefings]
 
 

@@ -2,18 +2,18 @@
 
 import asyncio
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, WorkflowQuestionServices, ask_for_workflow
-from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
+from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, ask_for_workflow
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.card_state import MOST_ROUNDS
 from qwestly_agent.cards.profile_proposal import check_still_wanted, profile_proposal
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.domain.approval import Approval, sha256_hex
-from qwestly_agent.services import HasAutonomy, HasConversations, HasMessages
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 
 LAST_ROUND = "It was drafted as often as it can be in one go: take it like this, or ask for another."
@@ -23,12 +23,7 @@ class NotAllowed(AgentError):
     code, http_status, sentence = "not_allowed", 403, "The user lets the agent suggest, and change nothing."
 
 
-class AskToPublishServices(
-    WorkflowQuestionServices, DraftedServices, HasAutonomy, HasConversations, HasMessages, Protocol
-): ...
-
-
-async def ask_to_publish(services: AskToPublishServices, given: dict[str, Any]) -> Approval:
+async def ask_to_publish(services: Services, given: dict[str, Any]) -> Approval:
     """Raises `NotAllowed` if the user's level lets the agent only suggest, `Overtaken` if it need not be asked, and
     `Braked`."""
     user_id = given["user_id"]

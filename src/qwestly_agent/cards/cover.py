@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState, tell_progress
@@ -20,17 +20,13 @@ from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasJudges, HasModels, HasRuns, HasSignals
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted, visible, well_formed
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE
 from qwestly_agent.text.sanitize import safe_text
 from qwestly_agent.workflow_state import state
-
-
-class CoverServices(CallServices, DraftedServices, HasJudges, HasModels, HasRuns, HasSignals, Protocol): ...
-
 
 MODEL: Tier = "fast"
 SECONDS = 60.0
@@ -71,7 +67,7 @@ class Requirements(BaseModel):
 
 
 @state(CardState)
-async def cover(services: CoverServices, card: CardState) -> CardState:
+async def cover(services: ModelServices, card: CardState) -> CardState:
     """Ask both models once. Raises what `structured_output` raises, and `ModelUnavailable` without a judge."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     advert, coverage, evidence = advert_of(draft), coverage_of(draft), evidence_of(draft)

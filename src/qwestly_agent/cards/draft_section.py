@@ -10,8 +10,9 @@ from qwestly_agent.cards.card_state import CardState
 from qwestly_agent.cards.cover import words_of
 from qwestly_agent.cards.draft_parts import advert_of, evidence_of, section_draft, wishes_of
 from qwestly_agent.cards.outline import OUTLINES, STYLES
-from qwestly_agent.cards.write_section import DraftServices, SectionOrder, write_section
+from qwestly_agent.cards.write_section import SectionOrder, write_section
 from qwestly_agent.domain.card import SectionDraft, Style
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.workflow_state import state
 
@@ -20,7 +21,7 @@ MOST_TRIES = 3
 
 
 @state(CardState)
-async def draft_section(services: DraftServices, card: CardState) -> CardState:
+async def draft_section(services: ModelServices, card: CardState) -> CardState:
     """Raises what `structured_output` raises, and `ModelUnavailable` while the judge is to be tried again."""
     draft, name = await services.drafts.get(card.user_id, card.draft_id), f"section_{card.section}"
     kept = section_draft(draft, card.section)
@@ -41,7 +42,7 @@ async def draft_section(services: DraftServices, card: CardState) -> CardState:
         wishes_of(draft),
         before,
         words_of(advert_of(draft)),
-        await contact_details(services, card.user_id),
+        await contact_details(services.knowledge, services.resumes, card.user_id),
     )
     section = await write_section(services, card.user_id, order, keep, kept)
     tries = section.tries + section.unchecked

@@ -6,7 +6,7 @@ from calendar import month_name
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
 from qwestly_agent.approvals.forget_in_drafts import MOST_CHARACTERS_OF_ONE, evidence_id, words_of_memory
 from qwestly_agent.approvals.forget_in_interviews import evidence_id_of_topic
@@ -27,7 +27,7 @@ from qwestly_agent.cards.resume_evidence import MOST_LOOKED_AT, pieces_of
 from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.model import QuotedSource
-from qwestly_agent.services import HasInterviews, HasKnowledge, HasMemories, HasProfiles, HasResumes
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import DraftKind
 from qwestly_agent.stores.interviews import KeptInterview
 from qwestly_agent.stores.knowledge import Passage
@@ -69,10 +69,7 @@ class GatheredEvidence:
     """True if it says how the user wants to be written about; then it supports no section."""
 
 
-class ReadEvidenceServices(HasInterviews, HasKnowledge, HasMemories, HasProfiles, HasResumes, Protocol): ...
-
-
-async def gather(services: ReadEvidenceServices, user_id: str) -> list[GatheredEvidence]:
+async def gather(services: Services, user_id: str) -> list[GatheredEvidence]:
     """Return the evidence, best first, within the limit of a prompt."""
     profile, remembered, interviews, resumes = await asyncio.gather(
         services.profiles.career(user_id),

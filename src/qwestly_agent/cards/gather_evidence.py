@@ -1,25 +1,15 @@
 """Store the evidence about the user in the draft, and plan the sections."""
 
-from typing import Protocol
-
-from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.cards.card_state import CardState, NothingToTell, tell_progress
-from qwestly_agent.cards.evidence import ReadEvidenceServices, gather, sections_for
-from qwestly_agent.services import (
-    HasClock,
-    HasLogger,
-    HasRuns,
-    HasSignals,
-)
+from qwestly_agent.cards.evidence import gather, sections_for
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import GATHERING, TAILORED
 from qwestly_agent.workflow_state import state
 
 
-class EvidenceServices(DraftedServices, ReadEvidenceServices, HasClock, HasLogger, HasRuns, HasSignals, Protocol): ...
-
-
 @state(CardState)
-async def gather_evidence(services: EvidenceServices, card: CardState) -> CardState:
+async def gather_evidence(services: Services, card: CardState) -> CardState:
     """Raises `NothingToTell`."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     plan = tuple(draft.parts.get("plan", ()))

@@ -5,10 +5,9 @@ From here on the card does not change: the approval is about this version.
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Protocol
 
 from qwestly_agent.approvals.contacts import contact_details
-from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.by_position import by_position
@@ -23,29 +22,19 @@ from qwestly_agent.domain.card import Card, CheckedCard, Claim, LeftOut, Section
 from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.model import QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.services import (
-    HasAutonomy,
-    HasClock,
-    HasLogger,
-    HasRuns,
-    HasSignals,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft
 from qwestly_agent.text.language import language_of
 from qwestly_agent.workflow_state import state
-
-
-class KeepDraftServices(DraftedServices, HasAutonomy, HasClock, HasLogger, HasRuns, HasSignals, Protocol): ...
-
 
 LONGEST_HEADLINE = 300
 
 
 @state(CardState)
-async def keep_draft(services: KeepDraftServices, card: CardState) -> CardState:
+async def keep_draft(services: Services, card: CardState) -> CardState:
     """Return the state with the gate's answer. Raises `NothingSupported`."""
     draft = await drop_forgotten(services, card.user_id, card.draft_id)
-    details = await contact_details(services, card.user_id)
+    details = await contact_details(services.knowledge, services.resumes, card.user_id)
     checked = without_contacts(checked_card(draft, card.round, to_datetime(services.clock()).date()), details)
     # A document for a job is not published: applying with it has an approval of its own.
     level = await services.autonomy.level(card.user_id)

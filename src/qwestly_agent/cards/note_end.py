@@ -1,7 +1,7 @@
 """Record in the draft how it ended, for the user."""
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Literal
 
 from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
 from qwestly_agent.cards.card_state import (
@@ -13,14 +13,10 @@ from qwestly_agent.cards.card_state import (
     tell_progress,
 )
 from qwestly_agent.domain.card import NOT_DRAFTED, NOT_DRAFTED_ANEW, NOT_WRITTEN
-from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import TAILORED, Draft
 from qwestly_agent.workflow_state import state
-
-
-class NoteCardEndServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasRuns, HasSignals, Protocol): ...
-
 
 TRY_AGAIN = "It could not be finished. Please try again"
 _SAID: Mapping[str, str] = {
@@ -38,7 +34,7 @@ _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 
 @state(CardState, under_brake=True)
-async def note_end(services: NoteCardEndServices, card: CardState) -> CardState:
+async def note_end(services: Services, card: CardState) -> CardState:
     """Runs under the brake too, because nothing else records that it stopped."""
     try:
         draft = await services.drafts.get(card.user_id, card.draft_id)

@@ -1,8 +1,8 @@
 """Propose to use a profile text that was drafted again, with its evidence, and check if it is still wanted."""
 
-from typing import Any, Protocol
+from typing import Any
 
-from qwestly_agent.approvals.action import Action, ShownServices, is_about
+from qwestly_agent.approvals.action import Action, is_about
 from qwestly_agent.approvals.actions import ACTIONS, SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD, arguments_of, parse
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.ask import Proposal
@@ -15,12 +15,10 @@ from qwestly_agent.cards.publication import drafted_proposal, supported_in
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import CheckedCard
-from qwestly_agent.services import HasApprovals, HasConversations, HasMessages
+from qwestly_agent.services import Services
+from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Draft
-
-
-class WantedServices(ShownServices, HasApprovals, HasConversations, HasMessages, Protocol): ...
-
+from qwestly_agent.stores.messages import Messages
 
 MOST_READ = 50
 
@@ -44,7 +42,7 @@ def _action(draft: Draft, checked: CheckedCard) -> tuple[Action[Any], dict[str, 
     return UPDATE_PROFILE_FIELD, {"field": field, "value": claims if field in LISTS else " ".join(claims)}
 
 
-async def check_still_wanted(services: WantedServices, earlier: Approval, proposal: Proposal, asks_as: str) -> None:
+async def check_still_wanted(services: Services, earlier: Approval, proposal: Proposal, asks_as: str) -> None:
     """Raises `Overtaken` if, since `earlier` was decided, the user was asked about the same elsewhere, changed it, or
     deleted or replaced the message that led to it. `asks_as`: the id of the approval that would ask again."""
     if earlier.status != "revised" or earlier.revised_by == asks_as:
@@ -53,19 +51,23 @@ async def check_still_wanted(services: WantedServices, earlier: Approval, propos
     newer = [each for each in newest if each.created_at >= (earlier.decided_at or 0)]
     others = [each for each in newer if each.id not in (earlier.id, asks_as)]
     is_asked = earlier.revised_by or any(is_about(each, earlier.tool, proposal.args) for each in others)
-    if is_asked or not await _still_stands(services, earlier) or await _is_changed(services, earlier):
+    if (
+        is_asked
+        or not await _still_stands(services.conversations, services.messages, earlier)
+        or await _is_changed(services, earlier)
+    ):
         raise Overtaken
 
 
-async def _still_stands(services: WantedServices, earlier: Approval) -> bool:
+async def _still_stands(conversations: Conversations, messages: Messages, earlier: Approval) -> bool:
     """True if the message that led to it still exists."""
     user_id, conversation_id = earlier.user_id, earlier.conversation_id
-    if conversation_id is None or not await services.conversations.exists(user_id, conversation_id):
+    if conversation_id is None or not await conversations.exists(user_id, conversation_id):
         return False
-    return not await services.messages.is_replaced(user_id, conversation_id, earlier.run_id)
+    return not await messages.is_replaced(user_id, conversation_id, earlier.run_id)
 
 
-async def _is_changed(services: ShownServices, earlier: Approval) -> bool:
+async def _is_changed(services: Services, earlier: Approval) -> bool:
     if earlier.args == "{}":  # its words were forgotten, with the preview
         return False
     shown = await ACTIONS[earlier.tool].shown(services, earlier.user_id, arguments_of(earlier))

@@ -4,26 +4,24 @@ Answers of the writer and the judge are stored in the draft, as for a card's sec
 nothing is paid for twice.
 """
 
-from typing import Protocol, cast
+from typing import cast
 
 from qwestly_agent.approvals.contacts import contact_details
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
 from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft, wishes_of
-from qwestly_agent.cards.evidence import ReadEvidenceServices, gather
+from qwestly_agent.cards.evidence import gather
 from qwestly_agent.cards.outline import Outlined
 from qwestly_agent.cards.text import is_same_text, text_before_wish
-from qwestly_agent.cards.write_section import DraftServices, SectionOrder, write_section
+from qwestly_agent.cards.write_section import SectionOrder, write_section
 from qwestly_agent.domain.card import Card, CheckedCard, SectionDraft, Style
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
 
 
-class ProfileTextServices(DraftServices, ReadEvidenceServices, Protocol): ...
-
-
 async def write_profile_text(
-    services: ProfileTextServices, draft: Draft, outlined: Outlined, revised: CheckedCard | None = None
+    services: ModelServices, draft: Draft, outlined: Outlined, revised: CheckedCard | None = None
 ) -> Draft:
     """Write the text, or continue a stored one; keep only supported claims, and return the draft with it. `revised` is
     the user's change request. Raises `NothingToTell`, `NothingSupported` and what `structured_output` raises."""
@@ -37,7 +35,7 @@ async def write_profile_text(
         await drop_forgotten(services, user_id, draft.id)
 
     before = revised.card.sections[0] if revised else None
-    details = await contact_details(services, user_id)
+    details = await contact_details(services.knowledge, services.resumes, user_id)
     order = SectionOrder(outlined, style, evidence_of(draft), wishes_of(draft), before, contacts=details)
     section = await write_section(services, user_id, order, keep, section_draft(draft, outlined.kind))
     card = Card(style=style, headline=None, sections=(section.standing,))
@@ -54,7 +52,7 @@ async def write_profile_text(
     return await drop_forgotten(services, user_id, draft.id)
 
 
-async def _with_evidence(services: ProfileTextServices, draft: Draft) -> Draft:
+async def _with_evidence(services: ModelServices, draft: Draft) -> Draft:
     found = await gather(services, draft.user_id)
     if not any(each.evidence.publishable for each in found):
         raise NothingToTell
@@ -63,7 +61,7 @@ async def _with_evidence(services: ProfileTextServices, draft: Draft) -> Draft:
     return draft.model_copy(update={"parts": {**draft.parts, "evidence": evidence, "wishes": wishes}})
 
 
-async def _going_on(services: ProfileTextServices, draft: Draft) -> Draft:
+async def _going_on(services: ModelServices, draft: Draft) -> Draft:
     """Take the draft over for this run, with evidence from which everything forgotten is removed."""
     told = draft.model_dump(include={"run_id", "conversation_id"})
     await drop_forgotten(services, draft.user_id, draft.id)

@@ -1,19 +1,14 @@
 """Publish the approved card."""
 
-from typing import Protocol
-
-from qwestly_agent.approvals.execute import STOPPED, ExecuteServices, execute
+from qwestly_agent.approvals.execute import STOPPED, execute
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.cards.card_state import CardState, PublishingFailed, tell_progress
-from qwestly_agent.services import HasLogger
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import OutcomeUnknown, state
 
 
-class PublishServices(ExecuteServices, HasLogger, Protocol): ...
-
-
 @state(CardState, under_brake=True)
-async def publish(services: PublishServices, card: CardState) -> CardState:
+async def publish(services: Services, card: CardState) -> CardState:
     """Raises `OutcomeUnknown` while the outcome is not known, `PublishingFailed`, and `Braked` if the brake was on
     before it began: `execute` checks it, and an execution that has begun is not interrupted."""
     approval = await execute(services, card.user_id, card.approval_id or "")

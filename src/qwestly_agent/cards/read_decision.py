@@ -3,30 +3,19 @@
 Only the record is trusted, not the input with which the execution was woken.
 """
 
-from typing import Protocol
-
 from qwestly_agent.approvals.end import REPLACED
-from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.cards.card_state import CardState, tell_progress
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import person_said
-from qwestly_agent.services import (
-    HasApprovals,
-    HasClock,
-    HasLogger,
-    HasRuns,
-    HasSignals,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.workflow_state import expire_if_pending, state
 
 
-class ReadDecisionServices(DraftedServices, HasApprovals, HasClock, HasLogger, HasRuns, HasSignals, Protocol): ...
-
-
 @state(CardState, under_brake=True)
-async def read_decision(services: ReadDecisionServices, card: CardState) -> CardState:
+async def read_decision(services: Services, card: CardState) -> CardState:
     """Read the decision, or expire the approval. Under the brake a decision is only recorded, and time goes on."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     approval_id = (card.decided and card.decided.approval_id) or draft.approval_id or ""
@@ -55,7 +44,7 @@ async def read_decision(services: ReadDecisionServices, card: CardState) -> Card
 
 
 async def _begin_round(
-    services: ReadDecisionServices,
+    services: Services,
     card: CardState,
     draft: Draft,
     approval: Approval,

@@ -2,22 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from qwestly_agent.approvals.pause import abort_if_paused
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.cards.draft_parts import checked_of
 from qwestly_agent.cards.outline import HEADLINES, LINKEDIN_ABOUT, Outlined
-from qwestly_agent.cards.profile_texts import ProfileTextServices
 from qwestly_agent.cards.text import changed_nothing
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.card import NOT_DRAFTED, CheckedCard, Style
-from qwestly_agent.services import HasWorkflows
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import UNFINISHED, Draft, DraftKind
-
-
-class CardStartServices(ProfileTextServices, HasWorkflows, Protocol): ...
-
 
 MOST_UNDER_WAY = 50
 MOST_WAITING = 5
@@ -42,7 +36,7 @@ class ProfileText:
 class Cards:
     """The cards and texts of one run's user."""
 
-    services: CardStartServices
+    services: ModelServices
     user_id: str
     run_id: str
     conversation_id: str

@@ -8,13 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.approvals.forget_in_drafts import DraftedServices
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import DeadlineExceeded, ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.cards.contacts import HAS_CONTACTS, HIDDEN, hide_contacts
@@ -25,17 +24,13 @@ from qwestly_agent.grounding.ground import check, ground
 from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, ContentRefused, structured_output
-from qwestly_agent.services import HasJudges, HasModels, HasRuns, HasSignals
+from qwestly_agent.model_calls.structured import ContentRefused, structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted, visible, well_formed
 from qwestly_agent.text.contact_details import ContactDetails
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import ADVERTS, BEFORE, EVIDENCE, WISH
 from qwestly_agent.text.sanitize import safe_text
-
-
-class DraftServices(CallServices, DraftedServices, HasJudges, HasModels, HasRuns, HasSignals, Protocol): ...
-
 
 WRITER: Tier = "pro"
 SECONDS = 90.0
@@ -120,7 +115,7 @@ Keep = Callable[[SectionDraft], Awaitable[None]]
 
 
 async def write_section(
-    services: DraftServices, user_id: str, order: SectionOrder, keep: Keep, kept: SectionDraft | None = None
+    services: ModelServices, user_id: str, order: SectionOrder, keep: Keep, kept: SectionDraft | None = None
 ) -> SectionDraft:
     """Return the section with a verdict for each claim; `keep` is called after each answer of a model.
 
@@ -177,7 +172,7 @@ def _refused_by_judge(section: SectionDraft) -> list[int]:
 
 
 async def _write(
-    services: DraftServices, user_id: str, order: SectionOrder, sources: Mapping[str, QuotedSource], today: date
+    services: ModelServices, user_id: str, order: SectionOrder, sources: Mapping[str, QuotedSource], today: date
 ) -> Section:
     drafted = await _answer(services, user_id, order, DraftedSection, _prompt(order), sources, today)
     claims = tuple(claim for each in drafted.claims if (claim := _claim(each)).text)[: order.outlined.most_claims]
@@ -186,7 +181,7 @@ async def _write(
 
 
 async def _rewrite(
-    services: DraftServices,
+    services: ModelServices,
     user_id: str,
     order: SectionOrder,
     section: SectionDraft,
@@ -210,7 +205,7 @@ Answer = TypeVar("Answer", DraftedSection, Replacements)
 
 
 async def _answer(
-    services: DraftServices,
+    services: ModelServices,
     user_id: str,
     order: SectionOrder,
     output_type: type[Answer],

@@ -8,11 +8,12 @@ from pydantic_ai.messages import CapabilityEvent
 
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.messages import draft_line, outcome_line
-from qwestly_agent.approvals.settle import SettleServices, settle
+from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.turn_request import PostedDecision
 from qwestly_agent.domain.approval import Approval
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import APPROVAL_NEWS
@@ -45,7 +46,7 @@ class TurnApprovals:
 
 
 async def settle_all(
-    services: SettleServices,
+    services: Services,
     user_id: str,
     conversation_id: str,
     decisions: Sequence[PostedDecision],

@@ -1,21 +1,15 @@
 """Permanent deletion of a conversation."""
 
 from contextlib import suppress
-from typing import Protocol
 
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.approvals.end import EndServices, withdraw
+from qwestly_agent.approvals.end import withdraw
 from qwestly_agent.domain.activity import of_conversation
-from qwestly_agent.services import HasActivity, HasConversations, HasExtractions, HasLessons, HasToolCalls, HasUnchecked
+from qwestly_agent.services import Services
 
 
-class DeletionServices(
-    EndServices, HasActivity, HasConversations, HasExtractions, HasLessons, HasToolCalls, HasUnchecked, Protocol
-): ...
-
-
-async def delete(services: DeletionServices, user_id: str, conversation_id: str) -> None:
+async def delete(services: Services, user_id: str, conversation_id: str) -> None:
     """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals, its
     drafts and its lessons. Raises `NotFound`.
 

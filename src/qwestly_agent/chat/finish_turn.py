@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import pymongo
 from pymongo.errors import PyMongoError
@@ -22,27 +22,11 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.assignment import is_ours
 from qwestly_agent.chat.earlier_turn import replaced_runs
 from qwestly_agent.chat.remembered_view import ids_of
-from qwestly_agent.chat.services import HasRunning
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE
 from qwestly_agent.clients.workflows import Start
 from qwestly_agent.rollout.look import OWN_FIRST_TEXT_MS
-from qwestly_agent.rollout.services import HasVariantCounts
-from qwestly_agent.services import (
-    HasApprovals,
-    HasClock,
-    HasConversations,
-    HasConversationSearch,
-    HasDrafts,
-    HasLogger,
-    HasMemories,
-    HasMessages,
-    HasSettings,
-    HasTombstones,
-    HasToolCalls,
-    HasUsage,
-    HasWorkflows,
-)
 from qwestly_agent.stores.conversations import title_of
 from qwestly_agent.stores.message import Message, Problem
 from qwestly_agent.stores.partial_answers import last_answer
@@ -51,27 +35,7 @@ from qwestly_agent.stores.turns import PartialAnswer, user_message
 LAST_TRY_SECONDS = 1.0
 
 
-class FinishServices(
-    HasApprovals,
-    HasClock,
-    HasConversations,
-    HasConversationSearch,
-    HasDrafts,
-    HasLogger,
-    HasMemories,
-    HasMessages,
-    HasRunning,
-    HasSettings,
-    HasTombstones,
-    HasToolCalls,
-    HasUsage,
-    HasVariantCounts,
-    HasWorkflows,
-    Protocol,
-): ...
-
-
-async def finish_turn(services: FinishServices, turn: Turn) -> None:
+async def finish_turn(services: ChatServices, turn: Turn) -> None:
     """Release the conversation last, because erasure waits for the release. If another turn has taken over, the
     record's error says so."""
     now, record = services.clock(), turn.record
@@ -104,7 +68,7 @@ async def finish_turn(services: FinishServices, turn: Turn) -> None:
         record.error = record.error or ConversationBusy(WENT_ON_ELSEWHERE)
 
 
-async def _finish_late(services: FinishServices, turn: Turn, receipt: dict[str, Any]) -> None:
+async def _finish_late(services: ChatServices, turn: Turn, receipt: dict[str, Any]) -> None:
     """Record a turn that the database could not take when it ended, unless another turn came after it."""
     claim, now = turn.claim, services.clock()
     if await services.conversations.renew(claim.user_id, claim.conversation_id, turn.run_id, now):
@@ -116,7 +80,7 @@ def briefly(it_failed: bool = True) -> AbstractContextManager[object]:
     return pymongo.timeout(LAST_TRY_SECONDS) if it_failed else nullcontext()
 
 
-async def _account(services: FinishServices, turn: Turn, now: float) -> bool:
+async def _account(services: ChatServices, turn: Turn, now: float) -> bool:
     """Record the cost; False if that fails, which does not fail the answer."""
     spent = {**turn.record.tokens(), "cost_usd": turn.record.ceiling_usd()}
     try:
@@ -127,7 +91,7 @@ async def _account(services: FinishServices, turn: Turn, now: float) -> bool:
     return True
 
 
-async def _count(services: FinishServices, turn: Turn, receipt: Mapping[str, Any], now: float) -> bool:
+async def _count(services: ChatServices, turn: Turn, receipt: Mapping[str, Any], now: float) -> bool:
     """Count the turn for the trial that its conversation is in, if any; False if that fails."""
     if turn.counted_as is None:
         return True
@@ -148,7 +112,7 @@ async def _count(services: FinishServices, turn: Turn, receipt: Mapping[str, Any
     return True
 
 
-async def _audit(services: FinishServices, turn: Turn) -> bool:
+async def _audit(services: ChatServices, turn: Turn) -> bool:
     """Record the tool calls; False if that fails."""
     claim = turn.claim
     try:
@@ -159,7 +123,7 @@ async def _audit(services: FinishServices, turn: Turn) -> bool:
     return True
 
 
-async def _start(services: FinishServices, start: Start) -> None:
+async def _start(services: ChatServices, start: Start) -> None:
     """If it cannot be started, a later turn's does its work too."""
     try:
         await services.workflows.start(start.machine_arn, start.name, start.given)
@@ -175,7 +139,7 @@ def _summary(settings: Settings, turn: Turn) -> Start:
     return Start(settings.memory_machine_arn, run_id, given)
 
 
-async def _forget_audit(services: FinishServices, turn: Turn) -> None:
+async def _forget_audit(services: ChatServices, turn: Turn) -> None:
     """Delete the audit of a conversation that was deleted meanwhile."""
     claim = turn.claim
     try:
@@ -185,7 +149,7 @@ async def _forget_audit(services: FinishServices, turn: Turn) -> None:
         services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
 
-async def _record(services: FinishServices, turn: Turn, now: float, receipt: dict[str, Any]) -> bool:
+async def _record(services: ChatServices, turn: Turn, now: float, receipt: dict[str, Any]) -> bool:
     try:
         return await _store(services, turn, _messages(turn, now, turn.record.model_messages(), receipt), now, receipt)
     except PyMongoError:
@@ -196,7 +160,7 @@ async def _record(services: FinishServices, turn: Turn, now: float, receipt: dic
 
 
 async def _store(
-    services: FinishServices, turn: Turn, messages: list[Message], now: float, receipt: dict[str, Any]
+    services: ChatServices, turn: Turn, messages: list[Message], now: float, receipt: dict[str, Any]
 ) -> bool:
     """False if the conversation is no longer this turn's."""
     # A retry without content keeps the earlier answer.
@@ -222,7 +186,7 @@ async def _store(
     return kept
 
 
-async def _retitle(services: FinishServices, turn: Turn) -> None:
+async def _retitle(services: ChatServices, turn: Turn) -> None:
     """Give a conversation that begins the title that was made of its first message, or the beginning of another one
     that takes the place of the first."""
     title = turn.record.title or (title_of(turn.text) if turn.replaced else "")
@@ -232,7 +196,7 @@ async def _retitle(services: FinishServices, turn: Turn) -> None:
         )
 
 
-async def _exclude_forgotten(services: FinishServices, turn: Turn) -> None:
+async def _exclude_forgotten(services: ChatServices, turn: Turn) -> None:
     """Exclude this turn if something was forgotten while it ran, which the forgetting could not find in it."""
     user_id = turn.claim.user_id
     if await services.tombstones.forgotten_since(user_id, turn.read_at):

@@ -2,18 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.resume import ResumeRecord
-from qwestly_agent.services import HasApprovals, HasDrafts, HasProfiles, HasResumes
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import UNDER_WAY, Draft
-
-
-class NextServices(HasApprovals, HasDrafts, HasProfiles, HasResumes, Protocol): ...
-
 
 MOST_STEPS = 3
 MOST_WAITING = 20
@@ -26,7 +22,7 @@ class NextStep(BaseModel):
     """Say the label in the chat · open what waits for approval · choose a résumé's file."""
 
 
-async def next_steps(services: NextServices, user_id: str) -> list[NextStep]:
+async def next_steps(services: Services, user_id: str) -> list[NextStep]:
     """At most three, the most urgent first."""
     waiting, drafts, career, card, resumes = await asyncio.gather(
         services.approvals.waiting(user_id, MOST_WAITING),

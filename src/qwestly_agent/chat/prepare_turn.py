@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from aws_lambda_powertools import Logger
 from pydantic import ValidationError
 
 from qwestly_agent.agents.design import TurnAgent
 from qwestly_agent.approvals.end import end_replaced
-from qwestly_agent.approvals.execute import ExecuteServices
 from qwestly_agent.base.errors import (
     Braked,
     ChangedMeanwhile,
@@ -30,7 +29,7 @@ from qwestly_agent.chat.earlier_turn import complete_answer, earlier_turn, repla
 from qwestly_agent.chat.finish_turn import briefly
 from qwestly_agent.chat.read_turn import ContextData, History, read_known, read_said
 from qwestly_agent.chat.reread import up_to_date
-from qwestly_agent.chat.services import HasDesigns, HasRunning
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_record import Record
 from qwestly_agent.chat.turn_request import TurnRequest
@@ -38,46 +37,12 @@ from qwestly_agent.chat.typed_answer import typed_answer
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.find import first_memories
-from qwestly_agent.rollout.services import HasRollouts
-from qwestly_agent.services import (
-    HasConversations,
-    HasEmbeddings,
-    HasLogger,
-    HasModeration,
-    HasNewId,
-    HasSettings,
-    HasStageDay,
-    HasUsage,
-    HasUserSettings,
-)
 from qwestly_agent.stores.turns import ClaimedConversation, NewTurn
 from qwestly_agent.stores.usage import Load, Usage
 from qwestly_agent.text.user_text import typed_in
 
 
-class ClaimServices(HasConversations, HasDesigns, Protocol): ...
-
-
-class PrepareServices(
-    ExecuteServices,
-    HasDesigns,
-    HasEmbeddings,
-    HasLogger,
-    HasModeration,
-    HasNewId,
-    HasRollouts,
-    HasRunning,
-    HasSettings,
-    HasStageDay,
-    HasUsage,
-    HasUserSettings,
-    Protocol,
-): ...
-
-
-async def prepare_turn(
-    services: PrepareServices, user_id: str, request: TurnRequest, deadline: float, where: str
-) -> Turn:
+async def prepare_turn(services: ChatServices, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
     """Raises errors that need an HTTP status, before the first byte: `ConversationBusy`, `NotFound`, `Changed`,
     `Invalid`, `TooManyTurns`, `OverBudget`, `Braked`. `where` is the origin of decisions, for their audit."""
     await services.running.finish_unfinished()
@@ -152,7 +117,7 @@ async def _leave(usage: Usage, user_id: str, turn: NewTurn, entering: asyncio.Fu
 
 
 async def _claim(
-    services: ClaimServices, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
+    services: ChatServices, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
 ) -> ClaimedConversation:
     """Design and role are chosen where the conversation is new: another's may be those of another design."""
     conversations = services.conversations
@@ -181,7 +146,7 @@ def _check_choice(request: TurnRequest, claim: ClaimedConversation) -> None:
 
 
 async def _approvals(
-    services: PrepareServices, claim: ClaimedConversation, request: TurnRequest, news: list[Approval], where: str
+    services: ChatServices, claim: ClaimedConversation, request: TurnRequest, news: list[Approval], where: str
 ) -> TurnApprovals:
     """Settle the decisions posted with this turn, and collect the outcomes that the model is told."""
     if not request.decisions:
@@ -204,7 +169,7 @@ async def _approvals(
 
 
 async def _prepare(
-    services: PrepareServices,
+    services: ChatServices,
     claim: ClaimedConversation,
     request: TurnRequest,
     said: History,
@@ -248,7 +213,7 @@ async def _prepare(
 
 
 async def _context(
-    services: PrepareServices, claim: ClaimedConversation, agent: TurnAgent, known: ContextData, message: str
+    services: ChatServices, claim: ClaimedConversation, agent: TurnAgent, known: ContextData, message: str
 ) -> FirstTurnContext:
     def made(memories: list[Memory]) -> FirstTurnContext:
         today = day_in(known.zone, claim.turn.started_at)

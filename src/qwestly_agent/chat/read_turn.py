@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.clock import Clock
@@ -15,39 +15,13 @@ from qwestly_agent.domain.memory import FoundMemory, Memory
 from qwestly_agent.domain.rollout import Rollout
 from qwestly_agent.memory.find import MOST_SALIENT, best_by_words
 from qwestly_agent.rollout.choose import read_rollout
-from qwestly_agent.rollout.services import HasRollouts
-from qwestly_agent.services import (
-    HasApprovals,
-    HasAutonomy,
-    HasClock,
-    HasDrafts,
-    HasLogger,
-    HasMemories,
-    HasProfiles,
-    HasSignals,
-    HasUserSettings,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.message import Message
 from qwestly_agent.stores.messages import Messages
 
 MOST_DRAFTS_TOLD = 5
-
-
-class ReadTurnServices(
-    HasApprovals,
-    HasAutonomy,
-    HasClock,
-    HasDrafts,
-    HasMemories,
-    HasLogger,
-    HasProfiles,
-    HasRollouts,
-    HasSignals,
-    HasUserSettings,
-    Protocol,
-): ...
 
 
 @dataclass(frozen=True)
@@ -90,9 +64,7 @@ async def read_said(messages: Messages, user_id: str, conversation_id: str, requ
     return History(*await asyncio.gather(recent, messages.exchange(user_id, conversation_id, request.message_id)))
 
 
-async def read_known(
-    services: ReadTurnServices, user_id: str, conversation_id: str, request: TurnRequest
-) -> ContextData:
+async def read_known(services: Services, user_id: str, conversation_id: str, request: TurnRequest) -> ContextData:
     """Raises `Braked`."""
     (profile, settings, rollout), (memories, by_words), last_withdrawn, level, told, _ = await asyncio.gather(
         asyncio.gather(

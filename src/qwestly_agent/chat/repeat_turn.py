@@ -2,21 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Protocol
 
 from pydantic_ai.messages import PartEndEvent, PartStartEvent, TextPart
 
 from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.used_sources import naming
-from qwestly_agent.services import HasClock, HasConversations, HasUsage
+from qwestly_agent.services import Services
 from qwestly_agent.stores.message import Message
 
 
-class RepeatServices(HasClock, HasConversations, HasUsage, Protocol): ...
-
-
-async def repeat(services: RepeatServices, turn: Turn, answered: Message) -> AsyncIterator[NativeEvent]:
+async def repeat(services: Services, turn: Turn, answered: Message) -> AsyncIterator[NativeEvent]:
     """Answer with the same words and sources."""
     now = services.clock()
     await asyncio.gather(

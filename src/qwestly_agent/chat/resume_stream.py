@@ -6,27 +6,17 @@ The turn may run in another process, so its reader follows what that process sto
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from pydantic_ai.exceptions import RunCancelled
 
 from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.base.errors import AgentError, ConversationBusy, NotFound, TooManyTurns, Unavailable
 from qwestly_agent.chat.admission import admit_stream
-from qwestly_agent.chat.services import HasRunning
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.telling import Telling
 from qwestly_agent.chat.told_events import news
 from qwestly_agent.chat.turn_registry import KEEP_SECONDS, RENEW_SECONDS, WENT_ON_ELSEWHERE
 from qwestly_agent.chat.used_sources import SourcesNamed, naming
-from qwestly_agent.services import (
-    HasClock,
-    HasConversations,
-    HasLogger,
-    HasNewId,
-    HasPartialAnswers,
-    HasSettings,
-    HasUsage,
-)
 from qwestly_agent.stores.message import USAGE
 from qwestly_agent.stores.partial_answers import Followed
 
@@ -34,24 +24,11 @@ INTERRUPTED = "This answer was interrupted. What it had so far is kept."
 RESTARTING = "The service is restarting. Please reload this conversation."
 
 
-class FollowServices(
-    HasClock,
-    HasConversations,
-    HasLogger,
-    HasNewId,
-    HasPartialAnswers,
-    HasRunning,
-    HasSettings,
-    HasUsage,
-    Protocol,
-): ...
-
-
 @dataclass(frozen=True)
 class Following:
     """A reader of an answer under way."""
 
-    services: FollowServices
+    services: ChatServices
     user_id: str
     conversation_id: str
     run_id: str
@@ -81,7 +58,7 @@ class Following:
 
 
 async def begin_to_follow(
-    services: FollowServices, user_id: str, conversation_id: str, gone: asyncio.Event
+    services: ChatServices, user_id: str, conversation_id: str, gone: asyncio.Event
 ) -> Following | None:
     """None if nothing of this user runs there. Raises `TooManyTurns`."""
     now = services.clock()

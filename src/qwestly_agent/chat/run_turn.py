@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol
 
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
 from pydantic_ai.messages import PartStartEvent
@@ -27,10 +26,10 @@ from qwestly_agent.chat.approval_updates import DraftEnded
 from qwestly_agent.chat.assignment import WENT_BACK, WENT_BACK_BEFORE
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.earlier_turn import replaced_runs
-from qwestly_agent.chat.finish_turn import FinishServices, finish_turn, partial_answer
+from qwestly_agent.chat.finish_turn import finish_turn, partial_answer
 from qwestly_agent.chat.repeat_turn import repeat, words_of_ours
 from qwestly_agent.chat.sanitize_events import sanitized, sanitized_message
-from qwestly_agent.chat.services import HasRunning
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.title import title_for
 from qwestly_agent.chat.trace_turn import begin_trace
 from qwestly_agent.chat.turn import Turn
@@ -51,41 +50,9 @@ from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import cut_answer, failure_of
-from qwestly_agent.services import (
-    HasActivity,
-    HasAdverts,
-    HasApplications,
-    HasAutonomy,
-    HasBriefingPlans,
-    HasBriefings,
-    HasCandidateApp,
-    HasClock,
-    HasDocs,
-    HasEmbeddings,
-    HasExtractions,
-    HasInterviews,
-    HasJobBoards,
-    HasJobMatches,
-    HasJobSearches,
-    HasJudges,
-    HasKnowledge,
-    HasLearning,
-    HasLessons,
-    HasModels,
-    HasNewId,
-    HasPartialAnswers,
-    HasProfiles,
-    HasResumes,
-    HasRuns,
-    HasSignals,
-    HasStageDay,
-    HasSweeps,
-    HasTopics,
-    HasTraces,
-    HasUnchecked,
-    HasWatermarks,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.message import has_others_words
+from qwestly_agent.stores.partial_answers import PartialAnswers
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.trouble import Trouble
 from qwestly_agent.text.user_text import holds_others_words, typed_in
@@ -93,45 +60,7 @@ from qwestly_agent.text.user_text import holds_others_words, typed_in
 TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask for less at once."
 
 
-class RunServices(
-    FinishServices,
-    HasActivity,
-    HasAdverts,
-    HasApplications,
-    HasAutonomy,
-    HasBriefingPlans,
-    HasBriefings,
-    HasCandidateApp,
-    HasDocs,
-    HasEmbeddings,
-    HasExtractions,
-    HasInterviews,
-    HasJobBoards,
-    HasJobMatches,
-    HasJobSearches,
-    HasJudges,
-    HasKnowledge,
-    HasLearning,
-    HasLessons,
-    HasModels,
-    HasNewId,
-    HasPartialAnswers,
-    HasProfiles,
-    HasResumes,
-    HasRunning,
-    HasRuns,
-    HasSignals,
-    HasStageDay,
-    HasSweeps,
-    HasTopics,
-    HasTraces,
-    HasUnchecked,
-    HasWatermarks,
-    Protocol,
-): ...
-
-
-async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEvent]:
+async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEvent]:
     """Yield the events as they occur. Read them to the end: the turn is recorded and the conversation released before
     that.
 
@@ -162,7 +91,7 @@ async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEve
         yield ended
 
     async def keep() -> None:
-        await _keep_assignment(services, turn)
+        await _keep_assignment(services.partial_answers, turn)
         if record.told.grew:
             await services.partial_answers.keep(turn.claim, partial_answer(turn, services.clock()))
 
@@ -196,19 +125,19 @@ async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEve
         raise RunCancelled("stopped by the user")
 
 
-async def _title(services: RunServices, turn: Turn) -> str:
+async def _title(services: ChatServices, turn: Turn) -> str:
     """Empty where the conversation has its title, or needs none but the beginning of its first message."""
     return "" if turn.history else await title_for(services, turn.claim.user_id, turn.text)
 
 
-async def _keep_assignment(services: HasPartialAnswers, turn: Turn) -> None:
+async def _keep_assignment(partial_answers: PartialAnswers, turn: Turn) -> None:
     """Store the variant of a conversation that begins, once, so that a turn whose process dies is counted."""
     if turn.claim.assignment and turn.claim.assignment.trial and not turn.claim.last_seq and not turn.record.assigned:
         turn.record.assigned = True
-        await services.partial_answers.keep_assignment(turn.claim, turn.claim.assignment)
+        await partial_answers.keep_assignment(turn.claim, turn.claim.assignment)
 
 
-async def _answer(services: RunServices, turn: Turn, cancellation: Cancellation) -> AsyncIterator[NativeEvent]:
+async def _answer(services: ChatServices, turn: Turn, cancellation: Cancellation) -> AsyncIterator[NativeEvent]:
     budget, hosts = _budget(services.settings, turn), services.settings.allowed_hosts
     asked = AgentTurn(
         prompt=prompt_of(turn.note, turn.text),
@@ -239,7 +168,7 @@ async def _answer(services: RunServices, turn: Turn, cancellation: Cancellation)
             yield event
 
 
-async def _is_in_danger(services: HasClock, turn: Turn, moderated: "asyncio.Task[bool]") -> bool:
+async def _is_in_danger(services: Services, turn: Turn, moderated: "asyncio.Task[bool]") -> bool:
     """What the moderation endpoint says in time."""
     left = turn.claim.turn.started_at + PATIENCE_SECONDS - services.clock()
     done, _ = await asyncio.wait([moderated], timeout=max(0.0, left))
@@ -254,7 +183,7 @@ def _budget(settings: Settings, turn: Turn) -> Budget:
     return Budget(settings.turn_ceiling_usd, OverBudget(TOO_MUCH_WORK), started_at)
 
 
-def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
+def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
     user_id, conversation_id = turn.claim.user_id, turn.claim.conversation_id
     jobs = JobService(services, user_id)
     return AgentDeps(
@@ -329,7 +258,7 @@ def _others_spoke(turn: Turn) -> bool:
     return summed_up or holds_others_words(turn.text) or has_others_words(turn.window)
 
 
-def _note_failure(services: RunServices, turn: Turn, error: Exception, watched: RunningTurn) -> None:
+def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched: RunningTurn) -> None:
     record = turn.record
     if isinstance(error, RunCancelled) and not isinstance(error, RunTimedOut):
         if watched.stopped:

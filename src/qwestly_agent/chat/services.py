@@ -1,21 +1,10 @@
 """The services of the chat's handler: stores, clients, models, designs, and the registry of running turns."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from qwestly_agent.agents.registry import Designs
 from qwestly_agent.chat.turn_registry import TurnRegistry
-from qwestly_agent.service_records import ModelServices
-
-
-class HasDesigns(Protocol):
-    @property
-    def designs(self) -> Designs: ...
-
-
-class HasRunning(Protocol):
-    @property
-    def running(self) -> TurnRegistry: ...
+from qwestly_agent.services import ModelServices
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,8 +12,8 @@ from qwestly_agent.base.errors import AgentError, Internal
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.traces import flush
 from qwestly_agent.chat.encode_plain import encode_plain, plain_error
-from qwestly_agent.chat.resume_stream import FollowServices, begin_to_follow, telling_again
-from qwestly_agent.chat.run_turn import RunServices
+from qwestly_agent.chat.resume_stream import begin_to_follow, telling_again
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.telling import Telling, telling_of
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_request import Protocol
@@ -51,7 +51,7 @@ def _encoders(protocol: Protocol) -> tuple[Callable[[Telling], AsyncIterator[str
 
 
 def start_stream(
-    services: RunServices, turn: Turn, protocol: Protocol, keep_alive_seconds: float
+    services: ChatServices, turn: Turn, protocol: Protocol, keep_alive_seconds: float
 ) -> AsyncIterator[str]:
     """Start the turn and return the chunks of the response, until the turn is over."""
     queue: asyncio.Queue[str | None] = asyncio.Queue()
@@ -69,7 +69,7 @@ def start_stream(
 
 
 async def start_again(
-    services: FollowServices, user_id: str, conversation_id: str, protocol: Protocol, keep_alive_seconds: float
+    services: ChatServices, user_id: str, conversation_id: str, protocol: Protocol, keep_alive_seconds: float
 ) -> AsyncIterator[str] | None:
     """Return the chunks of a response with the answer under way from its beginning; None if nothing runs. Raises
     `TooManyTurns`."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from qwestly_agent.agents.design import NativeEvent
-from qwestly_agent.chat.run_turn import RunServices, run_turn
+from qwestly_agent.chat.run_turn import run_turn
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_record import step_of
 from qwestly_agent.stores.message import Step
@@ -27,7 +28,7 @@ class Telling:
     """As `content`."""
 
 
-def telling_of(services: RunServices, turn: Turn) -> Telling:
+def telling_of(services: ChatServices, turn: Turn) -> Telling:
     """Its events run the turn."""
     record = turn.record
     return Telling(

@@ -4,24 +4,20 @@ A message that is short enough is its own title. So is the beginning of any othe
 or only one with words that its user did not write.
 """
 
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from pydantic import BaseModel, StringConstraints
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasModels
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import one_line, quoted
 from qwestly_agent.text.prompt_tags import SAID
 from qwestly_agent.text.sanitize import safe_text
 from qwestly_agent.text.stems import content_stems
 from qwestly_agent.text.user_text import trouble_in, typed_in
-
-
-class TitleServices(CallServices, HasModels, Protocol): ...
-
 
 LONGEST_CHARACTERS = 60
 MOST_READ_CHARACTERS = 1_000
@@ -37,7 +33,7 @@ class Title(BaseModel):
     title: Annotated[str, StringConstraints(max_length=200)]
 
 
-async def title_for(services: TitleServices, user_id: str, message: str) -> str:
+async def title_for(services: ModelServices, user_id: str, message: str) -> str:
     """A title of at most 60 characters; empty if the beginning of the message is to be the title."""
     typed = one_line(typed_in(message))
     if len(typed) <= LONGEST_CHARACTERS or trouble_in(message):

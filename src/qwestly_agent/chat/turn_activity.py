@@ -1,7 +1,6 @@
 """The events in the activity feed that a turn caused, for its stream."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from pydantic_ai.messages import CapabilityEvent
 from pymongo.errors import PyMongoError
@@ -12,12 +11,9 @@ from qwestly_agent.chat.earlier_turn import replaced_runs
 from qwestly_agent.chat.finish_turn import briefly
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.services import HasActivity, HasApprovals, HasClock, HasLogger, HasMemories
+from qwestly_agent.services import Services
 
 MOST_TOLD = 50
-
-
-class TurnActivityServices(HasActivity, HasApprovals, HasClock, HasLogger, HasMemories, Protocol): ...
 
 
 @dataclass(kw_only=True)
@@ -25,7 +21,7 @@ class Happened(CapabilityEvent, namespace="qwestly"):
     activity: EventView
 
 
-async def happened(services: TurnActivityServices, turn: Turn) -> list[Happened]:
+async def happened(services: Services, turn: Turn) -> list[Happened]:
     """The oldest first; empty if the feed cannot be read, as polls report them later."""
     if not _may_have_changed_anything(turn):
         return []

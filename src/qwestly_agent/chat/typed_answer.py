@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from qwestly_agent.agents.tools.confirm import confirm_with_user
 from qwestly_agent.approvals.actions import ACTIONS
@@ -15,7 +14,7 @@ from qwestly_agent.chat.outcomes import shown_with
 from qwestly_agent.chat.read_turn import History
 from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
 from qwestly_agent.domain.approval import Approval, Verb
-from qwestly_agent.services import HasApprovals, HasClock
+from qwestly_agent.services import Services
 
 USE_THE_CARD = "Please decide on the card above: words alone settle only what you can undo and nobody else sees."
 MOST_RECENT = 50
@@ -36,9 +35,6 @@ _VERBS: Mapping[str, Verb] = {words: verb for verb, listed in _WORDS.items() for
 _BETWEEN = re.compile(r"[\s,.!¡;:…'’*_-]+|[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
 
 
-class TypedAnswerServices(HasApprovals, HasClock, Protocol): ...
-
-
 @dataclass(frozen=True)
 class TypedAnswer:
     """The result of a typed yes or no."""
@@ -49,7 +45,7 @@ class TypedAnswer:
 
 
 async def typed_answer(
-    services: TypedAnswerServices, user_id: str, conversation_id: str, request: TurnRequest, said: History
+    services: Services, user_id: str, conversation_id: str, request: TurnRequest, said: History
 ) -> TypedAnswer:
     """Return nothing for every other message. Raises errors of the database."""
     verb = verb_of(request.text or "")

@@ -3,19 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from qwestly_agent.approvals.messages import outcome_line, running_line
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasApprovals, HasClock, HasDrafts
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 
 MOST_READ, MOST_NAMED = 30, 10
 NOTHING = "Nothing waits for the user's decision any more, and nothing is being drafted."
 MORE = "There is more: get_my_work lists it."
-
-
-class UnderWayServices(HasApprovals, HasClock, HasDrafts, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class UnderWay:
         return [*lines[:MOST_NAMED], *([MORE] if len(lines) > MOST_NAMED else [])] or [NOTHING]
 
 
-async def read_under_way(services: UnderWayServices, user_id: str) -> UnderWay:
+async def read_under_way(services: Services, user_id: str) -> UnderWay:
     approvals, drafts = await asyncio.gather(
         services.approvals.waiting(user_id, MOST_READ), services.drafts.under_way(user_id, MOST_READ)
     )

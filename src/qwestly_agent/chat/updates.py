@@ -9,12 +9,11 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Annotated, Literal, Protocol, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.execute import ExecuteServices
 from qwestly_agent.approvals.pause import Pause, PauseStatus
 from qwestly_agent.approvals.unknown_outcomes import up_to_date
 from qwestly_agent.approvals.view import ApprovalView, view_of
@@ -25,23 +24,9 @@ from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import SENT, Approval, sha256_hex
-from qwestly_agent.services import (
-    HasActivity,
-    HasLogger,
-    HasSweeps,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.activity import Copied
 from qwestly_agent.stores.drafts import Draft, Drafts
-
-
-class UpdateServices(
-    ExecuteServices,
-    HasActivity,
-    HasLogger,
-    HasSweeps,
-    Protocol,
-): ...
-
 
 T = TypeVar("T", Approval, Draft)
 
@@ -157,7 +142,7 @@ class _Read:
     news: Sequence[EventView] = ()
 
 
-async def updates(services: UpdateServices, user_id: str, after: str | None) -> Updates:
+async def updates(services: Services, user_id: str, after: str | None) -> Updates:
     """Updates since the cursor; without one, what runs or waits now, and each conversation's last draft if it
     failed. A poll with nothing new, while nothing runs, is one find. Raises `Invalid`."""
     if after is None:
@@ -175,7 +160,7 @@ async def updates(services: UpdateServices, user_id: str, after: str | None) -> 
     return await _answer(services, user_id, cursor.moved(copied), await _read_named(services, user_id, cursor, news))
 
 
-async def _read_state(services: UpdateServices, user_id: str) -> _Read:
+async def _read_state(services: Services, user_id: str) -> _Read:
     approvals, drafts, brake, turns = await asyncio.gather(
         services.approvals.waiting(user_id, MOST_ITEMS),
         _drafts_now(services.drafts, services.clock, user_id),
@@ -185,7 +170,7 @@ async def _read_state(services: UpdateServices, user_id: str) -> _Read:
     return _Read(approvals, drafts, brake, turns, tells_brake=True)
 
 
-async def _read_named(services: UpdateServices, user_id: str, cursor: Cursor, news: Sequence[ActivityEvent]) -> _Read:
+async def _read_named(services: Services, user_id: str, cursor: Cursor, news: Sequence[ActivityEvent]) -> _Read:
     """Read what these events name, and what runs."""
     tells_brake = cursor.is_pausing or any(each.type.startswith("brake.") for each in news)
     named, drafts, under_way, brake, turns, views = await asyncio.gather(
@@ -204,7 +189,7 @@ async def _read_named(services: UpdateServices, user_id: str, cursor: Cursor, ne
     return _Read(told, _once([*drafts, *running]), brake, turns, tells_brake, views)
 
 
-async def _answer(services: UpdateServices, user_id: str, cursor: Cursor, read: _Read) -> Updates:
+async def _answer(services: Services, user_id: str, cursor: Cursor, read: _Read) -> Updates:
     status = read.brake.status(services.clock())
     is_pausing = status.state in ("pausing", "partial")
     if is_pausing:

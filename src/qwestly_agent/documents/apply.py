@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import arguments_of, parse
 from qwestly_agent.approvals.apply_for_job import APPLY, MOST_DOCUMENTS
-from qwestly_agent.approvals.ask import Asker, AskServices, Proposal, ask
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.list_application import add_to_list, note_asked
 from qwestly_agent.approvals.propose import MOST_WAITING
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -21,7 +20,7 @@ from qwestly_agent.domain.application import Application, application_id
 from qwestly_agent.domain.approval import Approval, canonical_json, sha256_hex
 from qwestly_agent.domain.job import JobMatch, match_id
 from qwestly_agent.jobs.service import JobService
-from qwestly_agent.services import HasApplications, HasAutonomy, HasDrafts, HasJobMatches, HasProfiles, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft
 
 SENT_ALREADY = "There is an application for this job that was sent already."
@@ -30,14 +29,9 @@ IS_SENT = "An application for this job is being sent."
 TOO_MUCH_WAITS = "Too much waits for your decision already. Decide on some of it first."
 
 
-class ApplyDocumentServices(
-    AskServices, HasApplications, HasAutonomy, HasDrafts, HasJobMatches, HasProfiles, HasSignals, Protocol
-): ...
-
-
 @dataclass(frozen=True)
 class Applying:
-    services: ApplyDocumentServices
+    services: Services
     jobs: JobService
     user_id: str
 
@@ -57,7 +51,7 @@ class Applying:
             created_at=now,
             updated_at=now,
         )
-        return await add_to_list(self.services, new)
+        return await add_to_list(self.services.applications, self.services.job_matches, new)
 
     async def proposal(self, job_id: str, document_ids: Sequence[str], note: str) -> Proposal:
         """Return what would be sent; write nothing. Raises `Invalid` if it was sent or is pending, or a document is not

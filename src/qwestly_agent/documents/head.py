@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
-from qwestly_agent.services import HasProfiles, HasResumes
+from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.resumes import Resumes
 
 HeadField: TypeAlias = Literal["name", "location", "email", "phone", "links"]
 Head: TypeAlias = Mapping[HeadField, str]
@@ -13,13 +14,10 @@ USUAL: tuple[HeadField, ...] = ("name", "location")
 MOST_LINKS = 4
 
 
-class HeadServices(HasProfiles, HasResumes, Protocol): ...
-
-
-async def head_of(services: HeadServices, user_id: str) -> Head:
+async def head_of(profiles: Profiles, resumes: Resumes, user_id: str) -> Head:
     """Return the available fields: from the profile, the account and the newest résumé that has one."""
     profile, account, found = await asyncio.gather(
-        services.profiles.career(user_id), services.profiles.contact(user_id), services.resumes.contacts(user_id)
+        profiles.career(user_id), profiles.contact(user_id), resumes.contacts(user_id)
     )
     words = {kind: [each.words for each in found if each.kind == kind] for kind in ("email", "phone", "url")}
     there: dict[HeadField, str] = {

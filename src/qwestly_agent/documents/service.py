@@ -1,19 +1,14 @@
 """Begin to write a document for a job: for the tools, and for the page."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Invalid, Unavailable
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.card import NOT_WRITTEN, TailoredKind
 from qwestly_agent.jobs.service import JobService
-from qwestly_agent.services import HasClock, HasDrafts, HasSettings, HasSignals, HasUsage, HasWorkflows
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft, pipeline
-
-
-class DocumentServices(HasClock, HasDrafts, HasSettings, HasSignals, HasUsage, HasWorkflows, Protocol): ...
-
 
 MOST_LOOKED_AT = 100
 MOST_A_DAY = 20
@@ -24,7 +19,7 @@ ALIVE_SECONDS = 1_800.0
 
 @dataclass(frozen=True)
 class Documents:
-    services: DocumentServices
+    services: Services
     jobs: JobService
     user_id: str
     run_id: str

@@ -1,17 +1,13 @@
 """Change an interview; the end of an onboarding turns the user's briefings on."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 from qwestly_agent.domain.interview import Interview
-from qwestly_agent.services import HasBriefingPlans, HasClock, HasInterviews
-
-
-class ChangeServices(HasBriefingPlans, HasClock, HasInterviews, Protocol): ...
+from qwestly_agent.services import Services
 
 
 async def change(
-    services: ChangeServices,
+    services: Services,
     user_id: str,
     conversation_id: str,
     changed: Callable[[Interview], Interview],

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from qwestly_agent.domain.interview import DraftSentence, Interview, Said
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.interviews.change import ChangeServices, change
+from qwestly_agent.interviews.change import change
 from qwestly_agent.interviews.decision import NextMove, decided, with_evaded, written
 from qwestly_agent.interviews.draft_state import MOST_MESSAGES, DraftState, sources_of, spoken, still_remembered
-from qwestly_agent.services import HasLogger, HasMemories, HasMessages, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 
@@ -27,13 +26,8 @@ class RunFindings:
     dropped: Sequence[int] = ()
 
 
-class KeepInterviewDraftServices(
-    ChangeServices, HasLogger, HasMemories, HasMessages, HasRuns, HasSignals, Protocol
-): ...
-
-
 @state(DraftState)
-async def keep(services: KeepInterviewDraftServices, given: DraftState) -> DraftState:
+async def keep(services: Services, given: DraftState) -> DraftState:
     """Raises `NotFound`."""
     user_id, conversation_id = given.user_id, given.conversation_id
     work = await services.interviews.work(user_id, conversation_id, given.run_id)

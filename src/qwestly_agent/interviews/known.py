@@ -6,21 +6,18 @@ Memories need a model to be read: the first draft reads them.
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.approvals.arguments import ChangedField
-from qwestly_agent.approvals.profile_fields import FieldServices, fields_now
+from qwestly_agent.approvals.profile_fields import fields_now
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.resume import UNDER_WAY
 from qwestly_agent.interviews.draft_state import own_words
 from qwestly_agent.resumes.profile_changes import profile_changes
-from qwestly_agent.services import HasMemories, HasResumes
+from qwestly_agent.services import Services
 
 MOST_QUOTES = 6
 """Maximum quotes shown for a field."""
-
-
-class KnownServices(FieldServices, HasMemories, HasResumes, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -35,14 +32,14 @@ class Known:
     profile: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Profile with preferences and job wishes."""
     resume: Mapping[ChangedField, Learnt] = field(default_factory=dict[ChangedField, Learnt])
-    """Return the newest résumé's values of empty fields."""
+    """The newest résumé's values of fields that the profile lacks."""
     resume_id: str = ""
     has_memories: bool = False
 
 
-async def known_of(services: KnownServices, user_id: str) -> Known:
+async def known_of(services: Services, user_id: str) -> Known:
     profile, resumes, memories = await asyncio.gather(
-        fields_now(services, user_id),
+        fields_now(services.profiles, services.job_searches, user_id),
         services.resumes.newest(user_id, 1),
         own_words(services.memories, user_id),
     )

@@ -3,16 +3,16 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from qwestly_agent.clients.workflows import Start
 from qwestly_agent.domain.interview import Ended, Interview
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.interviews.change import ChangeServices, change
+from qwestly_agent.interviews.change import change
+from qwestly_agent.interviews.known import Known, known_of
 from qwestly_agent.interviews.machine import activate_next, answered, asking, complete, end, settled, talk_about, told
 from qwestly_agent.interviews.topics import said_anew
-from qwestly_agent.services import HasSettings
+from qwestly_agent.services import Services
 from qwestly_agent.text.user_text import typed_parts
 
 _STOPS = (
@@ -39,14 +39,11 @@ def plain_stop(text: str) -> str:
     return ""
 
 
-class InterviewServices(ChangeServices, HasSettings, Protocol): ...
-
-
 @dataclass
 class InterviewService:
     """Holds the newest state known to this turn."""
 
-    services: InterviewServices
+    services: Services
     user_id: str
     conversation_id: str
     run_id: str
@@ -88,6 +85,9 @@ class InterviewService:
             }
             self.starts.append(Start(self.services.settings.draft_machine_arn, f"interview-{self.run_id}", given))
         return self.latest
+
+    async def known(self) -> Known:
+        return await known_of(self.services, self.user_id)
 
     @property
     def tells_the_end(self) -> bool:

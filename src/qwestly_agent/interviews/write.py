@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
@@ -42,17 +42,11 @@ from qwestly_agent.interviews.written_draft import (
     unwanted_in,
 )
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, ContentRefused, structured_output
-from qwestly_agent.services import HasInterviews, HasJudges, HasMemories, HasMessages, HasModels, HasRuns, HasSignals
+from qwestly_agent.model_calls.structured import ContentRefused, structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import BEFORE
 from qwestly_agent.workflow_state import state
-
-
-class WriteDraftServices(
-    CallServices, HasInterviews, HasJudges, HasMemories, HasMessages, HasModels, HasRuns, HasSignals, Protocol
-): ...
-
 
 WRITER: Tier = "fast"
 SECONDS, JUDGE_SECONDS = 40.0, 40.0
@@ -90,7 +84,7 @@ Keep = Callable[[DraftOnItsWay], Awaitable[None]]
 
 
 @state(DraftState)
-async def write(services: WriteDraftServices, given: DraftState) -> DraftState:
+async def write(services: ModelServices, given: DraftState) -> DraftState:
     """Store the supported statements beside the interview. Raises `NotFound`, and what `structured_output` raises for
     the writer's first answer."""
     user_id, conversation_id = given.user_id, given.conversation_id
@@ -128,7 +122,7 @@ async def write(services: WriteDraftServices, given: DraftState) -> DraftState:
 
 
 async def _draft(
-    services: WriteDraftServices, user_id: str, material: Material, keep: Keep, draft: DraftOnItsWay | None
+    services: ModelServices, user_id: str, material: Material, keep: Keep, draft: DraftOnItsWay | None
 ) -> DraftOnItsWay:
     """Return a verdict for each statement; `keep` is called after each answer of a model."""
 
@@ -156,7 +150,7 @@ async def _draft(
 
 
 async def _written(
-    services: WriteDraftServices, user_id: str, material: Material, refusals: str = ""
+    services: ModelServices, user_id: str, material: Material, refusals: str = ""
 ) -> tuple[NewStatement, ...]:
     """Ask the writer; send its answer back while a statement has no quotes, figures that they lack, or an excluded
     word."""
@@ -190,9 +184,7 @@ async def _written(
     return tuple(new_statement(each, message_ids) for each in draft.statements[:MOST_NEW])
 
 
-async def _ground(
-    services: WriteDraftServices, user_id: str, material: Material, draft: DraftOnItsWay
-) -> DraftOnItsWay:
+async def _ground(services: ModelServices, user_id: str, material: Material, draft: DraftOnItsWay) -> DraftOnItsWay:
     """Judge each statement that has no verdict yet, or an unchecked one."""
     judge = make_judge(partial(structured_output, services, user_id, services.judges[WRITER]), seconds=JUDGE_SECONDS)
     verdicts = dict(enumerate(draft.verdicts))

@@ -6,7 +6,6 @@ An advert states requirements, never facts about the person (`publishable` in `d
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
-from typing import Protocol
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.evidence import sources_of
@@ -14,18 +13,14 @@ from qwestly_agent.domain.job import Advert, JobMatch, Reason
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
-from qwestly_agent.jobs.person import Person, PersonServices, person_of
+from qwestly_agent.jobs.person import Person, person_of
 from qwestly_agent.jobs.rank import MODEL
 from qwestly_agent.jobs.scout_state import MOST_REQUESTS, ScoutState
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasJudges, HasRuns, HasSignals
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.workflow_state import state
-
-
-class CheckMatchesServices(CallServices, PersonServices, HasJudges, HasRuns, HasSignals, Protocol): ...
-
 
 MOST_CHECKED, MOST_KEPT = 12, 10
 LEAST_SCORE = 0.5
@@ -41,7 +36,7 @@ person's: they alone say what the person is, has done or wants. A statement is s
 
 
 @state(ScoutState)
-async def check(services: CheckMatchesServices, given: ScoutState) -> ScoutState:
+async def check(services: ModelServices, given: ScoutState) -> ScoutState:
     """Without a judge nothing is stored: the next night finds it again. Raises what the stores raise."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id != given.run_id or all(each.evidence for each in search.ranked):

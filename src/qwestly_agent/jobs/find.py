@@ -1,22 +1,17 @@
 """Search boards for a person, without adverts that they were shown before or that their wishes rule out."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from qwestly_agent.clients.job_boards import JobQuery
 from qwestly_agent.domain.job import JobWishes
 from qwestly_agent.jobs.limits import why_ruled_out
-from qwestly_agent.jobs.person import PersonServices, person_of
+from qwestly_agent.jobs.person import person_of
 from qwestly_agent.jobs.same_job import is_same
 from qwestly_agent.jobs.scout_state import ScoutState
-from qwestly_agent.jobs.search import SECONDS_TO_A_TURN, SearchServices, search_boards
+from qwestly_agent.jobs.search import SECONDS_TO_A_TURN, search_boards
 from qwestly_agent.jobs.weights import weights_of
-from qwestly_agent.services import HasJobMatches, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
-
-
-class FindJobsServices(PersonServices, SearchServices, HasJobMatches, HasRuns, HasSignals, Protocol): ...
-
 
 MOST_QUERIES = 6
 MOST_FOUND = 200
@@ -26,7 +21,7 @@ NO_WISHES = "Say which work you look for: there is no title to search for yet."
 
 
 @state(ScoutState)
-async def find(services: FindJobsServices, given: ScoutState) -> ScoutState:
+async def find(services: Services, given: ScoutState) -> ScoutState:
     """Ask the boards once: the results are stored before they are used."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id == given.run_id and search.found:

@@ -1,19 +1,15 @@
 """Remind users of due steps of their applications."""
 
 from collections import Counter
-from typing import Protocol
 
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of, measure_left
-from qwestly_agent.services import HasApplications, HasClock, HasLogger, HasSettings, HasSweeps
+from qwestly_agent.services import Services
 
 
-class FollowUpServices(HasApplications, HasClock, HasLogger, HasSettings, HasSweeps, Protocol): ...
-
-
-async def tell_due_steps(services: FollowUpServices) -> dict[str, int]:
+async def tell_due_steps(services: Services) -> dict[str, int]:
     """Return counts of what was done. Each step is reported once, and only while it is due."""
     now, counts = services.clock(), Counter[str]()
     for user_id, application_id in await services.sweeps.due_applications(now, services.settings.follow_ups_a_sweep):

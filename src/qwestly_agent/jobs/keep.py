@@ -1,20 +1,15 @@
 """Show the matches to their user, once."""
 
-from typing import Protocol
-
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.jobs.scout_state import ScoutState
-from qwestly_agent.services import HasClock, HasJobMatches, HasJobSearches, HasLogger, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 FORGOTTEN = "You had something forgotten meanwhile, so nothing was kept. What was found comes up again next time."
 
 
-class KeepMatchesServices(HasClock, HasJobMatches, HasJobSearches, HasLogger, HasRuns, HasSignals, Protocol): ...
-
-
 @state(ScoutState)
-async def keep(services: KeepMatchesServices, given: ScoutState) -> ScoutState:
+async def keep(services: Services, given: ScoutState) -> ScoutState:
     """Withdraw matches that were stored before something was forgotten."""
     user_id, run_id = given.user_id, given.run_id
     while True:

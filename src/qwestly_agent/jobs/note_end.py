@@ -1,18 +1,13 @@
 """Record why a search failed or was stopped."""
 
-from typing import Protocol
-
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.jobs.scout_state import ScoutState
-from qwestly_agent.services import HasClock, HasJobMatches, HasJobSearches, HasLogger, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 
-class NoteSearchEndServices(HasClock, HasJobMatches, HasJobSearches, HasLogger, HasRuns, HasSignals, Protocol): ...
-
-
 @state(ScoutState, under_brake=True)
-async def note_end(services: NoteSearchEndServices, given: ScoutState) -> ScoutState:
+async def note_end(services: Services, given: ScoutState) -> ScoutState:
     """Runs under the brake too, because nothing else records that it stopped."""
     end = "stopped" if given.error and given.error.kind == "Braked" else "failed"
     now = services.clock()

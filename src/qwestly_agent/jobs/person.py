@@ -2,20 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from qwestly_agent.cards.evidence import ReadEvidenceServices, gather
+from qwestly_agent.cards.evidence import gather
 from qwestly_agent.domain.card import Evidence
 from qwestly_agent.domain.job import JobWishes
-from qwestly_agent.services import HasJobSearches, HasProfiles
+from qwestly_agent.services import Services
 from qwestly_agent.text.clean import quoted
 
 MOST_EVIDENCE = 24
 MOST_CHARACTERS = 9_000
 MOST_OF_ONE = 900
-
-
-class PersonServices(ReadEvidenceServices, HasJobSearches, HasProfiles, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class Person:
         return f"{' '.join(self.wishes.titles)} {told}"[:4_000]
 
 
-async def person_of(services: PersonServices, user_id: str) -> Person:
+async def person_of(services: Services, user_id: str) -> Person:
     """Read the person; wishes that are not set come from the profile."""
     search = await services.job_searches.get(user_id)
     found = [each.evidence for each in await gather(services, user_id) if each.evidence.publishable]

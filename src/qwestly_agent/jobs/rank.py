@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
@@ -11,25 +11,19 @@ from pydantic_ai.framing import wrap
 from qwestly_agent.base.errors import AgentError, DeadlineExceeded, ModelUnavailable, OverBudget, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.job import Advert, JobMatch, Reason, match_id
-from qwestly_agent.jobs.person import Person, PersonServices, person_of
+from qwestly_agent.jobs.person import Person, person_of
 from qwestly_agent.jobs.scout_state import MOST_REQUESTS, ScoutState
 from qwestly_agent.jobs.weights import taught
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
+from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.model_calls.vectors import counted_vectors
-from qwestly_agent.services import HasAdverts, HasEmbeddings, HasModels, HasRuns, HasSignals
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.bm25 import Tokens
 from qwestly_agent.stores.job_searches import JobSearch
 from qwestly_agent.stores.ranks import CachedText, fuse_ranks, normalized, rank_ids
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE, WISH
 from qwestly_agent.workflow_state import state
-
-
-class RankServices(
-    CallServices, PersonServices, HasAdverts, HasEmbeddings, HasModels, HasRuns, HasSignals, Protocol
-): ...
-
 
 MODEL: Tier = "fast"
 BEST, AT_A_TIME = 30, 5
@@ -78,7 +72,7 @@ class Comparison(BaseModel):
 
 
 @state(ScoutState)
-async def rank(services: RankServices, given: ScoutState) -> ScoutState:
+async def rank(services: ModelServices, given: ScoutState) -> ScoutState:
     """Store the best jobs with unchecked reasons. A model is asked once about each batch, and each answer is stored at
     once. Raises a failure if no batch was answered."""
     search = await services.job_searches.get(given.user_id)
@@ -108,7 +102,7 @@ async def rank(services: RankServices, given: ScoutState) -> ScoutState:
     return given
 
 
-async def _best(services: RankServices, search: JobSearch, person: Person) -> Sequence[tuple[str, float]]:
+async def _best(services: ModelServices, search: JobSearch, person: Person) -> Sequence[tuple[str, float]]:
     """Rank by words, meaning and weights; store the result, so that vectors are requested once."""
     kept = await services.adverts.of_ids(search.found)
     adverts = [kept[each] for each in search.found if each in kept]
@@ -119,7 +113,9 @@ async def _best(services: RankServices, search: JobSearch, person: Person) -> Se
     return best
 
 
-async def _fits(services: RankServices, user_id: str, person: Person, adverts: Sequence[Advert]) -> Mapping[str, float]:
+async def _fits(
+    services: ModelServices, user_id: str, person: Person, adverts: Sequence[Advert]
+) -> Mapping[str, float]:
     """Return a fit between 0 and 1 by id; without vectors by words alone."""
     vectors: list[list[float]] = []
     try:
@@ -144,7 +140,7 @@ def left_to_ask(batches: int, compared: Mapping[int, object]) -> Sequence[int]:
 
 
 async def _compare(
-    services: RankServices,
+    services: ModelServices,
     search: JobSearch,
     person: Person,
     number: int,

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of
@@ -12,17 +11,14 @@ from qwestly_agent.clients.job_boards import JobBoard, JobQuery
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.job import Advert
 from qwestly_agent.jobs.same_job import one_of_each
-from qwestly_agent.services import HasAdverts, HasClock, HasJobBoards, HasJobSearches, HasLogger, HasSettings
-from qwestly_agent.stores.adverts import LONGEST_CACHE_SECONDS
+from qwestly_agent.services import Services
+from qwestly_agent.stores.adverts import LONGEST_CACHE_SECONDS, Adverts
 
 QUESTIONS_A_DAY = 60
 """Requests of one user to all boards; queries answered within the last hour are not repeated."""
 SECONDS_TO_A_TURN = 60.0
 """How long each query of a night waits for a board's next minute."""
 ENOUGH_TODAY = "The boards were asked so often today that the rest waits for tomorrow."
-
-
-class SearchServices(HasAdverts, HasClock, HasJobBoards, HasJobSearches, HasLogger, HasSettings, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class FoundJobs:
 
 
 async def search_boards(
-    services: SearchServices, user_id: str, queries: Sequence[JobQuery], *, patience: float = 0.0
+    services: Services, user_id: str, queries: Sequence[JobQuery], *, patience: float = 0.0
 ) -> FoundJobs:
     """Store all adverts. `patience` is the maximum wait in seconds until a board may be asked again."""
     missing: dict[str, None] = {}
@@ -52,20 +48,18 @@ async def search_boards(
     return FoundJobs(one_of_each(each for adverts in told for each in adverts), tuple(missing))
 
 
-async def _answer(
-    services: SearchServices, user_id: str, board: JobBoard, query: JobQuery, patience: float
-) -> list[Advert]:
+async def _answer(services: Services, user_id: str, board: JobBoard, query: JobQuery, patience: float) -> list[Advert]:
     """Return the board's answer, or that to the same query of any user within the last hour; within the last day if the
     board's quota is exhausted."""
     now = services.clock()
     name = sha256_hex(board.name, query.words.casefold(), query.place.casefold(), str(query.remote_only))
     if (known := await services.adverts.answered(name, now)) is not None:
-        return await _kept(services, known)
+        return await _kept(services.adverts, known)
     if not await services.job_searches.count(user_id, now, QUESTIONS_A_DAY):
         raise Unavailable(ENOUGH_TODAY)
     if not await _may_ask(services, board, patience):
         if (known := await services.adverts.answered(name, now, LONGEST_CACHE_SECONDS)) is not None:
-            return await _kept(services, known)
+            return await _kept(services.adverts, known)
         raise Unavailable(f"{board.title} was asked as often as our licence allows; the rest waits.")
     adverts = await board.search(query, now)
     await services.adverts.keep(adverts)
@@ -73,12 +67,12 @@ async def _answer(
     return adverts
 
 
-async def _kept(services: SearchServices, ids: Sequence[str]) -> list[Advert]:
-    kept = await services.adverts.of_ids(ids)
+async def _kept(adverts: Adverts, ids: Sequence[str]) -> list[Advert]:
+    kept = await adverts.of_ids(ids)
     return [kept[each] for each in ids if each in kept]
 
 
-async def _may_ask(services: SearchServices, board: JobBoard, patience: float) -> bool:
+async def _may_ask(services: Services, board: JobBoard, patience: float) -> bool:
     """Count the request; False if our key may not send it within `patience` seconds."""
     quota = quotas_of(services.settings.job_board_quotas).get(board.name)
     while quota and (wait := await services.adverts.count_question(board.name, services.clock(), *quota)):

@@ -1,25 +1,21 @@
 """Jobs in a running turn, for the tools."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.clients.job_boards import JobQuery, WebPage
 from qwestly_agent.domain.job import Advert, JobMatch, match_id
 from qwestly_agent.jobs.limits import why_ruled_out
-from qwestly_agent.jobs.search import QUESTIONS_A_DAY, SearchServices, search_boards
-from qwestly_agent.services import HasJobMatches
+from qwestly_agent.jobs.search import QUESTIONS_A_DAY, search_boards
+from qwestly_agent.services import Services
 from qwestly_agent.stores.job_matches import NO_SUCH_JOB
 
 MOST_SHOWN = 8
 
 
-class JobServices(SearchServices, HasJobMatches, Protocol): ...
-
-
 @dataclass(frozen=True)
 class JobService:
-    services: JobServices
+    services: Services
     user_id: str
 
     @property

@@ -1,31 +1,16 @@
 """Begin a search: at night for those who switched it on, or because its user asks for it."""
 
-from typing import Protocol
-
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Invalid, Unavailable
 from qwestly_agent.jobs.scout_state import ScoutState, run_of
-from qwestly_agent.services import (
-    HasClock,
-    HasJobBoards,
-    HasJobSearches,
-    HasSettings,
-    HasSignals,
-    HasUsage,
-    HasWorkflows,
-)
+from qwestly_agent.services import Services
 
 NO_BOARDS = "No job board is connected here."
 AGAIN_SECONDS = 600.0
 """Minimum seconds between two requests of a user."""
 
 
-class ScoutStartServices(
-    HasClock, HasJobBoards, HasJobSearches, HasSettings, HasSignals, HasUsage, HasWorkflows, Protocol
-): ...
-
-
-async def start_scout(services: ScoutStartServices, user_id: str, key: str, *, at_night: bool = False) -> str:
+async def start_scout(services: Services, user_id: str, key: str, *, at_night: bool = False) -> str:
     """Return the run's id, or that of a running search. Raises `Braked`, `Invalid` and `Unavailable`."""
     if not services.job_boards.boards:
         raise Invalid(NO_BOARDS)

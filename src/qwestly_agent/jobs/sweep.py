@@ -8,7 +8,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import date, datetime, time, timedelta
-from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
@@ -18,18 +17,12 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, Braked, Invalid
 from qwestly_agent.base.observability import Event, cause_of, measure_left
 from qwestly_agent.domain.approval import EVERYBODY, sha256_hex
-from qwestly_agent.jobs.follow_ups import FollowUpServices, tell_due_steps
-from qwestly_agent.jobs.start import ScoutStartServices, start_scout
-from qwestly_agent.services import HasLogger, HasRuns, HasStageDay, HasSweeps, HasUserSettings
+from qwestly_agent.jobs.follow_ups import tell_due_steps
+from qwestly_agent.jobs.start import start_scout
+from qwestly_agent.services import Services
 from qwestly_agent.stores.due import Backlog
 from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, state
-
-
-class SweepJobsServices(
-    ScoutStartServices, FollowUpServices, HasLogger, HasRuns, HasStageDay, HasSweeps, HasUserSettings, Protocol
-): ...
-
 
 AT_ONCE = 20
 HOUR = 3
@@ -41,7 +34,7 @@ class JobsSwept(WorkflowState):
 
 
 @state(JobsSwept, under_brake=True)
-async def sweep(services: SweepJobsServices, _: JobsSwept) -> JobsSwept:
+async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
     """A night of users whose brake is on stays due, so that it is searched as soon as they release it; so
     does everybody's once most of the stage's day is spent."""
     now, braked = services.clock(), await services.sweeps.braked_users()
@@ -64,7 +57,7 @@ async def sweep(services: SweepJobsServices, _: JobsSwept) -> JobsSwept:
     return JobsSwept(counts={**counts, **{f"steps_{name}": count for name, count in steps.items()}})
 
 
-async def _next_due(services: SweepJobsServices, now: float, braked: Collection[str]) -> list[str]:
+async def _next_due(services: Services, now: float, braked: Collection[str]) -> list[str]:
     """Continue where the last sweep ended, and begin again at the end, so that repeated failures block nobody."""
     sweeps, limit = services.sweeps, services.settings.job_searches_a_sweep
     after = await sweeps.position("jobs") or 0.0
@@ -75,7 +68,7 @@ async def _next_due(services: SweepJobsServices, now: float, braked: Collection[
     return [user_id for user_id, _ in due]
 
 
-async def begin_if_due(services: SweepJobsServices, user_id: str) -> str:
+async def begin_if_due(services: Services, user_id: str) -> str:
     """Begin this user's search; return what was done, in a word."""
     search, now = await services.job_searches.get(user_id), services.clock()
     if not search.is_on or search.next_at is None:

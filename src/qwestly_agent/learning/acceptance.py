@@ -3,7 +3,7 @@
 It answers only that offer: an approval is decided on its card. In doubt the answer is no.
 """
 
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from pydantic import BaseModel, StringConstraints
 from pydantic_ai.framing import wrap
@@ -13,15 +13,11 @@ from qwestly_agent.domain.learning import Offer
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.learning.phrases import agrees, named
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasJudges
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 from qwestly_agent.text.user_text import holds_others_words
-
-
-class AcceptanceServices(CallServices, HasJudges, Protocol): ...
-
 
 LONGEST = 300
 SECONDS = 3.0
@@ -41,7 +37,7 @@ class Acceptance(BaseModel):
     quote: Annotated[str, StringConstraints(max_length=500)] = ""
 
 
-async def says_yes(services: AcceptanceServices, user_id: str, offer: Offer, message: str) -> bool:
+async def says_yes(services: ModelServices, user_id: str, offer: Offer, message: str) -> bool:
     """True if the message says yes; False without a judge's answer. Raises errors of the database."""
     text = message.strip()
     if agrees(text):

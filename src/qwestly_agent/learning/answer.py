@@ -1,20 +1,15 @@
 """Record the answer to a lesson's question, once, and schedule the question again."""
 
-from typing import Protocol
-
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.domain.learning import Lesson, Rating
 from qwestly_agent.learning.practice import practiced
-from qwestly_agent.services import HasClock, HasLessons
+from qwestly_agent.services import Services
 
 TRIES = 5
 
 
-class AnswerServices(HasClock, HasLessons, Protocol): ...
-
-
 async def answer(
-    services: AnswerServices, user_id: str, lesson_id: str, number: int, option: int, answers: int, felt: Rating
+    services: Services, user_id: str, lesson_id: str, number: int, option: int, answers: int, felt: Rating
 ) -> Lesson:
     """Return the lesson after the answer. `answers` is the number of answers that the person saw, so that a repeated
     delivery changes nothing. A wrong answer is rated `again`, however it felt.

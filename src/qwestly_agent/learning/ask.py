@@ -1,6 +1,6 @@
 """Write three questions on a lesson, each answered by one of its sentences."""
 
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
@@ -13,15 +13,11 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.learning.lesson_text import cleaned
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasLessons, HasModels, HasRuns, HasSignals
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import LESSON
 from qwestly_agent.workflow_state import state
-
-
-class AskCheckServices(CallServices, HasLessons, HasModels, HasRuns, HasSignals, Protocol): ...
-
 
 WRITER: Tier = "fast"
 SECONDS = 30.0
@@ -52,7 +48,7 @@ class WrittenQuestions(BaseModel):
 
 
 @state(LessonState)
-async def ask(services: AskCheckServices, given: LessonState) -> LessonState:
+async def ask(services: ModelServices, given: LessonState) -> LessonState:
     """Store the questions; the model is asked once. Raises `NotFound`, and what `structured_output` raises."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.questions:

@@ -2,7 +2,6 @@
 unchecked general knowledge."""
 
 from functools import partial
-from typing import Protocol
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
@@ -11,19 +10,15 @@ from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.learning.library_sources import ABOUT_THE_LIBRARY, library_sources
 from qwestly_agent.learning.write import WRITER, statement_of
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasJudges, HasLessons, HasRuns, HasSignals, HasTopics
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.workflow_state import state
-
-
-class CheckLessonServices(CallServices, HasJudges, HasLessons, HasRuns, HasSignals, HasTopics, Protocol): ...
-
 
 SECONDS = 60.0
 
 
 @state(LessonState)
-async def check(services: CheckLessonServices, given: LessonState) -> LessonState:
+async def check(services: ModelServices, given: LessonState) -> LessonState:
     """Ask the judge once. Raises `NotFound`, and `ModelUnavailable` if no sentence is left."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.sentences:

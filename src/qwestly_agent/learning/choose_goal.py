@@ -1,19 +1,14 @@
 """Choose a goal by hand, and find the gaps to it."""
 
-from typing import Protocol
-
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.learning import LearningDecision
-from qwestly_agent.learning.gaps import GapServices, find_gaps
+from qwestly_agent.learning.gaps import find_gaps
 from qwestly_agent.learning.tree import Tree
-from qwestly_agent.services import HasLearning, HasSignals
+from qwestly_agent.services import ModelServices
 
 
-class GoalServices(GapServices, HasLearning, HasSignals, Protocol): ...
-
-
-async def choose_goal(services: GoalServices, user_id: str, goal: str) -> None:
+async def choose_goal(services: ModelServices, user_id: str, goal: str) -> None:
     """Set the goal; an empty one removes it. If no model answers, the goal is stored without gaps. Raises `Braked`."""
     await pause.check(services.signals, user_id)
     now = services.clock()

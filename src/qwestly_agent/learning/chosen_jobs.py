@@ -1,18 +1,16 @@
 """Jobs that a person saved or applied for, as possible goals, and the posting of the chosen one."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.application import OVER
 from qwestly_agent.domain.job import Advert
 from qwestly_agent.learning.phrases import folded
-from qwestly_agent.services import HasApplications, HasJobMatches
+from qwestly_agent.services import Services
+from qwestly_agent.stores.applications import Applications
+from qwestly_agent.stores.job_matches import JobMatches
 
 MOST_JOBS = 20
-
-
-class ChosenJobServices(HasApplications, HasJobMatches, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -26,10 +24,10 @@ class ChosenJob:
         return f"{self.title} at {self.company}" if self.company else self.title
 
 
-async def chosen_jobs(services: ChosenJobServices, user_id: str) -> list[ChosenJob]:
+async def chosen_jobs(applications: Applications, job_matches: JobMatches, user_id: str) -> list[ChosenJob]:
     """Return the jobs that the person applied for, then saved ones; without closed applications."""
-    applied = await services.applications.newest(user_id, MOST_JOBS)
-    saved = await services.job_matches.newest(user_id, MOST_JOBS, status="saved")
+    applied = await applications.newest(user_id, MOST_JOBS)
+    saved = await job_matches.newest(user_id, MOST_JOBS, status="saved")
     over = {each.job_id for each in applied if each.status in OVER}
     found = [
         *(ChosenJob(each.job_id, each.title, each.company) for each in applied),
@@ -38,9 +36,10 @@ async def chosen_jobs(services: ChosenJobServices, user_id: str) -> list[ChosenJ
     return list({each.id: each for each in reversed(found) if each.id not in over}.values())[::-1]
 
 
-async def posting_of(services: ChosenJobServices, user_id: str, goal: str) -> tuple[str, Advert] | None:
+async def posting_of(services: Services, user_id: str, goal: str) -> tuple[str, Advert] | None:
     """Return the job that the goal names, and its advert; None if it names none, or the advert is gone or empty."""
-    named = next((each for each in await chosen_jobs(services, user_id) if folded(each.goal) == folded(goal)), None)
+    jobs = await chosen_jobs(services.applications, services.job_matches, user_id)
+    named = next((each for each in jobs if folded(each.goal) == folded(goal)), None)
     if named is None:
         return None
     try:

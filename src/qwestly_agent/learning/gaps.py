@@ -5,14 +5,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import partial
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.cover import words_of
-from qwestly_agent.cards.evidence import ReadEvidenceServices, gather
+from qwestly_agent.cards.evidence import gather
 from qwestly_agent.cards.evidence import sources_of as evidence_sources
 from qwestly_agent.domain.job import Advert
 from qwestly_agent.domain.learning import Gap, JobRequirement, LessonQuote, Module, PersonQuote
@@ -20,19 +20,15 @@ from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.learning.chosen_jobs import ChosenJobServices, posting_of
+from qwestly_agent.learning.chosen_jobs import posting_of
 from qwestly_agent.learning.library_sources import ABOUT_THE_LIBRARY, WrittenQuote, library_sources
 from qwestly_agent.learning.tree import Tree
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasJudges, HasModels, HasTopics
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE, KNOWN, WISH
-
-
-class GapServices(ChosenJobServices, CallServices, ReadEvidenceServices, HasJudges, HasModels, HasTopics, Protocol): ...
-
 
 WRITER: Tier = "fast"
 SECONDS, JUDGE_SECONDS = 20.0, 15.0
@@ -85,7 +81,7 @@ class WrittenGaps(BaseModel):
     gaps: Annotated[list[WrittenGap], Field(max_length=6)]
 
 
-async def find_gaps(services: GapServices, user_id: str, tree: Tree, goal: str) -> tuple[Gap, ...]:
+async def find_gaps(services: ModelServices, user_id: str, tree: Tree, goal: str) -> tuple[Gap, ...]:
     """Find the gaps; none without a judge's answer. Raises what `structured_output` raises for the writer."""
     topics = [each.topic for each in tree.search(goal, MOST_TOPICS)] or [each.topic for each in tree.modules]
     modules = [module for topic in dict.fromkeys(topics) for module in await services.topics.modules_of(topic)]

@@ -1,6 +1,6 @@
 """Find out how broad something to learn is: by the library's tree, or by a model if the library lacks it."""
 
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, StringConstraints
 from pydantic_ai.framing import wrap
@@ -9,14 +9,10 @@ from qwestly_agent.domain.learning import Granularity
 from qwestly_agent.learning.phrases import named
 from qwestly_agent.learning.tree import Node, Tree
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasModels
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import SAID
-
-
-class GranularityServices(CallServices, HasModels, Protocol): ...
-
 
 READER: Tier = "fast"
 SECONDS = 6.0
@@ -56,7 +52,7 @@ class Detected(BaseModel):
 NAMES_NOTHING = Detected(granularity="nothing", understood_as="", reason="It names nothing to learn.", by="code")
 
 
-async def detect(services: GranularityServices, user_id: str, tree: Tree, phrase: str) -> Detected:
+async def detect(services: ModelServices, user_id: str, tree: Tree, phrase: str) -> Detected:
     """Raises what `structured_output` raises, if the library lacks it."""
     if not named(phrase) and not tree.find(phrase):
         return NAMES_NOTHING

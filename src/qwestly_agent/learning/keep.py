@@ -1,21 +1,15 @@
 """Show the lesson to its user and schedule its questions, once."""
 
-from typing import Protocol
-
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.learning.practice import new_practice
-from qwestly_agent.services import HasClock, HasLessons, HasLogger, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
-
-
-class KeepLessonServices(HasClock, HasLessons, HasLogger, HasRuns, HasSignals, Protocol): ...
-
 
 READY = "Your lesson is ready"
 
 
 @state(LessonState)
-async def keep(services: KeepLessonServices, given: LessonState) -> LessonState:
+async def keep(services: Services, given: LessonState) -> LessonState:
     """Raises `NotFound`."""
     now = services.clock()
     lesson = await services.lessons.get(given.user_id, given.lesson_id)

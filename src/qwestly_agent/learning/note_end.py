@@ -2,16 +2,11 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Protocol
 
 from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
 from qwestly_agent.learning.lesson_state import LessonState
-from qwestly_agent.services import HasClock, HasLessons, HasLogger, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
-
-
-class NoteLessonEndServices(HasClock, HasLessons, HasLogger, HasRuns, HasSignals, Protocol): ...
-
 
 TRY_AGAIN = "It could not be written. Please ask for it again."
 _SAID: Mapping[str, str] = {
@@ -27,7 +22,7 @@ _SAID: Mapping[str, str] = {
 
 
 @state(LessonState, under_brake=True)
-async def note_end(services: NoteLessonEndServices, given: LessonState) -> LessonState:
+async def note_end(services: Services, given: LessonState) -> LessonState:
     """Runs under the brake too, because nothing else records that it stopped."""
     error = given.error.kind if given.error else ""
     end = "stopped" if error in ("Braked", "NotFound") else "failed"

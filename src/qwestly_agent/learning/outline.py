@@ -1,6 +1,6 @@
 """Write the points of a lesson, in order."""
 
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
@@ -8,15 +8,11 @@ from pydantic_ai.framing import wrap
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.learning.lesson_text import cleaned, pages, wish_of
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasLessons, HasModels, HasRuns, HasSignals, HasTopics
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import KNOWN, WISH
 from qwestly_agent.workflow_state import state
-
-
-class OutlineServices(CallServices, HasLessons, HasModels, HasRuns, HasSignals, HasTopics, Protocol): ...
-
 
 WRITER: Tier = "fast"
 SECONDS = 30.0
@@ -38,7 +34,7 @@ class Outline(BaseModel):
 
 
 @state(LessonState)
-async def outline(services: OutlineServices, given: LessonState) -> LessonState:
+async def outline(services: ModelServices, given: LessonState) -> LessonState:
     """Store the points; the model is asked once. Raises `NotFound`, and what `structured_output` raises."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.outline:

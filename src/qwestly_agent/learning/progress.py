@@ -1,29 +1,20 @@
 """Compute what a person has learned, what is due, and what comes next, without a model."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel
 
 from qwestly_agent.domain.learning import Gap, LearningPlan, Lesson
 from qwestly_agent.learning.as_seen import as_seen
-from qwestly_agent.learning.chosen_jobs import ChosenJobServices, chosen_jobs
+from qwestly_agent.learning.chosen_jobs import chosen_jobs
 from qwestly_agent.learning.practice import mastery
 from qwestly_agent.learning.tree import Tree
-from qwestly_agent.services import (
-    HasClock,
-    HasLearning,
-    HasLessons,
-    HasMemories,
-    HasProfiles,
-)
+from qwestly_agent.services import Services
 
 MOST_LESSONS = 200
 MOST_MEMORIES = 60
 MOST_GOALS = 5
-
-
-class ProgressServices(ChosenJobServices, HasClock, HasLearning, HasLessons, HasMemories, HasProfiles, Protocol): ...
 
 
 class Goal(BaseModel):
@@ -63,7 +54,7 @@ class LearningProgress(BaseModel):
     next: Next | None
 
 
-async def progress_of(services: ProgressServices, user_id: str, tree: Tree) -> LearningProgress:
+async def progress_of(services: Services, user_id: str, tree: Tree) -> LearningProgress:
     plan = await services.learning.plan(user_id)
     now = services.clock()
     lessons = [as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
@@ -79,7 +70,7 @@ async def progress_of(services: ProgressServices, user_id: str, tree: Tree) -> L
     )
 
 
-async def _goals(services: ProgressServices, user_id: str, plan: LearningPlan) -> list[Goal]:
+async def _goals(services: Services, user_id: str, plan: LearningPlan) -> list[Goal]:
     chosen = next((each for each in reversed(plan.decisions) if each.kind == "goal"), None)
     remembered = await services.memories.most_salient(user_id, MOST_MEMORIES)
     preferences: Mapping[str, Any] = await services.profiles.preferences(user_id)
@@ -93,9 +84,9 @@ async def _goals(services: ProgressServices, user_id: str, plan: LearningPlan) -
     return found[:MOST_GOALS]
 
 
-async def _chosen_jobs(services: ProgressServices, user_id: str) -> list[Goal]:
+async def _chosen_jobs(services: Services, user_id: str) -> list[Goal]:
     """Return chosen jobs as goals, each with words of its posting."""
-    jobs = await chosen_jobs(services, user_id)
+    jobs = await chosen_jobs(services.applications, services.job_matches, user_id)
     return [Goal(text=each.goal, quote=each.title, source=f"job:{each.id}") for each in jobs]
 
 

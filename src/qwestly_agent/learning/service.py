@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from qwestly_agent.base.errors import AgentError, Invalid
 from qwestly_agent.domain.learning import (
@@ -15,14 +14,15 @@ from qwestly_agent.domain.learning import (
     Offer,
 )
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.learning.acceptance import AcceptanceServices, says_yes
-from qwestly_agent.learning.gaps import GapServices, find_gaps
-from qwestly_agent.learning.granularity import Detected, GranularityServices, detect
+from qwestly_agent.learning.acceptance import says_yes
+from qwestly_agent.learning.gaps import find_gaps
+from qwestly_agent.learning.granularity import Detected, detect
 from qwestly_agent.learning.lesson_text import cleaned
 from qwestly_agent.learning.phrases import folded, named
-from qwestly_agent.learning.progress import LearningProgress, ProgressServices, progress_of
-from qwestly_agent.learning.start import LessonStartServices, start_lesson
+from qwestly_agent.learning.progress import LearningProgress, progress_of
+from qwestly_agent.learning.start import start_lesson
 from qwestly_agent.learning.tree import FoundTopic, Tree
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import typed_parts
 
@@ -38,16 +38,11 @@ OF_A_POSTING = "What the posting asks for and is between them and the job was ke
 IS_SUBJECT = "It is a subject, too broad for a lesson. Offer one of its topics, and wait for their yes."
 
 
-class LearningServices(
-    AcceptanceServices, GapServices, GranularityServices, LessonStartServices, ProgressServices, Protocol
-): ...
-
-
 @dataclass
 class LearningService:
     """Holds the state known to this turn."""
 
-    services: LearningServices
+    services: ModelServices
     user_id: str
     conversation_id: str
     run_id: str

@@ -1,7 +1,6 @@
 """Begin to write a lesson: on the next module of the library's topic, or on a topic that the library lacks."""
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Invalid, Unavailable
@@ -11,7 +10,7 @@ from qwestly_agent.learning.as_seen import as_seen
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.learning.note_end import TRY_AGAIN
 from qwestly_agent.learning.tree import Tree
-from qwestly_agent.services import HasClock, HasLessons, HasSettings, HasSignals, HasWorkflows
+from qwestly_agent.services import Services
 
 MOST_A_DAY = 20
 DAY_SECONDS = 86_400.0
@@ -19,11 +18,8 @@ MOST_READ = 200
 """Number of a user's lessons that are read to find what was learned."""
 
 
-class LessonStartServices(HasClock, HasLessons, HasSettings, HasSignals, HasWorkflows, Protocol): ...
-
-
 async def start_lesson(
-    services: LessonStartServices,
+    services: Services,
     tree: Tree,
     *,
     user_id: str,
@@ -66,7 +62,7 @@ async def start_lesson(
     return known
 
 
-async def begin(services: LessonStartServices, lesson: Lesson) -> None:
+async def begin(services: Services, lesson: Lesson) -> None:
     """(idempotent: an execution is named by its lesson)"""
     if lesson.status != "writing":
         return

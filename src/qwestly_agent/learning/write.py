@@ -1,6 +1,6 @@
 """The sentences of a lesson: each quotes the library, or is general knowledge without a quote."""
 
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
@@ -15,15 +15,11 @@ from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.learning.lesson_text import cleaned, pages, wish_of
 from qwestly_agent.learning.library_sources import WrittenQuote, library_sources
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasLessons, HasModels, HasRuns, HasSignals, HasTopics
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import KNOWN, LESSON, WISH
 from qwestly_agent.workflow_state import state
-
-
-class WriteLessonServices(CallServices, HasLessons, HasModels, HasRuns, HasSignals, HasTopics, Protocol): ...
-
 
 WRITER: Tier = "fast"
 SECONDS = 60.0
@@ -56,7 +52,7 @@ class WrittenLesson(BaseModel):
 
 
 @state(LessonState)
-async def write(services: WriteLessonServices, given: LessonState) -> LessonState:
+async def write(services: ModelServices, given: LessonState) -> LessonState:
     """Store the sentences before they are judged; the model is asked once. Raises `NotFound`, `ModelUnavailable`, and
     what `structured_output` raises."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)

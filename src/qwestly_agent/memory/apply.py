@@ -1,27 +1,20 @@
 """Replace what the journal has of a run, and ask about what may hold no more."""
 
-from typing import Protocol
-
 from qwestly_agent.approvals.arguments import MOST_FORGOTTEN
-from qwestly_agent.approvals.ask import Asker, AskServices, ask
+from qwestly_agent.approvals.ask import Asker, ask
 from qwestly_agent.approvals.memory_approval import outdated_proposal
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
-from qwestly_agent.services import HasAutonomy, HasJournal, HasLogger, HasMerges, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.stores.journal import ReplacedMemory, Run
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.workflow_state import state
 
 
-class ApplyMemoriesServices(
-    AskServices, HasAutonomy, HasJournal, HasLogger, HasMerges, HasRuns, HasSignals, Protocol
-): ...
-
-
 @state(ConsolidationState)
-async def apply(services: ApplyMemoriesServices, given: ConsolidationState) -> ConsolidationState:
+async def apply(services: Services, given: ConsolidationState) -> ConsolidationState:
     run = await services.journal.get(given.user_id, given.run_id)
     if run.status == "planned":
         for each in run.replacements:
@@ -41,7 +34,7 @@ async def _replace(merges: Merges, clock: Clock, run: Run, each: ReplacedMemory)
         await merges.undo_replacement(run.user_id, each.gone, each.by, run.run_id)
 
 
-async def _ask_about_outdated(services: ApplyMemoriesServices, run: Run) -> None:
+async def _ask_about_outdated(services: Services, run: Run) -> None:
     """One question, however often this is delivered; not about what has changed since."""
     now = services.clock()
     ids = [each.id for each in await services.memories.of_ids(run.user_id, run.outdated) if _is_outdated(each, now)]

@@ -1,20 +1,17 @@
 """Ask whether sensitive memories may be kept."""
 
 import asyncio
-from typing import Any, Protocol
+from typing import Any
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, WorkflowQuestionServices, ask_for_workflow
+from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, ask_for_workflow
 from qwestly_agent.approvals.end import still_proposed
 from qwestly_agent.approvals.memory_approval import id_of_question, remember_proposal
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasAutonomy
+from qwestly_agent.services import Services
 
 
-class AskToKeepServices(WorkflowQuestionServices, HasAutonomy, Protocol): ...
-
-
-async def ask_to_keep(services: AskToKeepServices, given: dict[str, Any]) -> Approval:
+async def ask_to_keep(services: Services, given: dict[str, Any]) -> Approval:
     """Raises `NotFound` if nothing is left to ask about, and `Braked`."""
     user_id, memory_ids, approval_id = given["user_id"], given["memory_ids"], id_of_question(given["batch_id"])
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))

@@ -7,7 +7,7 @@ alone can tell to be the same: `equality.py`.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Literal, Protocol, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
@@ -16,15 +16,11 @@ from qwestly_agent.grounding.compare_figures import is_same
 from qwestly_agent.grounding.figures import figures
 from qwestly_agent.grounding.model import Figure
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasModels
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import KNOWN, NEW
-
-
-class CompareServices(CallServices, HasModels, Protocol): ...
-
 
 OUTPUT_RETRIES = 1
 PAIRS_AT_ONCE = 60
@@ -68,7 +64,7 @@ class Verdicts(BaseModel):
     verdicts: Annotated[list[NeighbourVerdict], Field(max_length=PAIRS_AT_ONCE * 2)]
 
 
-async def compare(services: CompareServices, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
+async def compare(services: ModelServices, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
     """The relation of each pair, in order: `other` if the model gives none, if its quote is not found, or if of notes
     that it takes for the same it does not quote both, or they have other figures. `seconds` is the timeout of one
     request; there is one per 60 pairs.

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.clock import to_datetime
@@ -13,19 +12,11 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.find import vectors_or_none
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
-from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, KeepServices, keep
-from qwestly_agent.services import (
-    HasEmbeddings,
-    HasLogger,
-    HasSignals,
-)
+from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, keep
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
-
-
-class EditServices(KeepServices, HasEmbeddings, HasLogger, HasSignals, Protocol): ...
-
 
 _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."
 
@@ -42,7 +33,7 @@ class Explanation:
     """The memories that it replaced."""
 
 
-async def correct(services: EditServices, user_id: str, memory_id: str, content: str) -> Memory:
+async def correct(services: ModelServices, user_id: str, memory_id: str, content: str) -> Memory:
     """Replace a memory by what the user wrote; the older one is superseded and keeps its text. Raises `NotFound`,
     `Invalid` and `Unavailable`."""
     known = await services.memories.get(user_id, memory_id)
@@ -68,7 +59,7 @@ async def correct(services: EditServices, user_id: str, memory_id: str, content:
     return await keep(services, user_id, memory, vector, known)
 
 
-async def undo(services: EditServices, user_id: str, memory_id: str) -> list[Memory]:
+async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Memory]:
     """Undo that something was remembered or corrected, within a day. Memories that it had replaced become active again
     and are returned. A tombstone prevents that the same words are extracted again. Raises `NotFound` and `Invalid`."""
     try:

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
@@ -19,48 +19,12 @@ from qwestly_agent.memory.find import vectors_or_none
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note, is_evidence, said_in
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import (
-    HasConversations,
-    HasEmbeddings,
-    HasExtractions,
-    HasJudges,
-    HasLogger,
-    HasMemories,
-    HasMessages,
-    HasModels,
-    HasNewId,
-    HasRuns,
-    HasSignals,
-    HasUnchecked,
-    HasWatermarks,
-)
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.extractions import Batch
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 from qwestly_agent.workflow_state import state
-
-
-class FindNotesServices(CallServices, HasModels, Protocol): ...
-
-
-class ExtractServices(
-    FindNotesServices,
-    HasConversations,
-    HasEmbeddings,
-    HasExtractions,
-    HasJudges,
-    HasLogger,
-    HasMemories,
-    HasMessages,
-    HasNewId,
-    HasRuns,
-    HasSignals,
-    HasUnchecked,
-    HasWatermarks,
-    Protocol,
-): ...
-
 
 WRITER: Tier = "fast"
 JUDGE_SECONDS = 40.0
@@ -122,7 +86,7 @@ class Extracted(BaseModel):
 
 
 @state(ExtractionState)
-async def extract(services: ExtractServices, given: ExtractionState) -> ExtractionState:
+async def extract(services: ModelServices, given: ExtractionState) -> ExtractionState:
     """With the batch of what was found and judged. Raises what `structured_output` raises of the extracting model."""
     await services.conversations.recover_abandoned(
         given.user_id, given.conversation_id, services.new_id(), services.clock()
@@ -141,7 +105,7 @@ async def extract(services: ExtractServices, given: ExtractionState) -> Extracti
 
 
 async def _found(
-    services: ExtractServices, given: ExtractionState, batch_id: str, read_from: int, waiting: Sequence[Memory]
+    services: ModelServices, given: ExtractionState, batch_id: str, read_from: int, waiting: Sequence[Memory]
 ) -> Batch | None:
     """Find what was said since, and the memories that wait unchecked; None where there is nothing."""
     # With the message before the first: a short answer is understood by what was asked.
@@ -175,7 +139,7 @@ async def _found(
     return batch
 
 
-async def _embed(services: ExtractServices, user_id: str, said: Sequence[UserMessage]) -> None:
+async def _embed(services: ModelServices, user_id: str, said: Sequence[UserMessage]) -> None:
     """Give what was typed its vectors, so that `search_conversation` finds it by meaning; by words alone where no
     embedding is available."""
     texts = {each.id: "\n".join(each.typed)[:MOST_EMBEDDED_CHARACTERS] for each in said}
@@ -194,7 +158,7 @@ def _note_of(memory: Memory) -> Note:
     )
 
 
-async def _judge(services: ExtractServices, given: ExtractionState, batch: Batch) -> None:
+async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) -> None:
     """A judge reads the notes; where none can be asked they go on unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
     judge = make_note_judge(partial(structured_output, services, given.user_id, services.judges[WRITER]), JUDGE_SECONDS)
@@ -225,7 +189,7 @@ def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
 
 
 async def find_notes(
-    services: FindNotesServices, user_id: str, conversation_id: str, said: Sequence[UserMessage]
+    services: ModelServices, user_id: str, conversation_id: str, said: Sequence[UserMessage]
 ) -> tuple[list[Note], Counter[str]]:
     """The notes whose quotes stand there, and how many were dropped for which reason. Raises what `structured_output`
     raises; no model is asked where the user typed nothing."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from aws_lambda_powertools import Logger
 
@@ -12,14 +12,11 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
 from qwestly_agent.domain.memory import FoundMemory, Memory, Score
 from qwestly_agent.domain.ranking import present, salience
-from qwestly_agent.services import HasClock, HasEmbeddings, HasLogger, HasMemories
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memories import Memories, Near
 
 if TYPE_CHECKING:
     from qwestly_agent.llm.embeddings import Embeddings
-
-
-class FindMemoriesServices(HasClock, HasEmbeddings, HasLogger, HasMemories, Protocol): ...
 
 
 MOST_SALIENT = 15
@@ -46,7 +43,7 @@ class Findings:
     most salient ones."""
 
 
-async def find(services: FindMemoriesServices, user_id: str, query: str, limit: int) -> list[FoundMemory]:
+async def find(services: ModelServices, user_id: str, query: str, limit: int) -> list[FoundMemory]:
     """Active memories, best first; none if no embedding is available and no memory contains one of the words."""
     return await services.memories.search(
         user_id, query, await vector_or_none(services.embeddings, services.logger, query), limit, services.clock()
@@ -68,7 +65,7 @@ async def find_something(
 
 
 async def first_memories(
-    services: FindMemoriesServices,
+    services: ModelServices,
     user_id: str,
     message: str,
     salient: Sequence[Memory],
@@ -107,7 +104,7 @@ async def vectors_or_none(embeddings: "Embeddings", logger: Logger, texts: Seque
         return [[] for _ in texts]
 
 
-async def embed_later(services: FindMemoriesServices, user_id: str) -> None:
+async def embed_later(services: ModelServices, user_id: str) -> None:
     """Embed what was written while no embedding was available, as far as it is now."""
     left = await services.memories.without_vectors(user_id, MOST_EMBEDDED)
     vectors = await vectors_or_none(services.embeddings, services.logger, [each.content for each in left])

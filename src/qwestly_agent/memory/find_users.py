@@ -1,21 +1,15 @@
 """Find the next users who have new memories."""
 
-from typing import Protocol
-
 from qwestly_agent.memory.consolidation_state import ConsolidationPage
-from qwestly_agent.services import HasClock, HasLogger, HasNewId, HasRuns, HasSettings, HasSignals, HasSweeps
+from qwestly_agent.services import Services
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.workflow_state import state
-
-
-class FindUsersServices(HasClock, HasLogger, HasNewId, HasSettings, HasRuns, HasSignals, HasSweeps, Protocol): ...
-
 
 USERS_AT_ONCE = 100
 
 
 @state(ConsolidationPage, under_brake=True)
-async def find_users(services: FindUsersServices, page: ConsolidationPage) -> ConsolidationPage:
+async def find_users(services: Services, page: ConsolidationPage) -> ConsolidationPage:
     """Go on where the last night ended, and at the end begin again, up to where this night began."""
     room = min(USERS_AT_ONCE, services.settings.users_a_night - page.seen)
     if page.began_after is None:

@@ -4,23 +4,20 @@ The record alone is believed, not what the execution was woken with.
 """
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Literal
 
 from qwestly_agent.approvals.end import discard, scrub
-from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.memory_approval import id_of_question
 from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, Status
 from qwestly_agent.memory.extraction_state import ExtractionState
-from qwestly_agent.services import HasLogger
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import expire_if_pending, state
 
 
-class KeepApprovedServices(ExecuteServices, HasLogger, Protocol): ...
-
-
 @state(ExtractionState, under_brake=True)
-async def keep_approved(services: KeepApprovedServices, given: ExtractionState) -> ExtractionState:
+async def keep_approved(services: Services, given: ExtractionState) -> ExtractionState:
     """After the person decided, or nobody did; under the brake as well, for `execute` looks at it. Raises `Unavailable`
     while nobody knows what became of a yes."""
     approval_id = (

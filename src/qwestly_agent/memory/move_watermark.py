@@ -3,32 +3,16 @@
 It comes last, so that whatever dies before it is read again.
 """
 
-from typing import Protocol
-
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
-from qwestly_agent.services import (
-    HasClock,
-    HasConversations,
-    HasExtractions,
-    HasLogger,
-    HasRuns,
-    HasSignals,
-    HasWatermarks,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
-
-
-class WatermarkServices(
-    HasClock, HasConversations, HasExtractions, HasLogger, HasRuns, HasSignals, HasWatermarks, Protocol
-): ...
-
 
 CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0
 """After no judge could be asked about something: twice as long each time, up to a day."""
 
 
 @state(ExtractionState, under_brake=True)
-async def move_watermark(services: WatermarkServices, given: ExtractionState) -> ExtractionState:
+async def move_watermark(services: Services, given: ExtractionState) -> ExtractionState:
     """Under the brake as well: what was stored is read."""
     if batch := await batch_of(services.extractions, given):
         now = services.clock()

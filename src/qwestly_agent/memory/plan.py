@@ -2,22 +2,17 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 from qwestly_agent.domain.embedding import DIMENSIONS
-from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
+from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
-from qwestly_agent.memory.find import FindMemoriesServices, embed_later
+from qwestly_agent.memory.find import embed_later
 from qwestly_agent.model_calls.structured import ContentRefused
-from qwestly_agent.services import HasJournal, HasMerges, HasRuns, HasSignals
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.journal import Run, unfinished
 from qwestly_agent.stores.merges import Held, Merges
 from qwestly_agent.workflow_state import state
-
-
-class PlanServices(CompareServices, FindMemoriesServices, HasJournal, HasMerges, HasRuns, HasSignals, Protocol): ...
-
 
 COMPARE_SECONDS = 45.0
 VECTOR_BYTES = DIMENSIONS * 4
@@ -26,7 +21,7 @@ MOST_OUTDATED = 10
 
 
 @state(ConsolidationState)
-async def plan(services: PlanServices, given: ConsolidationState) -> ConsolidationState:
+async def plan(services: ModelServices, given: ConsolidationState) -> ConsolidationState:
     """Write into the journal what is to be replaced, by the verdicts of code and model. A run that was begun and not
     ended comes first. Delivered again it finds the run and asks no model; whoever dies between the model's answer and
     the journal has asked in vain, and asks once more.
@@ -46,7 +41,7 @@ async def plan(services: PlanServices, given: ConsolidationState) -> Consolidati
     return given.model_copy(update=told)
 
 
-async def _planned(services: PlanServices, given: ConsolidationState, runs: Sequence[Run]) -> Run:
+async def _planned(services: ModelServices, given: ConsolidationState, runs: Sequence[Run]) -> Run:
     apart = frozenset[frozenset[str]]().union(*(run.apart for run in runs if run.status == "undone"))
     await embed_later(services, given.user_id)
     held, floats = await _held(services.merges, given.user_id)
@@ -79,7 +74,7 @@ async def _held(merges: Merges, user_id: str) -> tuple[list[Held], bytearray]:
 
 
 async def _related(
-    services: PlanServices, user_id: str, held: Sequence[Held], found: Candidates
+    services: ModelServices, user_id: str, held: Sequence[Held], found: Candidates
 ) -> list[tuple[NearPair, Relation]]:
     equal: list[tuple[NearPair, Relation]] = [(pair, "same") for pair in found.equal]
     pairs = [Pair(known=held[each.older].content, new=held[each.newer].content) for each in found.asked]

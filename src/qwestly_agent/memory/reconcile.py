@@ -5,41 +5,22 @@ near is compared by a model, and each verdict that it can quote is applied.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from qwestly_agent.approvals.forget import Retold, retold
 from qwestly_agent.domain.memory import Memory, rank
-from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
+from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
 from qwestly_agent.memory.find import NEIGHBOURS, embed_later, max_cosine
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
-from qwestly_agent.services import (
-    HasConversations,
-    HasEmbeddings,
-    HasExtractions,
-    HasMemories,
-    HasRuns,
-    HasSignals,
-    HasTombstones,
-    HasWatermarks,
-)
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memories import Near
 from qwestly_agent.workflow_state import state
-
-
-class NoteDecisionServices(CompareServices, HasEmbeddings, HasMemories, HasTombstones, Protocol): ...
-
-
-class ReconcileServices(
-    NoteDecisionServices, HasConversations, HasExtractions, HasRuns, HasSignals, HasWatermarks, Protocol
-): ...
-
 
 COMPARE_SECONDS = 45.0
 
 
 @state(ExtractionState)
-async def reconcile(services: ReconcileServices, given: ExtractionState) -> ExtractionState:
+async def reconcile(services: ModelServices, given: ExtractionState) -> ExtractionState:
     batch = await batch_of(services.extractions, given)
     if batch is None or batch.status != "judged":
         return given
@@ -56,7 +37,7 @@ async def reconcile(services: ReconcileServices, given: ExtractionState) -> Extr
 
 
 async def decide_on_notes(
-    services: NoteDecisionServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
+    services: ModelServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
 ) -> tuple[list[NoteDecision], list[list[float]]]:
     """A decision for each note, the checked ones first, and their vectors. `may_ask_again`: whether the user may be
     asked about what is near to something forgotten.
@@ -128,7 +109,7 @@ def _is_known(note: Note, near: Near) -> bool:
 
 
 async def _relations(
-    services: NoteDecisionServices, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
+    services: ModelServices, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
 ) -> dict[int, list[tuple[Memory, Relation]]]:
     pairs = [(at, known) for at, some in alike.items() for known in some if known.content != notes[at].content]
     asked = [Pair(known=known.content, new=notes[at].content) for at, known in pairs]

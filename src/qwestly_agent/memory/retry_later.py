@@ -1,16 +1,10 @@
 """Read a conversation again later that could not be read, or set it aside with its cause after the last try."""
 
-from typing import Protocol
-
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.base.observability import Event, measure_set_aside
 from qwestly_agent.memory.extraction_state import ExtractionState
-from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasRuns, HasSignals, HasWatermarks
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
-
-
-class RetryServices(HasClock, HasConversations, HasLogger, HasRuns, HasSignals, HasWatermarks, Protocol): ...
-
 
 TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
 """After each attempt that failed; after the last one it is set aside."""
@@ -21,7 +15,7 @@ _NOT_ITS_FAULT = ("Braked", "OverBudget", "StageOverBudget", "ModelRefused", "La
 
 
 @state(ExtractionState, under_brake=True)
-async def retry_later(services: RetryServices, given: ExtractionState) -> ExtractionState:
+async def retry_later(services: Services, given: ExtractionState) -> ExtractionState:
     """It fails alone. Under the brake as well."""
     cause, now = given.error.kind if given.error else "", services.clock()
     try:

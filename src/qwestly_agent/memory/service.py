@@ -9,11 +9,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.end import EndServices
 from qwestly_agent.approvals.forget import retold
 from qwestly_agent.approvals.memory_approval import remember_proposal
 from qwestly_agent.base.clock import to_datetime
@@ -22,41 +21,15 @@ from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory, MemoryType
 from qwestly_agent.domain.tombstone import hashes_of
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.memory.compare import CompareServices, Pair, compare
+from qwestly_agent.memory.compare import Pair, compare
 from qwestly_agent.memory.edit import Explanation, explain
-from qwestly_agent.memory.find import FindMemoriesServices, find, nearest_cosine, vectors_or_none
+from qwestly_agent.memory.find import find, nearest_cosine, vectors_or_none
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note, said_in
 from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, keep, say_again, write_memory
 from qwestly_agent.model_calls.structured import structured_output
-from qwestly_agent.services import (
-    HasConversations,
-    HasJudges,
-    HasMessages,
-    HasNewId,
-    HasSignals,
-    HasTombstones,
-    HasUnchecked,
-    HasWatermarks,
-)
-
-
-class MemoryServices(
-    EndServices,
-    CompareServices,
-    FindMemoriesServices,
-    HasConversations,
-    HasJudges,
-    HasMessages,
-    HasNewId,
-    HasSignals,
-    HasTombstones,
-    HasUnchecked,
-    HasWatermarks,
-    Protocol,
-): ...
-
+from qwestly_agent.services import ModelServices
 
 WRITER: Tier = "fast"
 JUDGE_SECONDS = 3.0
@@ -86,7 +59,7 @@ _LATER = "It could not be checked just now. What the user wrote is read again af
 class MemoryService:
     """Memory changes by the tools of one turn."""
 
-    services: MemoryServices
+    services: ModelServices
     user_id: str
     conversation_id: str
     message_id: str
@@ -217,7 +190,7 @@ class MemoryService:
         if known and known.id != equal.id:
             raise Invalid(_KNOWN_BESIDE)
         said = note.memory(equal.id, "active", last_seen=self.services.clock())
-        await say_again(self.services, self.user_id, equal.id, said)
+        await say_again(self.services.memories, self.services.clock, self.user_id, equal.id, said)
         return await self.services.memories.get(self.user_id, equal.id)
 
     async def _judged(self, note: Note) -> Note:

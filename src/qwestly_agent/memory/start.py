@@ -1,18 +1,13 @@
 """Start memory extraction of a conversation that its user ended; a sweep starts it for silent ones."""
 
-from typing import Protocol
-
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.memory.sweep import PICKED_SECONDS
-from qwestly_agent.services import HasClock, HasLogger, HasSettings, HasWatermarks, HasWorkflows
+from qwestly_agent.services import Services
 
 
-class ReadNowServices(HasClock, HasLogger, HasSettings, HasWatermarks, HasWorkflows, Protocol): ...
-
-
-async def read_now(services: ReadNowServices, user_id: str, conversation_id: str) -> None:
+async def read_now(services: Services, user_id: str, conversation_id: str) -> None:
     """Start extraction now; at most once a minute for the same messages. Raises `NotFound`.
 
     If it cannot be started, or a turn runs, a sweep does it later.

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
 
 from qwestly_agent.approvals.forget import retold
 from qwestly_agent.base.clock import to_datetime
@@ -13,45 +12,16 @@ from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, mem
 from qwestly_agent.memory.find import nearest_cosine
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.memory.write import say_again, write_memory
-from qwestly_agent.services import (
-    HasClock,
-    HasConversations,
-    HasExtractions,
-    HasLogger,
-    HasMemories,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasTombstones,
-    HasUnchecked,
-    HasWatermarks,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.extractions import Batch
 from qwestly_agent.workflow_state import state
-
-
-class StoreServices(
-    HasClock,
-    HasConversations,
-    HasExtractions,
-    HasLogger,
-    HasMemories,
-    HasSettings,
-    HasRuns,
-    HasSignals,
-    HasTombstones,
-    HasUnchecked,
-    HasWatermarks,
-    Protocol,
-): ...
-
 
 MOST_NAMED = 50
 """Memories that an event names."""
 
 
 @state(ExtractionState)
-async def store(services: StoreServices, given: ExtractionState) -> ExtractionState:
+async def store(services: Services, given: ExtractionState) -> ExtractionState:
     """With the ids of what waits for a yes."""
     batch = await batch_of(services.extractions, given)
     if batch is None:
@@ -136,7 +106,7 @@ def _memory_of(batch: Batch, decisions: Sequence[NoteDecision], name: str) -> st
 
 
 async def _apply(
-    services: StoreServices,
+    services: Services,
     batch: Batch,
     at: int,
     decision: NoteDecision,
@@ -160,7 +130,7 @@ async def _apply(
             )
             return written if written and written.id == new.id else None
         case "reinforce" if decision.target:
-            await say_again(services, user_id, decision.target, new, decision.supersedes)
+            await say_again(services.memories, services.clock, user_id, decision.target, new, decision.supersedes)
         case _:
             pass
     if note.memory_id and decision.verb != "wait":
@@ -180,7 +150,7 @@ def _memory(new_id: str, decision: NoteDecision) -> Memory:
 
 
 async def _is_forgotten(
-    services: StoreServices, user_id: str, memory_id: str, vector: Sequence[float], decision: NoteDecision
+    services: Services, user_id: str, memory_id: str, vector: Sequence[float], decision: NoteDecision
 ) -> bool:
     note = decision.note
     tombstones = await services.tombstones.all(user_id)

@@ -1,15 +1,9 @@
 """Tell in the log and in metrics what became of a page of users."""
 
-from typing import Protocol
-
 from qwestly_agent.base.observability import Event, measure_consolidation, measure_left
 from qwestly_agent.memory.consolidation_state import ConsolidationPage
-from qwestly_agent.services import HasClock, HasSweeps
-from qwestly_agent.workflow_state import StateServices, state
-
-
-class SumUpServices(StateServices, HasClock, HasSweeps, Protocol): ...
-
+from qwestly_agent.services import Services
+from qwestly_agent.workflow_state import state
 
 PASSING = (
     *("Braked", "Unavailable", "DataGone", "Lambda.TooManyRequestsException"),
@@ -20,7 +14,7 @@ that."""
 
 
 @state(ConsolidationPage, under_brake=True)
-async def sum_up(services: SumUpServices, page: ConsolidationPage) -> ConsolidationPage:
+async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPage:
     """`broken` rings the alarm once all users had their turn."""
     failed = [each for each in page.results if each.error and each.error != "Braked"]
     for each in failed:

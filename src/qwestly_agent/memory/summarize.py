@@ -6,7 +6,7 @@ A line that no judge supports is told by its quote. What was excluded from promp
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
@@ -18,19 +18,13 @@ from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import CallServices, structured_output
-from qwestly_agent.services import HasJudges, HasMessages, HasModels, HasRuns, HasSignals, HasSummaries
+from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.message import Message, has_others_words
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import EARLIER
 from qwestly_agent.text.user_text import trouble_in, typed_parts
 from qwestly_agent.workflow_state import UserState, state
-
-
-class SummarizeServices(
-    CallServices, HasJudges, HasMessages, HasModels, HasRuns, HasSignals, HasSummaries, Protocol
-): ...
-
 
 WRITER: Tier = "fast"
 SECONDS, JUDGE_SECONDS = 30.0, 30.0
@@ -83,7 +77,7 @@ class WrittenSummary(BaseModel):
 
 
 @state(SummaryState)
-async def summarize(services: SummarizeServices, given: SummaryState) -> SummaryState:
+async def summarize(services: ModelServices, given: SummaryState) -> SummaryState:
     """Keep a summary of all before the cut, unless there is one or another cut has been made since. Raises `NotFound`,
     and what `structured_output` raises."""
     user_id, conversation_id = given.user_id, given.conversation_id
@@ -128,7 +122,7 @@ def _that_fit(messages: Sequence[Message]) -> list[Message]:
     return fit[::-1]
 
 
-async def _lines(services: SummarizeServices, user_id: str, messages: Sequence[Message]) -> tuple[SummaryLine, ...]:
+async def _lines(services: ModelServices, user_id: str, messages: Sequence[Message]) -> tuple[SummaryLine, ...]:
     """No model is asked where nothing was said."""
     said = {f"m{number}": each for number, each in enumerate(messages, 1)}
     if not said:

@@ -1,38 +1,12 @@
 """Pick the conversations that are to be read."""
 
 import asyncio
-from typing import Protocol
 
 from qwestly_agent.base.observability import measure_left
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.services import (
-    HasClock,
-    HasLogger,
-    HasNewId,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasStageDay,
-    HasSweeps,
-    HasWatermarks,
-)
+from qwestly_agent.services import Services
 from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, state
-
-
-class SweepMemoriesServices(
-    HasClock,
-    HasLogger,
-    HasNewId,
-    HasSettings,
-    HasRuns,
-    HasSignals,
-    HasStageDay,
-    HasSweeps,
-    HasWatermarks,
-    Protocol,
-): ...
-
 
 PICKED_SECONDS = 3_600.0
 """So long a conversation that was picked is nobody else's: longer than all tries of its states take, while one waits
@@ -46,7 +20,7 @@ class Picked(WorkflowState):
 
 
 @state(Picked, under_brake=True)
-async def sweep(services: SweepMemoriesServices, _: Picked) -> Picked:
+async def sweep(services: Services, _: Picked) -> Picked:
     """What is due of users whose brake is on stays due, so that it is read as soon as they release it; so does
     everything once most of the stage's day is spent."""
     now, run_id = services.clock(), services.new_id()

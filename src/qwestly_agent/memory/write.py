@@ -1,14 +1,15 @@
 """Write a memory: the one way in which a note, or what its user typed, comes to be remembered."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
 
-from qwestly_agent.approvals.end import EndServices, end_empty
+from qwestly_agent.approvals.end import end_empty
+from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.services import HasClock, HasConversations, HasMemories, HasNewId, HasTombstones, HasUnchecked
+from qwestly_agent.services import Services
+from qwestly_agent.stores.memories import Memories
 
 HOLDS_NO_MORE = "That does not hold any more: something else has taken its place."
 FORGOTTEN = "The user had that forgotten this very moment, so it is not remembered."
@@ -16,14 +17,8 @@ IMPORTANCE = 0.7
 """Importance of a memory that the user asked for explicitly."""
 
 
-class WriteMemoryServices(HasClock, HasMemories, HasTombstones, HasUnchecked, Protocol): ...
-
-
-class KeepServices(WriteMemoryServices, EndServices, HasConversations, HasNewId, Protocol): ...
-
-
 async def write_memory(
-    services: WriteMemoryServices,
+    services: Services,
     user_id: str,
     memory: Memory,
     vector: Sequence[float],
@@ -47,7 +42,7 @@ async def write_memory(
         is_new = await services.memories.add(
             user_id, memory, key, vector, now, replaces=replaces, events=events(memory.id)
         )
-    if not is_new and not await _is_there(services, user_id, memory):
+    if not is_new and not await _is_there(services.memories, user_id, memory):
         equal = (await services.memories.of_hashes(user_id, [key])).get(key)
         if equal is None or memory.status == "unchecked":
             return equal
@@ -55,7 +50,7 @@ async def write_memory(
         if equal.status != "unchecked" or not await services.unchecked.settle(
             user_id, judged, key, vector, replaces, events(equal.id)
         ):
-            return await say_again(services, user_id, equal.id, memory, replaces)
+            return await say_again(services.memories, services.clock, user_id, equal.id, memory, replaces)
         memory = judged
     if is_forgotten and await is_forgotten(memory):
         await services.tombstones.forget(user_id, [memory.id], now)
@@ -67,22 +62,22 @@ async def write_memory(
 
 
 async def say_again(
-    services: WriteMemoryServices, user_id: str, memory_id: str, said: Memory, replaces: Sequence[str] = ()
+    memories: Memories, clock: Clock, user_id: str, memory_id: str, said: Memory, replaces: Sequence[str] = ()
 ) -> Memory | None:
     """Count that a memory was said again; if both are active, what the new one replaces is superseded. None if it is
     gone."""
-    await services.memories.reinforce(
+    await memories.reinforce(
         user_id, memory_id, said.source.message_ids, said.last_seen, about_writing=said.about_writing
     )
-    [standing] = await services.memories.of_ids(user_id, [memory_id]) or [None]
+    [standing] = await memories.of_ids(user_id, [memory_id]) or [None]
     if standing and standing.status == said.status == "active":
         for each in replaces:
-            await services.memories.supersede(user_id, each, memory_id, services.clock())
+            await memories.supersede(user_id, each, memory_id, clock())
     return standing
 
 
 async def keep(
-    services: KeepServices,
+    services: Services,
     user_id: str,
     memory: Memory,
     vector: Sequence[float],
@@ -115,12 +110,12 @@ async def keep(
     return await services.memories.get(user_id, kept.id)
 
 
-async def _is_there(services: WriteMemoryServices, user_id: str, memory: Memory) -> bool:
+async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
     """True if an earlier delivery wrote it."""
-    return memory.status in {each.status for each in await services.memories.of_ids(user_id, [memory.id])}
+    return memory.status in {each.status for each in await memories.of_ids(user_id, [memory.id])}
 
 
-async def _remove_new(services: KeepServices, user_id: str, memory_id: str, replaced_id: str) -> None:
+async def _remove_new(services: Services, user_id: str, memory_id: str, replaced_id: str) -> None:
     """Remove the new memory, as what it was to replace was forgotten, or replaced by something else."""
     [won, *_] = [each.superseded_by for each in await services.memories.of_ids(user_id, [replaced_id])] or [None]
     if not (won and await services.memories.supersede(user_id, memory_id, won, services.clock())):

@@ -1,7 +1,7 @@
 """One typed answer of a model, for a state that asks once. Its cost counts towards the user's day."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.exceptions import (
@@ -18,11 +18,7 @@ from qwestly_agent.base.observability import Event, cause_of, measure_answer
 from qwestly_agent.llm.models import TierModel, capabilities_of, refuses_everybody
 from qwestly_agent.model_calls.budget import BoundedCost, Budget, BudgetAlone
 from qwestly_agent.model_calls.failures import failure_of
-from qwestly_agent.services import HasClock, HasLogger, HasSettings, HasStageDay, HasUsage
-
-
-class CallServices(HasClock, HasLogger, HasSettings, HasStageDay, HasUsage, Protocol): ...
-
+from qwestly_agent.services import Services
 
 T = TypeVar("T")
 
@@ -34,7 +30,7 @@ class ContentRefused(AgentError):
 
 
 async def structured_output(
-    services: CallServices,
+    services: Services,
     user_id: str,
     model: TierModel,
     output_type: type[T],
@@ -94,10 +90,7 @@ def _failure(error: Exception) -> AgentError:
     return ModelRefused() if any(map(refuses_everybody, causes)) else ContentRefused()
 
 
-class UsageServices(HasClock, HasLogger, HasUsage, Protocol): ...
-
-
-async def account(services: UsageServices, user_id: str, cost_usd: float) -> None:
+async def account(services: Services, user_id: str, cost_usd: float) -> None:
     """Add the cost of an answer to the user's day; a failure to do so does not fail the answer."""
     measure_answer(cost_usd)
     try:

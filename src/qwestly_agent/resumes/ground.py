@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
@@ -13,17 +12,13 @@ from qwestly_agent.grounding.ground import ground as ground_statements
 from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.model_calls.structured import CallServices, structured_output
+from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.resumes.dates import iso_date
 from qwestly_agent.resumes.parser import PARSED_BY
 from qwestly_agent.resumes.resume_state import ResumeState
-from qwestly_agent.services import HasJudges, HasResumes, HasRuns, HasSignals
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.language import language_of
 from qwestly_agent.workflow_state import state
-
-
-class GroundServices(CallServices, HasJudges, HasResumes, HasRuns, HasSignals, Protocol): ...
-
 
 JUDGE_SECONDS = 60.0
 SOURCE = "resume"
@@ -57,7 +52,7 @@ class _Group:
 
 
 @state(ResumeState)
-async def ground(services: GroundServices, given: ResumeState) -> ResumeState:
+async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
     """Store the checked fields. Raises `ModelUnavailable` if no judge could be asked; its fields are stored as
     unchecked."""
     record = await services.resumes.get(given.user_id, given.resume_id)

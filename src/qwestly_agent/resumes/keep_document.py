@@ -1,7 +1,5 @@
 """Store the text in the candidate app as a document of the user, who uploaded it for that."""
 
-from typing import Protocol
-
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import AgentError, Braked
 from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Refused
@@ -9,11 +7,8 @@ from qwestly_agent.clients.candidate_app import Effect
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, sha256_hex
 from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.resumes.resume_state import ResumeState
-from qwestly_agent.services import HasCandidateApp, HasClock, HasLogger, HasResumes, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import OutcomeUnknown, state
-
-
-class KeepDocumentServices(HasCandidateApp, HasClock, HasLogger, HasResumes, HasRuns, HasSignals, Protocol): ...
 
 
 class NotKept(AgentError):
@@ -21,7 +16,7 @@ class NotKept(AgentError):
 
 
 @state(ResumeState, under_brake=True)
-async def keep_document(services: KeepDocumentServices, given: ResumeState) -> ResumeState:
+async def keep_document(services: Services, given: ResumeState) -> ResumeState:
     """Send it under the résumé's own key, so that it is stored once. The brake stops it before it is sent, not
     afterwards. Raises `OutcomeUnknown` until the candidate app reports the outcome, and `NotKept` if it refused."""
     record = await services.resumes.get(given.user_id, given.resume_id)
@@ -40,7 +35,7 @@ async def keep_document(services: KeepDocumentServices, given: ResumeState) -> R
     return given.model_copy(update={"is_kept": True})
 
 
-async def _outcome(services: KeepDocumentServices, record: ResumeRecord, sent_before: float | None) -> Outcome:
+async def _outcome(services: Services, record: ResumeRecord, sent_before: float | None) -> Outcome:
     """Return the outcome of an earlier attempt, or of a new one. Raises `OutcomeUnknown`, and `Braked` if nothing was
     done."""
     key = sha256_hex(record.user_id, record.id, "document")[:32]
@@ -57,7 +52,7 @@ async def _outcome(services: KeepDocumentServices, record: ResumeRecord, sent_be
     raise OutcomeUnknown
 
 
-async def _check_brake(services: KeepDocumentServices, user_id: str, sent_at: float) -> None:
+async def _check_brake(services: Services, user_id: str, sent_at: float) -> None:
     """Raises `Braked`, or `OutcomeUnknown` while what was sent may still arrive."""
     try:
         await pause.check(services.signals, user_id)

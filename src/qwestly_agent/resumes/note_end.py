@@ -2,18 +2,14 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Protocol, cast
+from typing import cast
 
 from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
 from qwestly_agent.resumes.keep_document import NotKept
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.resumes.unreadable import SENTENCES, Why
-from qwestly_agent.services import HasClock, HasLogger, HasResumes, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
-
-
-class NoteResumeEndServices(HasClock, HasLogger, HasResumes, HasRuns, HasSignals, Protocol): ...
-
 
 STOPPED_KEPT = "Stopped by your pause. Its text is kept as a document already."
 TRY_AGAIN = "It could not be finished. Please upload it again."
@@ -32,7 +28,7 @@ _SAID: Mapping[str, str] = {
 
 
 @state(ResumeState, under_brake=True)
-async def note_end(services: NoteResumeEndServices, given: ResumeState) -> ResumeState:
+async def note_end(services: Services, given: ResumeState) -> ResumeState:
     """Runs under the brake too, because nothing else records that it stopped."""
     error = given.error.kind if given.error else ""
     label = SENTENCES[cast(Why, given.why)] if given.why in SENTENCES else _SAID.get(error, TRY_AGAIN)

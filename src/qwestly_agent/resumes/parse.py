@@ -1,21 +1,14 @@
 """Parse the text with the design's parser, once."""
 
-from typing import Protocol
-
-from qwestly_agent.model_calls.structured import CallServices
 from qwestly_agent.resumes.resume_state import ResumeState
-from qwestly_agent.resumes.services import HasResumeParser
-from qwestly_agent.services import HasResumeFiles, HasResumes, HasRuns, HasSignals
+from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.contacts import without_contacts
 from qwestly_agent.workflow_state import state
 
 
-class ParseServices(CallServices, HasResumeFiles, HasResumeParser, HasResumes, HasRuns, HasSignals, Protocol): ...
-
-
 @state(ResumeState)
-async def parse(services: ParseServices, given: ResumeState) -> ResumeState:
+async def parse(services: ResumeServices, given: ResumeState) -> ResumeState:
     """Raises what `structured_output` raises."""
     user_id, resume_id = given.user_id, given.resume_id
     record = await services.resumes.get(user_id, resume_id)

@@ -1,21 +1,15 @@
 """Propose the résumé's changes to the profile: one approval, field by field, with quotes."""
 
-from typing import Protocol
-
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import UPDATE_PROFILE
-from qwestly_agent.approvals.ask import Asker, AskServices, Proposal, ask
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.resumes.profile_changes import profile_changes
 from qwestly_agent.resumes.resume_state import ResumeState
-from qwestly_agent.services import HasAutonomy, HasLogger, HasResumes, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
-
-
-class ProposeChangesServices(AskServices, HasAutonomy, HasLogger, HasResumes, HasRuns, HasSignals, Protocol): ...
-
 
 ASKED, NOTHING_NEW = "Ready for your decision", "Read. There is nothing new for your profile."
 NOT_ALLOWED = "Read. At your level nothing is changed for you."
@@ -23,7 +17,7 @@ NOTHING_FOUND = "Read, but nothing in it says anything about your work. Is it a 
 
 
 @state(ResumeState)
-async def propose(services: ProposeChangesServices, given: ResumeState) -> ResumeState:
+async def propose(services: Services, given: ResumeState) -> ResumeState:
     """Always ask, at every level, because no message of the user asks for these values."""
     record = await services.resumes.get(given.user_id, given.resume_id)
     level = await services.autonomy.level(given.user_id)

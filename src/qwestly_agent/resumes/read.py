@@ -1,20 +1,15 @@
 """Open the file, in a function without keys that reaches only that file."""
 
-from typing import Protocol
-
 from qwestly_agent.resumes.open_file import open_file
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.resumes.unreadable import UnreadableFile
-from qwestly_agent.services import HasClock, HasLogger, HasResumeFiles, HasRuns, HasSignals
+from qwestly_agent.services import Services
 from qwestly_agent.stores.resumes import OpenedFile
 from qwestly_agent.workflow_state import state
 
 
-class ReadResumeServices(HasClock, HasLogger, HasResumeFiles, HasRuns, HasSignals, Protocol): ...
-
-
 @state(ResumeState)
-async def read(services: ReadResumeServices, given: ResumeState) -> ResumeState:
+async def read(services: Services, given: ResumeState) -> ResumeState:
     """Return the state, with `why` if there is no text. Raises `NotFound` if the file is gone."""
     files = services.resume_files
     opened = await files.opened(given.user_id, given.resume_id)

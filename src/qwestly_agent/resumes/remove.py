@@ -2,26 +2,19 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol
 
-from qwestly_agent.approvals.end import EndServices, end_forgotten, expire
+from qwestly_agent.approvals.end import end_forgotten, expire
 from qwestly_agent.approvals.forget_in_drafts import forget_in_drafts
 from qwestly_agent.approvals.forget_in_jobs import forget_in_jobs
 from qwestly_agent.approvals.forget_in_learning import without
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.resume_evidence import pieces_of
-from qwestly_agent.services import HasApplications, HasJobMatches, HasJobSearches, HasLearning, HasResumes
-
-
-class RemoveServices(
-    EndServices, HasApplications, HasJobMatches, HasJobSearches, HasLearning, HasResumes, Protocol
-): ...
-
+from qwestly_agent.services import Services
 
 DELETED = "You deleted the résumé. Nothing was done."
 
 
-async def remove(services: RemoveServices, user_id: str, resume_id: str) -> None:
+async def remove(services: Services, user_id: str, resume_id: str) -> None:
     """Raises `NotFound`."""
     record = await services.resumes.get(user_id, resume_id)
     evidence = [each.evidence.id for each in pieces_of([record])]
@@ -35,7 +28,7 @@ async def remove(services: RemoveServices, user_id: str, resume_id: str) -> None
             await expire(services.approvals, approval, services.clock(), DELETED)
 
 
-async def _withdraw(services: RemoveServices, user_id: str, evidence: Sequence[str]) -> None:
+async def _withdraw(services: Services, user_id: str, evidence: Sequence[str]) -> None:
     if not evidence:
         return
     await services.learning.change(user_id, lambda plan: without(plan, evidence, (), _tells_nothing), services.clock())

@@ -1,21 +1,13 @@
 """Accept a résumé and start reading it."""
 
-from typing import Protocol
-
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import AgentError, Invalid, TooLong, Unavailable
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.resume import UNNAMED, ResumeRecord
 from qwestly_agent.resumes.note_end import TRY_AGAIN
 from qwestly_agent.resumes.resume_state import ResumeState
-from qwestly_agent.services import HasClock, HasResumeFiles, HasResumes, HasSettings, HasSignals, HasUsage, HasWorkflows
+from qwestly_agent.services import Services
 from qwestly_agent.text.clean import visible
-
-
-class StartServices(
-    HasClock, HasResumeFiles, HasResumes, HasSettings, HasSignals, HasUsage, HasWorkflows, Protocol
-): ...
-
 
 MOST_BYTES = 4 * 1024 * 1024
 MOST_A_DAY = 20
@@ -29,7 +21,7 @@ class TooManyResumes(AgentError):
     sentence = f"That is more than {MOST_A_DAY} résumés in a day. Please come back tomorrow."
 
 
-async def start(services: StartServices, user_id: str, name: str, content: bytes) -> ResumeRecord:
+async def start(services: Services, user_id: str, name: str, content: bytes) -> ResumeRecord:
     """Return the résumé's record, or that of an earlier one with the same content, unless it failed or was stopped.
 
     Raises `Invalid`, `TooLong`, `TooManyResumes`, `Braked` and `Unavailable`.
@@ -60,7 +52,7 @@ async def start(services: StartServices, user_id: str, name: str, content: bytes
     return record
 
 
-async def _begin(services: StartServices, record: ResumeRecord) -> None:
+async def _begin(services: Services, record: ResumeRecord) -> None:
     """(idempotent: an execution is named by its résumé)"""
     if record.status != "reading":
         return

@@ -2,20 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from pydantic import Field
 
 from qwestly_agent.base.observability import Event, cause_of, measure_rollout
 from qwestly_agent.domain.rollout import Entry, Rollout, Trial, ended, marked, moved
 from qwestly_agent.rollout.look import Counts, Finding, emergency, is_alarming, is_due, look
-from qwestly_agent.rollout.services import HasRollouts
-from qwestly_agent.services import HasClock, HasLogger, HasRuns, HasSignals, HasSweeps
+from qwestly_agent.services import Services
+from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.rollouts import UnreadableRollout
 from qwestly_agent.workflow_state import WorkflowState, state
-
-
-class AdvanceServices(HasClock, HasLogger, HasRollouts, HasRuns, HasSignals, HasSweeps, Protocol): ...
 
 
 class Advanced(WorkflowState):
@@ -25,7 +21,7 @@ class Advanced(WorkflowState):
 
 
 @state(Advanced, under_brake=True)
-async def advance(services: AdvanceServices, _: Advanced) -> Advanced:
+async def advance(services: Services, _: Advanced) -> Advanced:
     now = services.clock()
     try:
         rollout = await services.rollouts.get()
@@ -37,8 +33,8 @@ async def advance(services: AdvanceServices, _: Advanced) -> Advanced:
     if trial is None:
         measure_rollout()
         return Advanced()
-    sums = await sums_of(services, trial)
-    finding = await _find(services, trial, sums, now)
+    sums = await sums_of(services.sweeps, trial)
+    finding = await _find(services.sweeps, trial, sums, now)
     if finding:
         await services.rollouts.change(lambda before: changed(before, trial, finding, now))
         services.logger.info(Event.ROLLOUT_MOVED, extra={"move": finding.move, "variant": trial.variant})
@@ -54,20 +50,20 @@ class Sums:
     base: Counts
 
 
-async def sums_of(services: HasSweeps, trial: Trial) -> Sums:
-    found: Mapping[str, Counts] = await services.sweeps.variant_sums(trial.tags)
+async def sums_of(sweeps: Sweeps, trial: Trial) -> Sums:
+    found: Mapping[str, Counts] = await sweeps.variant_sums(trial.tags)
     variant, base = trial.tags
     return Sums(found.get(variant, {}), found.get(base, {}))
 
 
-async def _find(services: HasSweeps, trial: Trial, sums: Sums, now: float) -> Finding | None:
+async def _find(sweeps: Sweeps, trial: Trial, sums: Sums, now: float) -> Finding | None:
     """Read the counts of each user only if they are needed."""
     if trial.state == "kept":
         return None  # at 100 % there is no base beside it to compare with
     is_alarm = is_alarming(sums.variant, sums.base)
     if not is_alarm and not is_due(trial, sums.variant, sums.base, now):
         return None
-    variant, base = [await services.sweeps.variant_users(tag) for tag in trial.tags]
+    variant, base = [await sweeps.variant_users(tag) for tag in trial.tags]
     if is_alarm and (found := emergency(variant, base)):
         return found
     return look(trial, variant, base) if is_due(trial, sums.variant, sums.base, now) else None

@@ -1,18 +1,15 @@
 """An answer with its question, in the form that a judge reads."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
-from qwestly_agent.services import HasMessages, HasSignals
 from qwestly_agent.stores.answers import GivenAnswer
+from qwestly_agent.stores.messages import Messages
+from qwestly_agent.stores.signals import Signals
 
 MOST_CHARACTERS = 6_000
 """Maximum characters of a judged message."""
 MESSAGES = 4
 """The answer, its question, and two messages before them."""
-
-
-class ExchangeServices(HasMessages, HasSignals, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -22,12 +19,12 @@ class Exchange:
     answer: str
 
 
-async def read_exchange(services: ExchangeServices, given: GivenAnswer) -> Exchange | None:
+async def read_exchange(signals: Signals, messages: Messages, given: GivenAnswer) -> Exchange | None:
     """Return None for answers that no judge may read: incomplete ones, those to people under the brake or in trouble,
     and forgotten ones."""
-    if given.status != "complete" or await services.signals.is_braked(given.user_id):
+    if given.status != "complete" or await signals.is_braked(given.user_id):
         return None
-    told = await services.messages.recent(given.user_id, given.conversation_id, MESSAGES, before=given.seq + 1)
+    told = await messages.recent(given.user_id, given.conversation_id, MESSAGES, before=given.seq + 1)
     if len(told) < 2 or told[-1].run_id != given.run_id or any(each.withheld for each in told):
         return None
     *earlier, asked, answer = told

@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel
 from pydantic_ai import Agent
@@ -25,8 +25,7 @@ from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.budget import Budget, BudgetAlone
 from qwestly_agent.model_calls.structured import make_typed_agent
 from qwestly_agent.rollout.exchange import Exchange, read_exchange
-from qwestly_agent.rollout.services import HasAnswers, HasVariantCounts
-from qwestly_agent.services import HasClock, HasJudges, HasLogger, HasMessages, HasRuns, HasSignals, HasTraces
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.answers import GivenAnswer
 from qwestly_agent.text.prompt_tags import EARLIER
 from qwestly_agent.workflow_state import WorkflowState, state
@@ -61,20 +60,6 @@ class JudgedAnswer(BaseModel):
     satisfied: Literal["yes", "no", "unclear"]
 
 
-class JudgeServices(
-    HasAnswers,
-    HasClock,
-    HasJudges,
-    HasLogger,
-    HasMessages,
-    HasRuns,
-    HasSignals,
-    HasTraces,
-    HasVariantCounts,
-    Protocol,
-): ...
-
-
 class JudgedDay(WorkflowState):
     sample: int = 50
     """Maximum judged answers; as many more of the tried variant, and of the base beside it."""
@@ -91,7 +76,7 @@ class _Night:
 
 
 @state(JudgedDay, under_brake=True)
-async def judge_day(services: JudgeServices, given: JudgedDay) -> JudgedDay:
+async def judge_day(services: ModelServices, given: JudgedDay) -> JudgedDay:
     now = services.clock()
     answers = await services.answers.since(now - DAY_SECONDS)
     judge = services.judges[WRITER]
@@ -125,7 +110,7 @@ async def judge_day(services: JudgeServices, given: JudgedDay) -> JudgedDay:
 
 
 async def _judge(
-    services: JudgeServices, night: _Night, answers: Sequence[GivenAnswer], most: int
+    services: ModelServices, night: _Night, answers: Sequence[GivenAnswer], most: int
 ) -> list[JudgedAnswer | None]:
     """Judge answers in the order of their runs' hashes, so that each has the same chance."""
     judged = list[JudgedAnswer | None]()
@@ -138,11 +123,11 @@ async def _judge(
     return judged
 
 
-async def _verdict(services: JudgeServices, night: _Night, given: GivenAnswer) -> tuple[bool, JudgedAnswer | None]:
+async def _verdict(services: ModelServices, night: _Night, given: GivenAnswer) -> tuple[bool, JudgedAnswer | None]:
     """Return False for an answer that no judge may read, and None if no judge answered."""
     if given.run_id in night.seen:
         return True, night.seen[given.run_id]
-    exchange = await read_exchange(services, given)
+    exchange = await read_exchange(services.signals, services.messages, given)
     if exchange is None:
         return False, None
     verdict = night.seen[given.run_id] = await _ask(services, night, exchange)
@@ -157,7 +142,7 @@ async def _verdict(services: JudgeServices, night: _Night, given: GivenAnswer) -
     return True, verdict
 
 
-async def _ask(services: JudgeServices, night: _Night, exchange: Exchange) -> JudgedAnswer | None:
+async def _ask(services: ModelServices, night: _Night, exchange: Exchange) -> JudgedAnswer | None:
     said = f"before:\n{exchange.before}\n\nperson: {exchange.asked}\n\nanswer: {exchange.answer}"
     try:
         asked = await night.agent.run(wrap(EARLIER, said), deps=BudgetAlone(night.budget), timeout=SECONDS)

@@ -22,7 +22,7 @@ from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Fields, Sect
 from qwestly_agent.domain.job import Advert
 from qwestly_agent.grounding.judge import Judge, Judged, Question
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
 from tests.counts import count
 from tests.unit.cards.test_write_section import services

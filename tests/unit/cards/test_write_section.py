@@ -17,7 +17,7 @@ from qwestly_agent.cards.write_section import LONGEST_CLAIM, OUTPUT_RETRIES, Sec
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.model_calls.structured import ContentRefused
-from qwestly_agent.service_records import ModelServices
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
 from tests.counts import sample
 from tests.servers import settings_for

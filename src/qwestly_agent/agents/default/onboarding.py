@@ -9,7 +9,6 @@ from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.tools import confirm, conversations, interview, memories, onboarding, profile, trouble
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.interviews.agenda import with_agenda
-from qwestly_agent.interviews.known import known_of
 
 VERSION = "onboarding-3"
 
@@ -56,7 +55,7 @@ TOOLS = [
 
 
 async def begin(deps: AgentDeps) -> Callable[[Interview], Interview]:
-    known = await known_of(deps, deps.user_id)
+    known = await deps.interview.known()
     return lambda interview: with_agenda(interview, known)
 
 

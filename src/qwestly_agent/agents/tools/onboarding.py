@@ -24,7 +24,7 @@ from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.agenda import AGENDA, SAID, known_before, learnt_fields
-from qwestly_agent.interviews.known import Learnt, known_of
+from qwestly_agent.interviews.known import Learnt
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import typed_parts
@@ -92,7 +92,7 @@ async def propose_what_is_learnt(deps: AgentDeps) -> Asked | None:
 
 async def _with_known(deps: AgentDeps, learnt: Iterable[Learnt]) -> list[Learnt]:
     """Each field once, and after what was told what the résumé says of others; nothing that stands there already."""
-    known = await known_of(deps, deps.user_id)
+    known = await deps.interview.known()
     each_once = {each.field: each for each in (*known.resume.values(), *reversed(list(learnt)))}
     return [each for each in each_once.values() if each.value != known.profile.get(each.field)]
 

@@ -80,7 +80,7 @@ async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> 
 async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
     """How far the agent may go: L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous; and what it has earned
     beyond that, for each kind of change that the user decided on."""
-    return earned_view_of(*await kinds_of(services, user_id))
+    return earned_view_of(*await kinds_of(services.autonomy, services.approvals, user_id))
 
 
 @router.put("/api/autonomy")

@@ -93,14 +93,14 @@ async def list_briefings(
     found = await services.briefings.newest(user_id, limit + 1, after)
     zone = (await services.user_settings.get(user_id)).zone
     cursor = repr(found[limit - 1].created_at) if len(found) > limit else None
-    return BriefingList(items=await shown(services, found[:limit], user_id, zone), next=cursor)
+    return BriefingList(items=await shown(services.approvals, found[:limit], user_id, zone), next=cursor)
 
 
 @router.get("/api/briefings/{briefing_id}")
 async def read_briefing(briefing_id: str, services: TheServices, user_id: TheUser) -> BriefingView:
     """404 `not_found` until it is told."""
     briefing = await services.briefings.told(user_id, briefing_id)
-    [view] = await shown(services, [briefing], user_id, (await services.user_settings.get(user_id)).zone)
+    [view] = await shown(services.approvals, [briefing], user_id, (await services.user_settings.get(user_id)).zone)
     return view
 
 

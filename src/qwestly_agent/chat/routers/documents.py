@@ -57,7 +57,7 @@ async def read_document(document_id: str, services: TheServices, user_id: TheUse
     """With each sentence's quotes, what was left out and why, and what of the job posting it covers."""
     draft = await _draft(services.drafts, user_id, document_id)
     view = await _view(services.drafts, draft)
-    return document_detail(draft, view.version, await head_of(services, user_id))
+    return document_detail(draft, view.version, await head_of(services.profiles, services.resumes, user_id))
 
 
 @router.get("/api/documents/{document_id}/download")
@@ -73,7 +73,7 @@ async def download_document(
     draft = await _draft(services.drafts, user_id, document_id)
     if draft.status == "running":
         raise NotFound("It is still being written.")
-    there = await head_of(services, user_id)
+    there = await head_of(services.profiles, services.resumes, user_id)
     content = content_of(draft, {name: there[name] for name in head if name != "none" and name in there})
     disposition = f'attachment; filename="{content.name or "document"}.{format}"'
     headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
