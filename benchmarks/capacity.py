@@ -11,9 +11,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import yaml
-
 from infra.local.environment import FUNCTION, ROOT
+from infra.machines import read_machine
 from infra.stages import Stage
 
 DAYS, MINUTES = 5, 1_440
@@ -140,7 +139,7 @@ class Limits:
 
 
 def _at_once(machine: str, state: str) -> int:
-    definition = yaml.safe_load((ROOT / f"statemachines/{machine}.asl.yaml").read_text(encoding="utf-8"))
+    definition = read_machine(ROOT / f"statemachines/{machine}.asl.yaml")
     return definition["States"][state]["MaxConcurrency"]
 
 

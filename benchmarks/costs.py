@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from benchmarks.capacity import Load
 from infra.local.environment import FUNCTION, ROOT, Template
+from infra.machines import read_machine
 from infra.stages import Stage
 
 DAYS = 30
@@ -147,7 +146,7 @@ def _with_snapshot(template: Template) -> list[Any]:
 
 
 def _states(machine: str) -> int:
-    definition = yaml.safe_load((ROOT / f"statemachines/{machine}.asl.yaml").read_text(encoding="utf-8"))
+    definition = read_machine(ROOT / f"statemachines/{machine}.asl.yaml")
     return len(definition["States"]) + sum(
         len(state["ItemProcessor"]["States"]) for state in definition["States"].values() if "ItemProcessor" in state
     )

@@ -23,7 +23,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-import yaml
 from botocore.config import Config
 
 from infra.local import aws_moto
@@ -39,13 +38,13 @@ from infra.local.environment import (
     REGION,
     SCHEDULE,
     SENDER,
-    SafeLoader,
     Template,
     aws_variables,
     is_local,
 )
 from infra.local.schedules import Clock, Schedule, event_of, schedules_of
 from infra.local.serving import listen
+from infra.machines import read_machine, source_of
 from qwestly_agent.base.settings import is_reference
 
 if TYPE_CHECKING:
@@ -201,7 +200,7 @@ def _session() -> Any:
 def definition_of(template: Template, logical_id: str) -> dict[str, Any]:
     """Return a state machine's definition as AWS gets it. Raises `KeyError` for a missing substitution."""
     properties = template.of_type(MACHINE)[logical_id]
-    written = yaml.load((template.folder / properties["DefinitionUri"]).read_text(encoding="utf-8"), SafeLoader)
+    written = read_machine(template.folder / source_of(properties["DefinitionUri"]))
     given = {name: template.text(value) for name, value in properties.get("DefinitionSubstitutions", {}).items()}
     return json.loads(re.sub(r"\$\{(\w+)\}", lambda found: given[found[1]], json.dumps(written)))
 

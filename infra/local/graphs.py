@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from infra.local.environment import ROOT
-
-SUFFIX = ".asl.yaml"
+from infra.machines import SUFFIX, read_machine
 
 
 def graphs(folder: Path = ROOT / "statemachines") -> list[dict[str, Any]]:
@@ -15,8 +12,7 @@ def graphs(folder: Path = ROOT / "statemachines") -> list[dict[str, Any]]:
 
 
 def _graph(path: Path) -> dict[str, Any]:
-    definition = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return {"machine": path.name.removesuffix(SUFFIX), "states": _states(definition, depth=0)}
+    return {"machine": path.name.removesuffix(SUFFIX), "states": _states(read_machine(path), depth=0)}
 
 
 def _states(definition: dict[str, Any], depth: int) -> list[dict[str, Any]]:

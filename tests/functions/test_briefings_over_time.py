@@ -12,10 +12,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-import yaml
 
 from functions.brief import writer
 from infra.local.model_server import ModelServer
+from infra.machines import read_machine
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.briefings.briefing_state import BriefingState
@@ -36,7 +36,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
         yield talk
 
 
-DEFINITION = yaml.safe_load(Path("statemachines/brief.asl.yaml").read_text())
+DEFINITION = read_machine(Path("statemachines/brief.asl.yaml"))
 MACHINE: dict[str, dict[str, Any]] = DEFINITION["States"]
 TASKS = {name for name, each in MACHINE.items() if each["Type"] == "Task"}
 FUNCTIONS = writer.STATES

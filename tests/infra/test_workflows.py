@@ -82,7 +82,9 @@ def test_what_an_hourly_walk_finds_rings_where_alarms_do() -> None:
 
 def test_a_build_is_handed_on_with_its_files_rights() -> None:
     upload = next(step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@"))
-    assert f"tar -czf {upload['with']['path']} .aws-sam/build" in COMMANDS, "a start script must stay executable"
+    assert f"tar -czf {upload['with']['path']} .aws-sam/build .aws-sam/statemachines" in COMMANDS, (
+        "a start script must stay executable"
+    )
 
 
 @pytest.mark.parametrize(("variables", "asks"), [([], ""), (["CI=true"], " --no-confirm-changeset")])

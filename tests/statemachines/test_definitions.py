@@ -1,16 +1,18 @@
 """What no tool looks at in a state machine: its targets, its ends, its limits and what is substituted."""
 
+import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from infra.local.aws import definition_of
 from infra.local.aws_functions import load_module
-from infra.local.environment import MACHINE, Template
+from infra.local.environment import MACHINE, ROOT, Template
+from infra.machines import SOURCES, build, read_machine, source_of
 from qwestly_agent.cards.start import ALIVE_SECONDS
 from qwestly_agent.learning.as_seen import ALIVE_SECONDS as LESSON_SECONDS
 from qwestly_agent.memory.sweep import PICKED_SECONDS
@@ -47,10 +49,16 @@ def machine(request: pytest.FixtureRequest) -> dict[str, Any]:
     return definition_of(TEMPLATE, request.param)
 
 
-@pytest.mark.parametrize("name", MACHINES)
-def test_nothing_in_it_is_said_by_an_alias_which_cloudformation_would_take_for_a_word(name: str) -> None:
-    tokens = yaml.scan((TEMPLATE.folder / MACHINES[name]["DefinitionUri"]).read_text())
-    assert not [token for token in tokens if isinstance(token, yaml.AliasToken | yaml.AnchorToken)]
+def written(name: str) -> dict[str, Any]:
+    """A definition before anything is substituted."""
+    return read_machine(TEMPLATE.folder / source_of(MACHINES[name]["DefinitionUri"]))
+
+
+def test_what_is_built_is_what_is_tested(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / SOURCES, tmp_path / SOURCES)
+    build(tmp_path)
+    for name, machine in MACHINES.items():
+        assert json.loads((tmp_path / machine["DefinitionUri"]).read_text()) == written(name)
 
 
 @pytest.fixture
@@ -167,8 +175,9 @@ def test_a_wait_for_a_person_ends_a_little_after_their_week() -> None:
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_all_that_is_substituted_is_given_and_all_that_is_given_is_substituted(name: str) -> None:
-    written = (TEMPLATE.folder / MACHINES[name]["DefinitionUri"]).read_text()
-    assert set(re.findall(r"\$\{(\w+)\}", written)) == MACHINES[name]["DefinitionSubstitutions"].keys()
+    assert (
+        set(re.findall(r"\$\{(\w+)\}", json.dumps(written(name)))) == MACHINES[name]["DefinitionSubstitutions"].keys()
+    )
 
 
 SIDES = ("Opener", "Reader", "Writer")
@@ -176,10 +185,9 @@ SIDES = ("Opener", "Reader", "Writer")
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: str) -> None:
-    written = yaml.safe_load((TEMPLATE.folder / MACHINES[name]["DefinitionUri"]).read_text())
     folder = TEMPLATE.folder / "functions" / Path(MACHINES[name]["DefinitionUri"]).name.partition(".")[0]
     called: dict[str, set[str]] = {side: set() for side in MACHINES[name]["DefinitionSubstitutions"] if side in SIDES}
-    for state_name, state in states_of(written):
+    for state_name, state in states_of(written(name)):
         if state["Type"] == "Task" and (substitution := re.fullmatch(r"\$\{(\w+)\}", state["Resource"])):
             called[substitution[1]].add(state_name)
             assert state["Parameters"] == {"state.$": "$$.State.Name", "given.$": "$"}, state_name

@@ -1,0 +1,43 @@
+"""State machines as CloudFormation reads them: without the aliases that `statemachines/common.yaml` names.
+
+    python infra/machines.py
+
+writes each to `.aws-sam/statemachines`, from where template.yaml takes it.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+SOURCES, BUILT = "statemachines", ".aws-sam/statemachines"
+SUFFIX = ".asl.yaml"
+_COMMON = "common.yaml"
+
+
+def source_of(definition_uri: str) -> str:
+    """The path of the YAML from which a `DefinitionUri` is built."""
+    return f"{SOURCES}/{Path(definition_uri).name.partition('.')[0]}{SUFFIX}"
+
+
+def read_machine(path: Path) -> dict[str, Any]:
+    """Return the definition with its aliases resolved, before anything is substituted."""
+    common = path.with_name(_COMMON)
+    shared = common.read_text(encoding="utf-8") if common.exists() else ""
+    definition = yaml.safe_load(shared + path.read_text(encoding="utf-8"))
+    definition.pop("Common", None)
+    return definition
+
+
+def build(root: Path = ROOT) -> None:
+    target = root / BUILT
+    target.mkdir(parents=True, exist_ok=True)
+    for path in (root / SOURCES).glob(f"*{SUFFIX}"):
+        definition = json.dumps(read_machine(path), indent=1, ensure_ascii=False)
+        (target / f"{path.name.removesuffix(SUFFIX)}.json").write_text(definition, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    build()
