@@ -1,11 +1,10 @@
-/** Every string that a person sees or a screen reader reads, and what is sent in the person's name; in English. */
+/** Every string that a person sees or a screen reader reads, and what is sent in the person's name. */
 
-const counted = (count: number, noun: string) => (count ? `${count} ${noun}${count === 1 ? "" : "s"}` : "");
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-/** Modules read these when they render, because a page may replace them before that. */
-export const strings = {
-  /** A language tag: of dates, amounts and "in 5 minutes". */
-  language: "en-US",
+const ENGLISH = {
+  /** Of dates, numbers, amounts and "in 5 minutes"; times of day follow the browser. */
+  locale: "en-US",
 
   /** Of several elements. */
   shared: {
@@ -22,6 +21,7 @@ export const strings = {
     couldNotSave: "We couldn’t save that.",
     couldNotUndo: "We couldn’t undo that.",
     edit: "Edit",
+    labeled: (label: string, text: string) => `${label}: ${text}`,
     leftOut: "Left out",
     loading: "Loading…",
     logo: "Logo",
@@ -46,14 +46,9 @@ export const strings = {
 
   time: {
     at: (day: string, time: string) => `${day} at ${time}`,
-    inDays: (days: number) => `in ${days} days`,
     inDaysOn: (inDays: string, moment: string) => `${inDays}, on ${moment}`,
-    now: "now",
     seconds: (count: string) => `${count} s`,
-    today: "today",
-    tomorrow: "tomorrow",
     underTenthSecond: "< 0.1 s",
-    yesterday: "yesterday",
   },
 
   /** By the server's code. */
@@ -692,21 +687,29 @@ export const strings = {
   },
 };
 
-export type Strings = typeof strings;
+export type Strings = typeof ENGLISH;
 
-/** Any of the strings: a group by its name, in it a string, or a function with the same parts. */
-export type Replaced<Group> = {
-  [Name in keyof Group]?: Group[Name] extends string | string[] | ((...parts: never[]) => string) ? Group[Name] : Replaced<Group[Name]>;
+/** Any of the strings: a group by its name, in it a string, or a function with the same arguments. */
+export type SomeStrings<Group = Strings> = {
+  [Name in keyof Group]?: Group[Name] extends string | string[] | ((...values: never[]) => string) ? Group[Name] : SomeStrings<Group[Name]>;
 };
 
-/** Replaces strings. What an element has rendered stays as it is, so it is called before elements are made. */
-export function setStrings(changed: Replaced<Strings>): void {
-  merge(strings, changed);
+/** Another object after each `setStrings`: read a string when it is shown, and keep none. */
+export let strings: Strings = ENGLISH;
+
+/** Sends "change" after strings were replaced. */
+export const STRINGS_CHANGES = new EventTarget();
+
+/** Replaces some strings. Elements of the page show the new ones at once. */
+export function setStrings(replaced: SomeStrings): void {
+  strings = merged(strings, replaced);
+  STRINGS_CHANGES.dispatchEvent(new Event("change"));
 }
 
-function merge(group: Record<string, any>, changed: object): void {
-  for (const [name, value] of Object.entries(changed)) {
-    if (typeof value === "object" && !Array.isArray(value)) merge(group[name], value);
-    else group[name] = value;
-  }
+function merged<Group extends object>(group: Group, replaced: object): Group {
+  const news = Object.entries(replaced).map(([name, value]) => {
+    const isGroup = typeof value === "object" && !Array.isArray(value);
+    return [name, isGroup ? merged(group[name as keyof Group] as object, value) : value];
+  });
+  return { ...group, ...Object.fromEntries(news) };
 }
