@@ -72,7 +72,7 @@ export class ResumeDrop {
     try {
       let resume = await sendResume(this.#uses.backend(), file, signal);
       while (isUnderWay(resume)) {
-        this.#tell(`${resume.label}…`, spinner());
+        this.#tell(strings.resume.underWay(resume.label), spinner());
         await new Promise((go) => setTimeout(go, POLL_MS));
         if (signal.aborted) return;
         resume = await this.#uses.backend().json<ResumeView>("GET", `/api/resumes/${encodeURIComponent(resume.id)}`, { signal });

@@ -216,6 +216,7 @@ const ENGLISH = {
     read: "We read your résumé. Nothing changes until you say so.",
     sending: "Sending your résumé…",
     tooLarge: "A résumé can be up to 4 MB.",
+    underWay: (step: string) => `${step}…`,
   },
 
   // ── approvals ──
