@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.widget.backend import ScriptedBackend
 from tests.widget.test_approvals import approval
 from tests.widget.test_elements import view
-from tests.widget.test_interview import opened
+from tests.widget.test_interview import interview
 from tests.widget.test_widget import answered, asked, ready
 
 
@@ -17,14 +17,17 @@ def replace(page: Page, strings: dict[str, Any], then: str = "") -> None:
     page.evaluate(f"import('/widget/qwestly.js').then(widget => {{ {replacing} }})")
 
 
-CHAT = "document.body.append(Object.assign(document.createElement('qwestly-chat'), {getToken: async () => 'a token'}))"
+def adding(element: str) -> str:
+    return f"document.body.insertAdjacentHTML('beforeend', '<{element} token-url=\"/token\"></{element}>')"
 
 
 def test_strings_replaced_before_an_element_is_made_show_in_it_and_the_others_stay(
     page: Page, backend: ScriptedBackend
 ):
     page.goto("/local/status")
-    replace(page, {"chat": {"heading": "Woran möchtest du arbeiten?"}, "shared": {"send": "Senden"}}, CHAT)
+    replace(
+        page, {"chat": {"heading": "Woran möchtest du arbeiten?"}, "shared": {"send": "Senden"}}, adding("qwestly-chat")
+    )
     expect(page.get_by_role("heading", name="Woran möchtest du arbeiten?")).to_be_visible()
     expect(page.get_by_role("button", name="Senden")).to_be_visible()
     expect(page.get_by_label("Your message")).to_be_visible()
@@ -68,12 +71,14 @@ def test_an_answer_that_streams_goes_on_under_replaced_strings(page: Page, backe
     expect(page.get_by_role("button", name="Anhalten")).to_be_visible()
 
 
-def test_elements_of_the_page_show_replaced_strings_at_once(page: Page, backend: ScriptedBackend):
-    settings = view(page, "Settings")
-    expect(settings.get_by_role("heading", name="Your data")).to_be_visible()
-    replace(page, {"settings": {"yourData": "Deine Daten", "levels": {"L0": {"name": "Vorschlagen"}}}})
-    expect(settings.get_by_role("heading", name="Deine Daten")).to_be_visible()
-    expect(settings.get_by_role("radio", name="Vorschlagen Your agent suggests and drafts.")).to_be_visible()
+def test_an_element_shows_replaced_strings_at_once(page: Page, backend: ScriptedBackend):
+    page.goto("/local/status")
+    replace(page, {}, adding("qwestly-memories"))
+    expect(page.get_by_role("heading", name="Memories")).to_be_visible()
+    expect(page.get_by_text("Nothing remembered yet.")).to_be_visible()
+    replace(page, {"memories": {"title": "Erinnerungen"}})
+    expect(page.get_by_role("heading", name="Erinnerungen")).to_be_visible()
+    expect(page.get_by_text("Nothing remembered yet.")).to_be_visible()
 
 
 def test_cards_of_approvals_show_replaced_strings_at_once(page: Page, backend: ScriptedBackend):
@@ -85,11 +90,18 @@ def test_cards_of_approvals_show_replaced_strings_at_once(page: Page, backend: S
     expect(approvals.get_by_role("button", name="Decline", exact=True)).to_be_visible()
 
 
-def test_an_interview_keeps_its_conversation_under_replaced_strings(page: Page, backend: ScriptedBackend):
-    room = opened(page, backend)
-    expect(room.get_by_text("How long did it take?")).to_be_visible()
+def test_an_interview_that_was_begun_here_goes_on_under_replaced_strings(page: Page, backend: ScriptedBackend):
+    room = view(page, "Interview")
+    room.get_by_role("button", name="Start an interview").click()
+    stream = backend.stream("c1")
+    backend.interviews["c1"] = interview()
+    room.get_by_role("button", name="Interview me").click()
+    backend.wait_for(1, "POST", "/api/chat")
+    backend.keep("c1", "The move", asked("m1", "Interview me"), answered("How long did it take?", id="msg_run_1"))
+    stream.begin().text("How long did it take?").done("How long did it take?")
+    expect(room.get_by_text("Ada led six people.")).to_be_visible()
     replace(page, {"interview": {"finish": "Beenden"}, "chat": {"yourMessage": "Deine Nachricht"}})
     expect(room.get_by_role("button", name="Beenden")).to_be_visible()
     expect(room.get_by_label("Deine Nachricht")).to_be_visible()
-    expect(room.get_by_text("How long did it take?")).to_be_visible()
+    expect(room.get_by_role("log").get_by_text("How long did it take?")).to_be_visible()
     expect(room.get_by_text("Ada led six people.")).to_be_visible()
