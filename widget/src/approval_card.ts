@@ -3,33 +3,21 @@
 import type { ApprovalView, Decision } from "./api.ts";
 import { type IconName, WORDS_LIMIT, characters, element, grow, icon, showCount, spinner } from "./dom.ts";
 import { ChatError } from "./errors.ts";
-import { EFFECTS, OF_MEMORIES, showPreview } from "./preview.ts";
+import { ofMemories, showPreview } from "./preview.ts";
 import { stage } from "./stage.ts";
+import { strings } from "./strings.ts";
 import { until } from "./time.ts";
 
-const BECAME: Record<string, string> = {
-  frozen: "Paused. You can decide once you resume",
-  approved: "Approved · in a moment",
-  executing: "Approved · in progress…",
-  accepted: "Approved · in progress…",
-  unknown: "Approved · we’re checking that it was done",
-  done: "Approved · done",
-  failed: "Approved · we couldn’t do it",
-  changed: "Approved, but it had changed in the meantime, so you’re asked again",
-  rejected: "Declined",
-  revised: "You asked for changes",
-  expired: "Expired",
-  gone: "This no longer exists",
-};
 const MARKS: Record<string, IconName> = { frozen: "pause", done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
 
 /** The outcome, in a sentence. */
 export function became({ tool, status, decided_by: by, undone_by: undoneBy }: ApprovalView): string {
-  if (undoneBy) return "Undone";
-  if (status === "changed" && by === "nobody") return "No longer asked";
-  const words = OF_MEMORIES[tool]?.became[status] ?? BECAME[status] ?? status;
-  if (by === "level") return words.replace(/^Approved/, "Allowed by your level");
-  return by === "link" ? `${words} (decided by email)` : words;
+  if (undoneBy) return strings.approval.undone;
+  if (status === "changed" && by === "nobody") return strings.approval.noLongerAsked;
+  const usual: Record<string, string> = strings.approval.became;
+  const words = ofMemories(tool)?.became[status] ?? usual[status] ?? status;
+  if (by === "level") return strings.approval.byLevel(words);
+  return by === "link" ? strings.approval.byEmail(words) : words;
 }
 
 /** The value that is asked for and what may be taken in its place, where a pending approval offers a choice. */
@@ -51,7 +39,7 @@ function fieldFor(label: string, value: unknown): Field | null {
   const area = (text: string, hint?: string) =>
     element("textarea", { rows: "1", "aria-label": hint ? `${label}, ${hint}` : label, input: ({ target }: { target: HTMLTextAreaElement }) => grow(target) }, text);
   if (isTexts(value)) {
-    const node = area(value.join("\n"), "one a line");
+    const node = area(value.join("\n"), strings.approval.oneALine);
     return { node, read: () => linesOf(node.value) };
   }
   if (typeof value === "number") {
@@ -75,7 +63,7 @@ const isSeveral = (value: unknown): value is SeveralChange[] =>
 function fieldForSeveral(changes: SeveralChange[], names: string[]): Field {
   const parts = changes.map(({ field, value }, place) => {
     const name = names[place] ?? field;
-    const taken = element("input", { type: "checkbox", checked: true, "aria-label": `Take ${name}` });
+    const taken = element("input", { type: "checkbox", checked: true, "aria-label": strings.approval.take(name) });
     const edited = fieldFor(name, value);
     const node = element("div", { class: "several" }, element("label", {}, element("span", {}, name), taken), ...(edited ? [edited.node] : []));
     return { field, taken, node, read: edited?.read ?? (() => value) };
@@ -84,7 +72,7 @@ function fieldForSeveral(changes: SeveralChange[], names: string[]): Field {
     const kept = parts.filter(({ taken }) => taken.checked).map(({ field, read }) => ({ field, value: read() }));
     return kept.length && kept.every(({ value }) => value !== undefined) ? kept : undefined;
   };
-  return { node: element("div", { role: "group", "aria-label": "Changes", tabindex: "-1" }, ...parts.map(({ node }) => node)), read };
+  return { node: element("div", { role: "group", "aria-label": strings.approval.changes, tabindex: "-1" }, ...parts.map(({ node }) => node)), read };
 }
 
 /** The card of one record. `decide({decision, args_digest, …})` resolves once the decision was accepted. */
@@ -99,34 +87,34 @@ export class ApprovalCard {
   #effect = element("p", { class: "effect" });
   #title = element("h3");
   #content = element("div", { class: "asked" });
-  #body = element("details", {}, element("summary", {}, "What was asked"), this.#content);
-  #review = element("button", { type: "button", class: "quiet-button review", click: () => this.#openAlone() }, "Review");
+  #body = element("details", {}, element("summary", {}, strings.approval.asked), this.#content);
+  #review = element("button", { type: "button", class: "quiet-button review", click: () => this.#openAlone() }, strings.approval.review);
   #time = element("p", { class: "time" });
   #question = element("div", { class: "question" }, this.#effect, this.#title, this.#body, this.#time);
   #words = element("textarea", {
     rows: "1",
-    "aria-label": "What should be different, or why",
-    placeholder: "What to change, or why",
+    "aria-label": strings.approval.whatShouldDiffer,
+    placeholder: strings.approval.whatToChange,
     input: () => this.#type(),
   });
   #counter = element("p", { class: "counter" });
   #edits = element("div", { class: "edits" });
   /** Radio buttons of one name are one group, and a record may be shown twice. */
   #group = `choice-${(groups += 1)}`;
-  #options = element("div", { class: "options", role: "radiogroup", "aria-label": "Which one" });
-  #approve = button("Approve", () => this.#approveChosen());
-  #edit = button("Edit", () => this.#toggleEditing(true));
-  #change = button("Ask for changes", () => this.#askAnew());
-  #reject = button("Decline", () => this.#send("reject"));
-  #save = button("Approve as edited", () => this.#approveEdited());
-  #cancel = button("Cancel", () => this.#toggleEditing(false));
+  #options = element("div", { class: "options", role: "radiogroup", "aria-label": strings.approval.whichOne });
+  #approve = button(strings.approval.approve, () => this.#approveChosen());
+  #edit = button(strings.shared.edit, () => this.#toggleEditing(true));
+  #change = button(strings.approval.askForChanges, () => this.#askAnew());
+  #reject = button(strings.approval.decline, () => this.#send("reject"));
+  #save = button(strings.approval.approveAsEdited, () => this.#approveEdited());
+  #cancel = button(strings.shared.cancel, () => this.#toggleEditing(false));
   #box = element("div", { class: "box", click: () => this.#words.focus() }, this.#words);
   #buttons = element("div", { class: "choices" }, this.#approve, this.#edit, this.#change, this.#reject, this.#save, this.#cancel);
   #answer = element("div", { class: "answering", keydown: (event: KeyboardEvent) => this.#escape(event) }, this.#options, this.#box, this.#counter, this.#edits, this.#buttons);
   #outcome = element("p", { class: "outcome", tabindex: "-1" });
   #said = element("p", { class: "said-why" });
-  #link = element("a", { target: "_blank", rel: "noopener noreferrer" }, "See it as others do");
-  #undo = button("Undo", () => this.#takeBack());
+  #link = element("a", { target: "_blank", rel: "noopener noreferrer" }, strings.approval.seeAsOthers);
+  #undo = button(strings.shared.undo, () => this.#takeBack());
   #problem = element("p", { class: "problem failed", role: "status", hidden: true });
   #takeBackNow: () => Promise<void>;
   /** A text that scrolls is a stop of the keyboard. */
@@ -157,11 +145,13 @@ export class ApprovalCard {
     const decided = (this.#view as ApprovalView | undefined)?.status === "pending" && view.status !== "pending";
     this.#shown = shown;
     this.#view = view;
-    this.#effect.textContent = OF_MEMORIES[view.tool]?.effect ?? EFFECTS[view.effect] ?? "";
-    this.#approve.textContent = OF_MEMORIES[view.tool]?.yes ?? "Approve";
-    this.#reject.textContent = OF_MEMORIES[view.tool]?.no ?? "Decline";
+    const instead = ofMemories(view.tool);
+    const effects: Record<string, string> = strings.approval.effects;
+    this.#effect.textContent = instead?.effect ?? effects[view.effect] ?? "";
+    this.#approve.textContent = instead?.yes ?? strings.approval.approve;
+    this.#reject.textContent = instead?.no ?? strings.approval.decline;
     this.#title.textContent = view.preview.title;
-    this.element.setAttribute("aria-label", `Approval: ${view.preview.title}`);
+    this.element.setAttribute("aria-label", strings.approval.label(view.preview.title));
     const choices = choicesOf(view);
     this.#content.replaceChildren(...showPreview(choices ? { ...view, alternatives: [] } : view));
     this.#options.replaceChildren(
@@ -185,7 +175,7 @@ export class ApprovalCard {
 
   showTime() {
     this.#undo.hidden = !(Date.parse(this.#view.undo_until ?? "") > Date.now());
-    this.#time.textContent = `Expires ${until(this.#view.expires_at)}`;
+    this.#time.textContent = strings.approval.expires(until(this.#view.expires_at));
     this.#time.title = new Date(this.#view.expires_at).toLocaleString();
   }
 
@@ -226,7 +216,7 @@ export class ApprovalCard {
 
   #askAnew() {
     if (this.#words.value.trim()) return this.#send("revise");
-    this.#tell("What should be different? Write it here, then press “Ask for changes”.");
+    this.#tell(strings.approval.writeWhatShouldDiffer);
     this.#words.focus();
   }
 
@@ -241,14 +231,14 @@ export class ApprovalCard {
     const args = Object.fromEntries(this.#fields.map(({ arg, read }) => [arg, read()]));
     const empty = this.#fields.find(({ arg }) => args[arg] === undefined);
     if (!empty) return this.#send("edit", { args });
-    this.#tell(`${empty.label} is empty.`);
+    this.#tell(strings.approval.isEmpty(empty.label));
     empty.node.focus();
   }
 
   async #send(decision: Decision["decision"], more: Partial<Decision> = {}) {
     const reason = this.#words.value.trim();
     if (this.#sending) return;
-    if (characters(reason) > WORDS_LIMIT) return this.#tell(`Please keep it to ${WORDS_LIMIT.toLocaleString("en")} characters.`);
+    if (characters(reason) > WORDS_LIMIT) return this.#tell(strings.approval.keepItTo(WORDS_LIMIT.toLocaleString(strings.locale)));
     const pressed = (this.element.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
     const hadFocus = this.#hasFocus;
     this.#sending = true;
@@ -272,7 +262,7 @@ export class ApprovalCard {
       await this.#takeBackNow();
       this.#outcome.focus();
     } catch (error) {
-      this.#tell(`We couldn’t undo that. ${ChatError.from(error).message}`);
+      this.#tell(`${strings.shared.couldNotUndo} ${ChatError.from(error).message}`);
     }
     this.#undo.disabled = false;
   }
@@ -309,7 +299,7 @@ export class ApprovalCard {
     this.#outcome.hidden = !settled;
     this.#outcome.replaceChildren(...this.#outcomeNodes(status));
     const words = by === "level" ? null : reason;
-    this.#said.textContent = [!this.#view.undone_by && outcome, words && `You said: “${words}”`].filter(Boolean).join(" ");
+    this.#said.textContent = [!this.#view.undone_by && outcome, words && strings.approval.youSaid(words)].filter(Boolean).join(" ");
     this.#said.hidden = this.#pending || !this.#said.textContent;
     const { link } = this.#view;
     this.#link.hidden = !link || !/^(https:\/\/|http:\/\/127\.0\.0\.1:)/.test(link);
@@ -324,14 +314,14 @@ export class ApprovalCard {
     this.#options.hidden = this.#editing || !this.#options.hasChildNodes();
     this.#edits.hidden = this.#save.hidden = this.#cancel.hidden = !this.#editing;
     this.#approve.hidden = this.#reject.hidden = this.#editing;
-    this.#box.hidden = this.#editing || this.#view.tool in OF_MEMORIES; // yes or no is enough
+    this.#box.hidden = this.#editing || ofMemories(this.#view.tool) !== undefined; // yes or no is enough
     this.#change.hidden = this.#editing || this.#view.revisable === false;
     this.#edit.hidden = this.#editing || this.#fields.length === 0;
     for (const node of this.#answer.querySelectorAll<HTMLButtonElement>("button, textarea, input")) node.disabled = this.#sending;
   }
 
   #outcomeNodes(status: string): (Node | string)[] {
-    if (this.#pending) return [spinner(), "Sending…"];
+    if (this.#pending) return [spinner(), strings.approval.sending];
     const mark = MARKS[status];
     return [mark ? icon(mark) : spinner(), element("span", {}, became(this.#view))];
   }

@@ -5,10 +5,9 @@ import { ApprovalCard } from "./approval_card.ts";
 import type { Backend } from "./backend.ts";
 import { ChatError } from "./errors.ts";
 import { stage } from "./stage.ts";
+import { strings } from "./strings.ts";
 
 const PAGE = 100; // records per request
-
-const SEEN_ANOTHER = "This isn’t what you saw. Please take another look.";
 
 /** All known approvals, from whichever response, and the cards that show them. */
 type Decide = (view: ApprovalView, decision: Decision) => Promise<void>;
@@ -20,6 +19,7 @@ export class Approvals {
   #views = new Map<string, ApprovalView>();
   #cards = new Map<string, Map<string, ApprovalCard>>(); // by place and id
   #deciding = new Map<string, Promise<void>>();
+  #strings = strings; // of the cards
 
   /** `decide(view, decision)` posts a person's decision; `changed` is called whenever an approval is new or changed. */
   constructor({ backend, decide, changed }: { backend: Backend; decide: Decide; changed: () => void }) {
@@ -53,6 +53,8 @@ export class Approvals {
 
   /** A place has one card per record, reused each time it is rendered, so that typed text is not lost. */
   card(id: string, place: string): ApprovalCard {
+    if (this.#strings !== strings) this.#cards.clear();
+    this.#strings = strings;
     const cards = this.#cards.get(place) ?? new Map<string, ApprovalCard>();
     this.#cards.set(place, cards);
     let card = cards.get(id);
@@ -123,7 +125,7 @@ export class Approvals {
       if (code === "not_found") return void this.learn({ ...view, status: "gone" });
       // If this request fails too, show why the decision failed.
       await this.readAll().catch(() => {});
-      throw new ChatError(code, code === "changed" ? SEEN_ANOTHER : message);
+      throw new ChatError(code, code === "changed" ? strings.approval.seenAnother : message);
     }
   }
 }

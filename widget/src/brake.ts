@@ -1,26 +1,27 @@
 /** The brake: a button that pauses everything, and what it stopped. */
 
 import type { BrakeStatus, Receipt } from "./api.ts";
-import { counted, element, icon } from "./dom.ts";
+import { element, icon } from "./dom.ts";
 import { ChatError } from "./errors.ts";
+import { strings } from "./strings.ts";
 import { pointInTime } from "./time.ts";
 
 function receiptWords({ stopped, finished, unknown, running, waiting }: Receipt) {
   const parts = [
-    stopped.length && `${counted(stopped.length, "task")} stopped`,
-    finished.length && `${finished.length} had already finished`,
-    unknown.length && `${unknown.length} sent, outcome not known yet`,
-    running.length && `${running.length} couldn’t be stopped yet`,
+    stopped.length && strings.brake.stopped(stopped.length),
+    finished.length && strings.brake.finished(finished.length),
+    unknown.length && strings.brake.unknown(unknown.length),
+    running.length && strings.brake.running(running.length),
   ].filter(Boolean);
-  const planned = waiting?.length ? " Your next briefing won’t come unless you resume before its hour." : "";
-  return `${parts.length ? `${parts.join(", ")}.` : "Nothing was running."}${planned}`;
+  const planned = waiting?.length ? ` ${strings.brake.planned}` : "";
+  return `${parts.length ? `${parts.join(", ")}.` : strings.brake.nothingRan}${planned}`;
 }
 
 export function brakeWords({ state, since, receipt, everybody }: BrakeStatus) {
   if (state === "running") return "";
-  if (everybody) return "Qwestly has paused its agent for everyone.";
-  if (state === "pausing") return "Pausing everything…";
-  return [`Everything has been paused since ${pointInTime(since ?? "")}.`, receipt && receiptWords(receipt)].filter(Boolean).join(" ");
+  if (everybody) return strings.brake.everybody;
+  if (state === "pausing") return strings.brake.pausing;
+  return [strings.brake.pausedSince(pointInTime(since ?? "")), receipt && receiptWords(receipt)].filter(Boolean).join(" ");
 }
 
 /** Turns the brake on or off. What fails may take effect all the same: it looks, and throws only if it did not. */
@@ -75,14 +76,14 @@ export class Brake {
       this.#standing = await turnBrake(this.#send, pulling);
     } catch (error) {
       this.#standing = before;
-      this.#fail(`${pulling ? "We couldn’t pause everything." : "We couldn’t resume."} ${ChatError.from(error).message}`);
+      this.#fail(`${pulling ? strings.shared.couldNotPause : strings.shared.couldNotResume} ${ChatError.from(error).message}`);
     }
     this.#posting = false;
     this.#show();
   }
 
   #show() {
-    const label = this.pulled ? "Resume" : "Pause everything";
+    const label = this.pulled ? strings.shared.resume : strings.shared.pauseEverything;
     this.button.replaceChildren(icon(this.pulled ? "play" : "pause"), this.#label);
     this.#label.textContent = label;
     this.button.title = label;

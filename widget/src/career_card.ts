@@ -2,6 +2,7 @@
 
 import type { LeftOut, ShownClaim, ShownQuote, ShownSection } from "./api.ts";
 import { element } from "./dom.ts";
+import { strings } from "./strings.ts";
 
 const HEADLINE = "headline";
 const SHAPES = new Set(["experience", "education", "skills", "preferences"]);
@@ -12,8 +13,8 @@ export function showCard(sections: ShownSection[], person = ""): HTMLElement {
   let count = 0;
   const claim = (tag: "li" | "p", { text, quotes = [], arithmetic = [], confirmed, unchecked }: ShownClaim, kind = "") => {
     const shown = element(tag, tag === "p" ? { class: "headline" } : {}, ...(kind === "achievements" ? withFigures(text) : [text]));
-    if (confirmed) shown.append(" ", element("span", { class: "confirmed" }, "Your own words"));
-    if (unchecked) shown.append(" ", element("span", { class: "unchecked" }, "Not double-checked"));
+    if (confirmed) shown.append(" ", element("span", { class: "confirmed" }, strings.careerCard.yourOwnWords));
+    if (unchecked) shown.append(" ", element("span", { class: "unchecked" }, strings.shared.notDoubleChecked));
     if (quotes.length) shown.append(" ", ...evidence(++count, quotes, arithmetic));
     return shown;
   };
@@ -24,7 +25,7 @@ export function showCard(sections: ShownSection[], person = ""): HTMLElement {
     const items = grouped(claims.map((each) => ({ item: claim("li", each, each.is_detail ? "achievements" : kind), isDetail: each.is_detail ?? false })));
     return element("div", { class: "section" }, element("h4", {}, heading), element("ul", { class: SHAPES.has(kind) ? kind : "plain" }, ...items));
   });
-  return element("article", { class: "career", "aria-label": "The text, as others will see it" }, ...name, ...nodes);
+  return element("article", { class: "career", "aria-label": strings.careerCard.label }, ...name, ...nodes);
 }
 
 /** The items of a list, each detail in a list of its own below the item that it belongs to. */
@@ -57,7 +58,7 @@ function evidence(number: number, quotes: ShownQuote[], arithmetic: string[]): H
     {
       type: "button",
       class: "evidence-mark",
-      "aria-label": `Evidence ${number}`,
+      "aria-label": strings.careerCard.evidence(number),
       "aria-expanded": "false",
       click: () => {
         list.hidden = !list.hidden;
@@ -78,6 +79,6 @@ export const showLeftOut = (items: LeftOut[]) =>
   element(
     "div",
     { class: "section" },
-    element("h4", {}, "Left out"),
+    element("h4", {}, strings.shared.leftOut),
     element("ul", {}, ...items.map(({ text, why }) => element("li", {}, text, element("ul", {}, ...why.map((each) => element("li", {}, each)))))),
   );

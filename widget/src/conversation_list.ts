@@ -4,6 +4,7 @@ import type { ConversationRow, Page } from "./api.ts";
 import { type Backend, conversationPath } from "./backend.ts";
 import { brand, element, icon, iconButton } from "./dom.ts";
 import { ChatError } from "./errors.ts";
+import { strings } from "./strings.ts";
 import { day } from "./time.ts";
 
 const TYPING_MS = 250; // a search begins once nothing was typed for so long
@@ -34,8 +35,8 @@ export class ConversationList {
   #search = element("input", {
     type: "search",
     class: "find",
-    "aria-label": "Search conversations",
-    placeholder: "Search conversations",
+    "aria-label": strings.conversations.search,
+    placeholder: strings.conversations.search,
     maxlength: "200",
     autocomplete: "off",
     input: () => this.#searchSoon(),
@@ -43,16 +44,16 @@ export class ConversationList {
   });
   #rows = element("ul", { class: "rows" });
   #note = element("p", { class: "list-note", role: "status" });
-  #more = element("button", { type: "button", class: "quiet-button", hidden: true, click: () => this.read(this.#next) }, "Show older");
-  #question = element("span", { class: "name" });
+  #more = element("button", { type: "button", class: "quiet-button", hidden: true, click: () => this.read(this.#next) }, strings.shared.showOlder);
+  #question = element("p");
 
   constructor(options: Options) {
     this.#options = options;
-    this.#newButton = element("button", { type: "button", class: "new", click: options.pickNew }, icon("plus"), "New conversation");
-    const close = iconButton("close", "Close the list", options.close, { class: "icon-button drawer-only" });
+    this.#newButton = element("button", { type: "button", class: "new", click: options.pickNew }, icon("plus"), strings.conversations.new);
+    const close = iconButton("close", strings.conversations.close, options.close, { class: "icon-button drawer-only" });
     this.element = element(
       "nav",
-      { "aria-label": "Conversations" },
+      { "aria-label": strings.conversations.label },
       this.#brand,
       element("div", { class: "bar" }, this.#newButton, close),
       element("div", { class: "finding" }, icon("search"), this.#search),
@@ -92,10 +93,10 @@ export class ConversationList {
       else this.#rows.replaceChildren(...rows);
       const open = items.find(({ id }) => id === this.#current);
       if (open?.title) this.#options.titled(open.title);
-      this.#note.textContent = this.#rows.children.length ? "" : words ? `Nothing found for “${words}”.` : "Your conversations will show up here.";
+      this.#note.textContent = this.#rows.children.length ? "" : words ? strings.conversations.nothingFound(words) : strings.conversations.empty;
     } catch (error) {
       if (reading !== this.#reading) return;
-      const again = element("button", { type: "button", class: "quiet-button", click: () => this.read() }, "Try again");
+      const again = element("button", { type: "button", class: "quiet-button", click: () => this.read() }, strings.shared.tryAgain);
       this.#note.replaceChildren(ChatError.from(error).message, again);
     }
     this.#more.hidden = !this.#next;
@@ -120,19 +121,19 @@ export class ConversationList {
   // ── a row ──
 
   #row({ id, title, updated_at: updated, running, found }: ConversationRow): HTMLElement {
-    const name = title || "Untitled";
+    const name = title || strings.conversations.untitled;
     const snippet = found?.message_id ? [element("span", { class: "snippet" }, ...marked(found.snippet, found.words))] : [];
     const open = element(
       "button",
       { type: "button", class: "open", title: name, click: () => this.#options.pick(id), "aria-current": String(id === this.#current) },
       element("span", { class: "name" }, ...(found && !found.message_id ? marked(name, found.words) : [name])),
       ...snippet,
-      element("span", { class: "when" }, running ? "Working…" : day(updated)),
+      element("span", { class: "when" }, running ? strings.conversations.working : day(updated)),
     );
     const row = element("li", { "data-id": id }, open);
     row.append(
-      iconButton("edit", `Rename “${name}”`, () => this.#rename(row, id, name)),
-      iconButton("trash", `Delete “${name}”`, () => this.#confirmDelete(id, name)),
+      iconButton("edit", strings.conversations.renameOne(name), () => this.#rename(row, id, name)),
+      iconButton("trash", strings.conversations.deleteOne(name), () => this.#confirmDelete(id, name)),
     );
     return row;
   }
@@ -150,7 +151,7 @@ export class ConversationList {
     };
     const field = element("input", {
       class: "rename",
-      "aria-label": "Title of the conversation",
+      "aria-label": strings.conversations.title,
       maxlength: String(TITLE_LIMIT),
       value: name,
       blur: () => end(true),
@@ -171,7 +172,7 @@ export class ConversationList {
     try {
       await this.#options.backend().json("PATCH", conversationPath(id), { body: { title } });
     } catch (error) {
-      this.#note.textContent = `We couldn’t rename it. ${ChatError.from(error).message}`;
+      this.#note.textContent = `${strings.conversations.couldNotRename} ${ChatError.from(error).message}`;
       return;
     }
     await this.read();
@@ -183,20 +184,22 @@ export class ConversationList {
     const form = element(
       "form",
       { method: "dialog" },
-      element("h2", { id: "question" }, "Delete this conversation?"),
-      element("p", {}, this.#question, " and everything said in it will be deleted. You can’t undo this."),
+      element("h2", { id: "question" }, strings.conversations.deleteQuestion),
+      this.#question,
       element(
         "div",
         { class: "choices" },
-        element("button", { class: "quiet-button", value: "", autofocus: true }, "Cancel"),
-        element("button", { class: "danger-button", value: "delete" }, "Delete"),
+        element("button", { class: "quiet-button", value: "", autofocus: true }, strings.shared.cancel),
+        element("button", { class: "danger-button", value: "delete" }, strings.conversations.delete),
       ),
     );
     return element("dialog", { "aria-labelledby": "question" }, form);
   }
 
   #confirmDelete(id: string, name: string) {
-    this.#question.textContent = `“${name}”`;
+    const title = strings.shared.quoted(name);
+    const [before = "", ...after] = strings.conversations.deleteEverything(title).split(title);
+    this.#question.replaceChildren(before, element("span", { class: "name" }, title), after.join(title));
     this.dialog.returnValue = "";
     this.dialog.onclose = () => {
       if (this.dialog.returnValue === "delete") this.#delete(id);
@@ -210,7 +213,7 @@ export class ConversationList {
     } catch (error) {
       const { code, message } = ChatError.from(error);
       if (code !== "not_found") {
-        this.#note.textContent = `We couldn’t delete it. ${message}`;
+        this.#note.textContent = `${strings.conversations.couldNotDelete} ${message}`;
         return;
       }
     }

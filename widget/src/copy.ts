@@ -1,4 +1,5 @@
 import { icon, iconButton } from "./dom.ts";
+import { strings } from "./strings.ts";
 
 const CONFIRMED_MS = 2_000;
 
@@ -8,9 +9,9 @@ export function copyButton(label: string, text: () => string, className = "icon-
     try {
       await navigator.clipboard.writeText(text());
     } catch {
-      return show("alert", "We couldn’t copy this");
+      return show("alert", strings.copy.couldNotCopy);
     }
-    show("check", "Copied");
+    show("check", strings.copy.copied);
     setTimeout(() => show("copy", label), CONFIRMED_MS);
   }, { class: className });
   const show = (name: "copy" | "check" | "alert", words: string) => {

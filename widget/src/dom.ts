@@ -1,5 +1,7 @@
 /** Elements, icons and small helpers of text fields. */
 
+import { strings } from "./strings.ts";
+
 export const WORDS_LIMIT = 2_000; // characters of a comment on an answer or a decision
 const NEARLY_ALL = 0.95; // share of a limit from which the count is shown
 
@@ -61,7 +63,7 @@ export function icon(name: IconName): SVGSVGElement {
 }
 
 /** A product's logo and name. */
-export const brand = (name: string, logo: string): (Node | string)[] => [...(logo ? [element("img", { src: logo, alt: name ? "" : "Logo" })] : []), name];
+export const brand = (name: string, logo: string): (Node | string)[] => [...(logo ? [element("img", { src: logo, alt: name ? "" : strings.shared.logo })] : []), name];
 
 export const spinner = () => element("span", { class: "spinner", "aria-hidden": "true" });
 export const spoken = (text: string) => element("span", { class: "spoken" }, text);
@@ -79,9 +81,8 @@ export function grow(textarea: HTMLTextAreaElement) {
 }
 
 export function showCount(place: HTMLElement, count: number, limit: number) {
-  place.textContent = count < limit * NEARLY_ALL ? "" : `${count.toLocaleString("en")} of ${limit.toLocaleString("en")} characters`;
+  place.textContent = count < limit * NEARLY_ALL ? "" : strings.shared.characters(count.toLocaleString(strings.locale), limit.toLocaleString(strings.locale));
   place.classList.toggle("over", count > limit);
 }
 
 export const characters = (text: string) => [...text].length;
-export const counted = (count: number, noun: string) => (count ? `${count} ${noun}${count === 1 ? "" : "s"}` : "");

@@ -1,19 +1,18 @@
 import type { DraftView } from "./api.ts";
 import { type IconName, element, icon, spinner } from "./dom.ts";
+import { strings } from "./strings.ts";
 
 const DRAFT_MARKS: Record<string, IconName> = { unfinished: "info", waiting: "info", drafted: "check", published: "check", rejected: "close", expired: "close", stopped: "close", failed: "alert" };
-
-const STAGES = { evidence: "Evidence", writing: "Writing", decision: "Your decision" };
 
 /** The way of a draft, with the stage where it is; nothing once it is over. */
 function stagesOf({ stage }: DraftView): HTMLElement[] {
   if (!stage) return [];
-  const names = Object.keys(STAGES);
-  const items = Object.entries(STAGES).map(([name, label]) => {
+  const names = Object.keys(strings.drafts.stages);
+  const items = Object.entries(strings.drafts.stages).map(([name, label]) => {
     const past = names.indexOf(name) < names.indexOf(stage);
     return element("li", { class: past ? "past" : "", ...(name === stage && { "aria-current": "step" }) }, label);
   });
-  return [element("ol", { class: "stages", "aria-label": "Progress" }, ...items)];
+  return [element("ol", { class: "stages", "aria-label": strings.drafts.progress }, ...items)];
 }
 
 /** The progress of drafts, one line each. */
@@ -40,7 +39,7 @@ export class Drafts {
   /** What a pause stopped can be drafted again. */
   #offers({ status, kind }: DraftView): HTMLElement[] {
     const click = status === "stopped" ? this.#again(kind) : null;
-    return click ? [element("button", { type: "button", class: "quiet-button", click }, "Draft it again")] : [];
+    return click ? [element("button", { type: "button", class: "quiet-button", click }, strings.drafts.draftAgain)] : [];
   }
 
   /** The lines of a conversation: running drafts; ended ones that `stood` there before; and the last, if it failed or was stopped. */

@@ -1,7 +1,8 @@
 /** Server-sent events of a turn. */
 
 import { ChatError } from "./errors.ts";
-import { CUT, orCut } from "./network.ts";
+import { orCut } from "./network.ts";
+import { strings } from "./strings.ts";
 
 const TEXT = "text_delta";
 
@@ -55,6 +56,6 @@ function parseEvent(block: string): StreamEvent | null {
   try {
     return { name, data: JSON.parse(data.join("\n")) };
   } catch {
-    throw new ChatError("network", CUT);
+    throw new ChatError("network", strings.network.cut);
   }
 }

@@ -1,6 +1,7 @@
 import type { FeedbackView, Thumb } from "./api.ts";
 import { WORDS_LIMIT, characters, element, grow, iconButton, isEnter, showCount } from "./dom.ts";
 import { ChatError } from "./errors.ts";
+import { strings } from "./strings.ts";
 
 /**
  * Feedback on one answer: a thumb and, after thumbs down, a comment. `post` stores {thumb, words?}; null removes it.
@@ -16,18 +17,18 @@ export class Feedback {
   #pressed = false;
   #posting = false;
   #asking = false;
-  #up = iconButton("up", "Good answer", () => this.#press("up"), { class: "icon-button thumb" });
-  #down = iconButton("down", "Not helpful", () => this.#press("down"), { class: "icon-button thumb" });
+  #up = iconButton("up", strings.feedback.good, () => this.#press("up"), { class: "icon-button thumb" });
+  #down = iconButton("down", strings.feedback.notHelpful, () => this.#press("down"), { class: "icon-button thumb" });
   #note = element("p", { class: "problem", hidden: true });
   #field = element("textarea", {
     rows: "1",
-    "aria-label": "What was wrong?",
-    placeholder: "What was wrong? (optional)",
+    "aria-label": strings.feedback.whatWasWrong,
+    placeholder: strings.feedback.whatWasWrongOptional,
     enterkeyhint: "send",
     keydown: (event: KeyboardEvent) => this.#key(event),
     input: () => this.#type(),
   });
-  #send = element("button", { type: "button", class: "quiet-button", "aria-label": "Send what was wrong", click: () => this.#say() }, "Send");
+  #send = element("button", { type: "button", class: "quiet-button", "aria-label": strings.feedback.sendWhatWasWrong, click: () => this.#say() }, strings.shared.send);
   #counter = element("p", { class: "counter" });
   #form: HTMLElement;
 
@@ -93,13 +94,13 @@ export class Feedback {
 
   #thank() {
     this.#field.value = "";
-    this.#tell("Thank you.");
+    this.#tell(strings.feedback.thanks);
   }
 
   #restore(failed: FeedbackView | null, { message }: ChatError) {
     this.#wanted = this.#kept;
     this.#asking = Boolean(failed?.words);
-    this.#tell(`We couldn’t save that. ${message}`);
+    this.#tell(`${strings.shared.couldNotSave} ${message}`);
     this.#show();
     return this.#wanted;
   }

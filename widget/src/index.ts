@@ -9,6 +9,8 @@ import { QwestlyLearning } from "./elements/learning.ts";
 import { QwestlyMemories } from "./elements/memories.ts";
 import { QwestlySettings } from "./elements/settings.ts";
 
+export { setStrings } from "./strings.ts";
+
 /** What the package's types promise, the elements have. */
 const ELEMENTS: { [Name in keyof QwestlyElements]: new () => QwestlyElements[Name] } = {
   "qwestly-activity": QwestlyActivity,

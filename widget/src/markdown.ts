@@ -7,6 +7,7 @@ import { copyButton } from "./copy.ts";
 import { element } from "./dom.ts";
 import { type Links, htmlOf } from "./markdown_html.ts";
 import { AS_WRITTEN, CODE_LINES, type Cut, cutOf, readOn, sourcesOf, unlessTooDeep, without } from "./markdown_parts.ts";
+import { strings } from "./strings.ts";
 
 const ALLOWED_TAGS = "a blockquote br code del em h3 h4 h5 h6 hr input li ol p pre span strong table tbody td th thead tr ul".split(" ");
 const ALLOWED_ATTR = ["align", "checked", "class", "disabled", "href", "start", "type"];
@@ -83,7 +84,7 @@ function rendered(token: Token, links: Links): ChildNode[] {
   const clean = DOMPurify.sanitize(htmlOf(token, links), { ALLOWED_TAGS, ALLOWED_ATTR, RETURN_DOM_FRAGMENT: true });
   for (const link of clean.querySelectorAll("a")) Object.assign(link, { target: "_blank", rel: "noopener noreferrer" });
   clean.querySelectorAll("pre").forEach(dressCode);
-  for (const box of clean.querySelectorAll("input")) box.ariaLabel = box.closest("li")?.textContent?.trim() || "Task";
+  for (const box of clean.querySelectorAll("input")) box.ariaLabel = box.closest("li")?.textContent?.trim() || strings.markdown.task;
   clean.querySelectorAll("table").forEach((table) => {
     const scrolled = element("div", { class: "scrolled", tabindex: "0" });
     table.replaceWith(scrolled);
@@ -104,5 +105,5 @@ function dressCode(pre: HTMLPreElement): void {
   const box = element("div", { class: "code" });
   pre.replaceWith(box);
   const copied = () => code.textContent.replace(/\n$/, "");
-  box.append(element("div", { class: "code-bar" }, element("span", {}, language), copyButton("Copy code", copied)), pre);
+  box.append(element("div", { class: "code-bar" }, element("span", {}, language), copyButton(strings.markdown.copyCode, copied)), pre);
 }

@@ -3,6 +3,7 @@
 import { Marked, type Token, type Tokens, type TokensList } from "marked";
 
 import type { InPieces } from "./markdown_parts.ts";
+import { strings } from "./strings.ts";
 
 /** The references of a text, by which a link in a block may be named. */
 export type Links = TokensList["links"];
@@ -25,7 +26,7 @@ const marked = new Marked({
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
     },
     // Loading an image would tell its server who reads what.
-    image: ({ text, href }) => escaped(`[image: ${text || href}]`),
+    image: ({ text, href }) => escaped(strings.markdown.image(text || href)),
     link({ href, raw, tokens }: Tokens.Link) {
       if (!/^https?:\/\//i.test(href) || !URL.canParse(href)) return escaped(raw);
       return `<a href="${escaped(href)}">${this.parser.parseInline(tokens)}</a>`;

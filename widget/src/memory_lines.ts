@@ -3,10 +3,11 @@
 import type { MemoryView } from "./api.ts";
 import { element } from "./dom.ts";
 import { ChatError } from "./errors.ts";
+import { strings } from "./strings.ts";
 
 type Undo = () => Promise<{ restored: MemoryView[] }>;
 
-const quoted = ({ content }: { content: string }) => `“${content}”`;
+const quoted = ({ content }: { content: string }) => strings.shared.quoted(content);
 
 /** The lines, one per memory, reused each time it is rendered, so that the result of an undo stays. */
 export class Memories {
@@ -35,7 +36,7 @@ export class Memories {
 }
 
 /** As a sentence. */
-export const remembered = (memory: MemoryView) => `${memory.status === "unchecked" ? "Noted, not checked yet" : "Remembered"}: ${quoted(memory)}`;
+export const remembered = (memory: MemoryView) => memory.status === "unchecked" ? strings.memoryLine.noted(quoted(memory)) : strings.memoryLine.remembered(quoted(memory));
 
 class MemoryLine {
   readonly element: HTMLElement;
@@ -45,7 +46,7 @@ class MemoryLine {
   #over = false; // it can no longer be undone
   #sending = false;
   #words = element("span", { class: "words", tabindex: "-1" });
-  #button = element("button", { type: "button", class: "link-button", click: () => this.#press() }, "Undo");
+  #button = element("button", { type: "button", class: "link-button", click: () => this.#press() }, strings.shared.undo);
   #choice = element("span", { class: "choice" }, element("span", { "aria-hidden": "true" }, " · "), this.#button);
   #problem = element("span", { class: "problem", hidden: true });
 
@@ -59,7 +60,7 @@ class MemoryLine {
     this.#memory = memory;
     if (this.#over) return;
     this.#words.textContent = remembered(memory);
-    this.#button.setAttribute("aria-label", `Undo: ${quoted(memory)}`);
+    this.#button.setAttribute("aria-label", strings.shared.labeled(strings.shared.undo, quoted(memory)));
     this.showTime();
   }
 
@@ -78,7 +79,7 @@ class MemoryLine {
     this.element.setAttribute("aria-busy", "true");
     try {
       const { restored } = await this.#undo();
-      this.#end(restored.length ? `Undone. Back to: ${restored.map(quoted).join(", ")}` : "Undone.");
+      this.#end(restored.length ? strings.memoryLine.backTo(restored.map(quoted).join(", ")) : strings.shared.undone);
     } catch (error) {
       this.#failed(ChatError.from(error));
     }
@@ -88,9 +89,9 @@ class MemoryLine {
   }
 
   #failed({ code, message }: ChatError) {
-    if (code === "not_found") return this.#end("This isn’t remembered anymore, so there’s nothing to undo.");
+    if (code === "not_found") return this.#end(strings.memoryLine.nothingToUndo);
     this.#over = code === "invalid"; // too late: the server's message says what to do instead
-    this.#tell(this.#over ? message : `We couldn’t undo that. ${message}`);
+    this.#tell(this.#over ? message : `${strings.shared.couldNotUndo} ${message}`);
   }
 
   #end(sentence: string) {

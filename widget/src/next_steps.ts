@@ -1,11 +1,12 @@
 /** What a person could do next: up to three buttons under the last answer, named by the server's code. */
 
 import { element } from "./dom.ts";
+import { strings } from "./strings.ts";
 
 export interface NextStep { label: string; does: "say" | "review" | "upload" }
 
 export class NextSteps {
-  readonly element = element("div", { class: "suggestions next", role: "group", "aria-label": "Next steps", "aria-live": "off", hidden: true });
+  readonly element = element("div", { class: "suggestions next", role: "group", "aria-label": strings.chat.nextSteps, "aria-live": "off", hidden: true });
   #read: () => Promise<NextStep[]>;
   #take: (step: NextStep) => void;
   #reading = 0;

@@ -4,38 +4,22 @@ import type { ApprovalView, Change } from "./api.ts";
 import { showCard, showLeftOut, showQuote } from "./career_card.ts";
 import { difference as compare } from "./difference.ts";
 import { type Attributes, element, spoken } from "./dom.ts";
+import { strings } from "./strings.ts";
 
-export const EFFECTS: Record<string, string> = {
-  write: "Changes your saved data",
-  outward: "Others will see this",
-  destructive: "Can’t be undone",
-};
 interface OfMemories { effect: string; heading: string; yes: string; no: string; became: Record<string, string> }
 
 /** The sentences for approvals about memories, in place of the usual ones. */
-export const OF_MEMORIES: Record<string, OfMemories> = {
-  keep_memories: {
-    effect: "Remembered only if you say yes",
-    heading: "Will be remembered",
-    yes: "Remember",
-    no: "Don’t remember",
-    became: { done: "Remembered", rejected: "Not remembered", expired: "Expired · not remembered" },
-  },
-  forget_memory: {
-    effect: "Can’t be undone",
-    heading: "Will be forgotten",
-    yes: "Forget",
-    no: "Keep",
-    became: { done: "Forgotten", rejected: "Kept", expired: "Expired · nothing was forgotten" },
-  },
-};
+export function ofMemories(tool: string): OfMemories | undefined {
+  const tools: Record<string, OfMemories> = strings.approval.ofMemories;
+  return tools[tool];
+}
 
 const MOST_DIFFERENCES = 3; // lines that are shown unfolded
 
 const textList = (texts: string[], attributes: Attributes = {}) => element("ul", attributes, ...texts.map((text) => element("li", {}, text)));
 
 const showEvidence = (evidence: string[]) =>
-  element("details", {}, element("summary", {}, `Evidence (${evidence.length})`), textList(evidence));
+  element("details", {}, element("summary", {}, strings.preview.evidence(evidence.length)), textList(evidence));
 
 const showChange = ({ name, before, after, evidence = [], quotes = [] }: Change) => {
   const words = before && after ? compare(before, after) : null;
@@ -45,8 +29,8 @@ const showChange = ({ name, before, after, evidence = [], quotes = [] }: Change)
     "div",
     { class: "change" },
     element("dt", {}, name),
-    element("dd", { class: "before" }, spoken("Before: "), before ? element("del", {}, ...(isSame ? ofOne("new") : [before])) : "empty"),
-    element("dd", { class: "after" }, spoken("After: "), after ? element("ins", {}, ...(isSame ? ofOne("gone") : [after])) : "removed"),
+    element("dd", { class: "before" }, spoken(`${strings.preview.before} `), before ? element("del", {}, ...(isSame ? ofOne("new") : [before])) : strings.preview.empty),
+    element("dd", { class: "after" }, spoken(`${strings.preview.after} `), after ? element("ins", {}, ...(isSame ? ofOne("gone") : [after])) : strings.preview.removed),
     quotes.length ? element("dd", { class: "from" }, element("ul", { class: "evidence" }, ...quotes.map(showQuote))) : "",
     evidence.length ? element("dd", { class: "from" }, showEvidence(evidence)) : "",
   );
@@ -75,24 +59,23 @@ const showMemory = ({ name, before, after, evidence = [] }: Change) =>
 function showDifference(difference: string[]): HTMLElement {
   const list = textList(difference, { class: "difference" });
   if (difference.length <= MOST_DIFFERENCES) return list;
-  return element("details", {}, element("summary", {}, `What changed since you were last asked (${difference.length})`), list);
+  return element("details", {}, element("summary", {}, strings.preview.changedSince(difference.length)), list);
 }
 
-const SURE: Record<string, string> = { low: "Your agent isn’t sure you want this.", medium: "Your agent is fairly sure you want this.", high: "Your agent is sure you want this." };
-
-const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, "Other options"), textList(texts));
+const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, strings.preview.otherOptions), textList(texts));
 
 /** The content of an approval, as nodes. */
 export function showPreview({ tool, rationale, wish, alternatives = [], confidence, preview }: ApprovalView): HTMLElement[] {
   const { changes = [], sections = [], left_out: leftOut = [], difference = [] } = preview;
-  const ofMemories = OF_MEMORIES[tool];
+  const memories = ofMemories(tool);
+  const byConfidence: Record<string, string> = strings.preview.sure;
   const nodes: HTMLElement[] = [];
-  if (wish) nodes.push(element("p", { class: "rationale" }, `You asked: “${wish}”`));
+  if (wish) nodes.push(element("p", { class: "rationale" }, strings.preview.youAsked(wish)));
   if (difference.length) nodes.push(showDifference(difference));
   if (rationale) nodes.push(element("p", { class: "rationale" }, rationale));
-  const sure = SURE[confidence ?? ""];
+  const sure = byConfidence[confidence ?? ""];
   if (sure) nodes.push(element("p", { class: "rationale" }, sure));
-  if (changes.length) nodes.push(ofMemories ? showMemories(changes, ofMemories) : element("dl", {}, ...changes.map(showChange)));
+  if (changes.length) nodes.push(memories ? showMemories(changes, memories) : element("dl", {}, ...changes.map(showChange)));
   if (sections.length) nodes.push(showCard(sections, preview.person));
   if (alternatives.length) nodes.push(showAlternatives(alternatives));
   if (leftOut.length) nodes.push(showLeftOut(leftOut));

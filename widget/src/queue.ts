@@ -2,6 +2,7 @@ import type { ApprovalView } from "./api.ts";
 import type { Approvals } from "./approvals.ts";
 import { element, iconButton } from "./dom.ts";
 import { ChatError } from "./errors.ts";
+import { strings } from "./strings.ts";
 
 /** All pending approvals of all conversations, or one of them. Of all, those decided here stay visible until the queue is closed. */
 export class Queue {
@@ -18,7 +19,7 @@ export class Queue {
     this.element = element(
       "dialog",
       { class: "queue", "aria-labelledby": "waiting" },
-      element("div", { class: "bar" }, this.#heading, iconButton("close", "Close", () => this.element.close())),
+      element("div", { class: "bar" }, this.#heading, iconButton("close", strings.shared.close, () => this.element.close())),
       this.#note,
       this.#list,
     );
@@ -35,14 +36,14 @@ export class Queue {
       this.refresh();
     } catch (error) {
       this.#reading = false;
-      this.#note.textContent = `We couldn’t load all of it. ${ChatError.from(error).message}`;
+      this.#note.textContent = `${strings.queue.couldNotLoadAll} ${ChatError.from(error).message}`;
     }
   }
 
   #show(approvals: Approvals, only: string | null) {
     this.#approvals = approvals;
     this.#only = only;
-    this.#heading.textContent = only ? "Your decision" : "Waiting for you";
+    this.#heading.textContent = only ? strings.queue.yourDecision : strings.shared.waitingForYou;
     this.element.classList.toggle("sheet", only !== null);
     this.#listed.clear();
     this.#list.replaceChildren();
@@ -56,7 +57,7 @@ export class Queue {
     const { waiting } = this.#approvals;
     if (this.#only !== null) return this.#refreshOne(this.#only, waiting);
     for (const view of waiting) if (!this.#listed.has(view.approval_id)) this.#add(view);
-    this.#note.textContent = this.#listed.size ? "" : this.#reading ? "Loading…" : "You’re all caught up.";
+    this.#note.textContent = this.#listed.size ? "" : this.#reading ? strings.shared.loading : strings.shared.caughtUp;
   }
 
   #refreshOne(id: string, waiting: ApprovalView[]) {

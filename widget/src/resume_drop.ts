@@ -4,6 +4,7 @@ import type { ResumeView } from "./api.ts";
 import type { Backend } from "./backend.ts";
 import { element, icon, iconButton, spinner } from "./dom.ts";
 import { ChatError } from "./errors.ts";
+import { strings } from "./strings.ts";
 
 const POLL_MS = 1_500;
 const LARGEST_BYTES = 4 * 1024 * 1024;
@@ -16,7 +17,7 @@ export const isUnderWay = ({ status }: ResumeView) => UNDER_WAY.has(status);
 
 /** Has a résumé read, unless it is too large. */
 export async function sendResume(backend: Backend, file: File, signal?: AbortSignal): Promise<ResumeView> {
-  if (file.size > LARGEST_BYTES) throw new ChatError("too_long", "A résumé can be up to 4 MB.");
+  if (file.size > LARGEST_BYTES) throw new ChatError("too_long", strings.resume.tooLarge);
   const path = `/api/resumes?name=${encodeURIComponent(file.name.slice(0, 120))}`;
   return backend.json<ResumeView>("POST", path, { file, ...(signal && { signal }) });
 }
@@ -32,7 +33,7 @@ export class ResumeDrop {
   #work = new AbortController();
   readonly file = element("input", { type: "file", accept: RESUME_FILES, hidden: true, change: () => this.#choose() });
   readonly line = element("div", { class: "notice resume", role: "status", hidden: true });
-  readonly button = iconButton("attach", "Add your résumé", () => this.file.click(), { class: "icon-button attach" });
+  readonly button = iconButton("attach", strings.resume.add, () => this.file.click(), { class: "icon-button attach" });
 
   constructor(uses: Uses) {
     this.#uses = uses;
@@ -67,11 +68,11 @@ export class ResumeDrop {
   async #take(file: File) {
     this.#work.abort();
     const { signal } = (this.#work = new AbortController());
-    this.#tell("Sending your résumé…", spinner());
+    this.#tell(strings.resume.sending, spinner());
     try {
       let resume = await sendResume(this.#uses.backend(), file, signal);
       while (isUnderWay(resume)) {
-        this.#tell(`${resume.label}…`, spinner());
+        this.#tell(strings.resume.underWay(resume.label), spinner());
         await new Promise((go) => setTimeout(go, POLL_MS));
         if (signal.aborted) return;
         resume = await this.#uses.backend().json<ResumeView>("GET", `/api/resumes/${encodeURIComponent(resume.id)}`, { signal });
@@ -84,16 +85,16 @@ export class ResumeDrop {
 
   #end({ status, label }: ResumeView) {
     if (status !== "proposed") return this.#tell(label, icon(FAILED.has(status) ? "alert" : "check"));
-    this.#tell("We read your résumé. Nothing changes until you say so.", icon("check"));
+    this.#tell(strings.resume.read, icon("check"));
     const review = () => {
       this.line.hidden = true;
       this.#uses.review();
     };
-    this.line.lastElementChild?.before(element("button", { type: "button", class: "quiet-button", click: review }, "Review the changes"));
+    this.line.lastElementChild?.before(element("button", { type: "button", class: "quiet-button", click: review }, strings.shared.review));
   }
 
   #tell(sentence: string, mark: Node) {
-    const close = iconButton("close", "Close", () => this.stop());
+    const close = iconButton("close", strings.shared.close, () => this.stop());
     this.line.replaceChildren(mark, element("span", {}, sentence), close);
     this.line.hidden = false;
   }

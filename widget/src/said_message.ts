@@ -1,15 +1,16 @@
 /** What a person said, which they can edit while nothing follows it. */
 
 import { element, grow, iconButton, isEnter } from "./dom.ts";
+import { strings } from "./strings.ts";
 
 export class SaidMessage {
   readonly element: HTMLElement;
   #onEdit: (text: string) => void;
   #bubble: HTMLElement;
-  #edit = iconButton("edit", "Edit this message", () => this.#toggle(true), { class: "icon-button thumb", hidden: true });
+  #edit = iconButton("edit", strings.message.edit, () => this.#toggle(true), { class: "icon-button thumb", hidden: true });
   #field: HTMLTextAreaElement = element("textarea", {
     rows: "1",
-    "aria-label": "New wording",
+    "aria-label": strings.message.newWording,
     input: () => grow(this.#field),
     keydown: (event: KeyboardEvent) => this.#key(event),
   });
@@ -17,9 +18,9 @@ export class SaidMessage {
 
   constructor(said: string, onEdit: (text: string) => void) {
     this.#onEdit = onEdit;
-    this.#bubble = element("div", { class: "said", role: "group", "aria-label": "You" }, said);
-    const cancel = element("button", { type: "button", class: "quiet-button", click: () => this.#toggle(false) }, "Cancel");
-    const send = element("button", { type: "button", class: "quiet-button", click: () => this.#send() }, "Send");
+    this.#bubble = element("div", { class: "said", role: "group", "aria-label": strings.message.you }, said);
+    const cancel = element("button", { type: "button", class: "quiet-button", click: () => this.#toggle(false) }, strings.shared.cancel);
+    const send = element("button", { type: "button", class: "quiet-button", click: () => this.#send() }, strings.shared.send);
     const box = element("div", { class: "box" }, this.#field);
     this.#form = element("div", { class: "editing", hidden: true }, box, element("div", { class: "choices" }, cancel, send));
     this.element = element("div", { class: "said-row" }, this.#edit, this.#bubble, this.#form);

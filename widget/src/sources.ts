@@ -2,23 +2,12 @@
 
 import type { Source } from "./api.ts";
 import { element } from "./dom.ts";
+import { strings } from "./strings.ts";
 
 const SHOWN = 6;
 
-const KINDS: Record<Source["kind"], string> = {
-  document: "From your documents",
-  memory: "Remembered",
-  documentation: "From Qwestly’s help",
-  profile: "From your profile",
-  message: "From our conversations",
-  job: "From a job posting",
-  application: "From your applications",
-  web: "From the web",
-  library: "From the learning library",
-};
-
 export class Sources {
-  readonly element = element("div", { class: "sources", role: "group", "aria-label": "Sources", hidden: true });
+  readonly element = element("div", { class: "sources", role: "group", "aria-label": strings.sources.label, hidden: true });
   #ids = new Set<string>();
   #more = element("button", { type: "button", class: "quiet-button", hidden: true, click: () => this.#showAll() });
 
@@ -38,7 +27,7 @@ export class Sources {
     }
     this.element.hidden = this.#ids.size === 0;
     this.#more.hidden = this.#ids.size <= SHOWN;
-    this.#more.textContent = `${this.#ids.size - SHOWN} more`;
+    this.#more.textContent = strings.sources.more(this.#ids.size - SHOWN);
     this.element.append(this.#more);
   }
 
@@ -55,7 +44,7 @@ function chipOf({ kind, title, text }: Source): HTMLElement {
     "details",
     { class: "source" },
     element("summary", {}, title),
-    element("p", { class: "where" }, KINDS[kind] ?? "Source"),
+    element("p", { class: "where" }, strings.sources.kinds[kind] ?? strings.sources.other),
     ...(text && text !== title ? [element("p", {}, text)] : []),
   );
 }

@@ -1,41 +1,53 @@
 /** Times for people. A moment is ISO 8601, as the server sends it. */
 
-const RELATIVE = new Intl.RelativeTimeFormat("en");
-const NEAR = new Map([
-  [-1, "yesterday"],
-  [0, "today"],
-  [1, "tomorrow"],
-]);
+import { strings } from "./strings.ts";
+
+/** "in 5 minutes", "2 days ago"; with "auto" also "tomorrow" and "now". */
+const relative = (count: number, unit: Intl.RelativeTimeFormatUnit, numeric: "always" | "auto" = "always") =>
+  new Intl.RelativeTimeFormat(strings.locale, { numeric }).format(count, unit);
+
 const midnight = (date: Date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
 const daysBetween = (one: Date, other: Date) => Math.round((midnight(other).getTime() - midnight(one).getTime()) / 86_400_000); // one may have 23 or 25 hours
 
-/** A time for people: "yesterday at 2:05 PM", "Monday, November 3 at 2:05 PM". */
-export function pointInTime(moment: string, now = Date.now()) {
+/** A day for people: "yesterday", "Monday, November 3". */
+export function dayOf(moment: string, now = Date.now()) {
   const date = new Date(moment);
-  const named = NEAR.get(daysBetween(new Date(now), date));
-  const day = named ?? date.toLocaleDateString("en-US", { weekday: "long", day: "numeric", month: "long" });
-  return `${day} at ${date.toLocaleTimeString(undefined, { timeStyle: "short" })}`;
+  const days = daysBetween(new Date(now), date);
+  return Math.abs(days) <= 1 ? relative(days, "day", "auto") : date.toLocaleDateString(strings.locale, { weekday: "long", day: "numeric", month: "long" });
 }
+
+/** The time of day, as the browser's language writes it: "2:05 PM". */
+export const timeOf = (moment: string) => new Date(moment).toLocaleTimeString(undefined, { timeStyle: "short" });
+
+/** A time for people: "yesterday at 2:05 PM", "Monday, November 3 at 2:05 PM". */
+export const pointInTime = (moment: string, now = Date.now()) => strings.time.at(dayOf(moment, now), timeOf(moment));
 
 /** The time until a moment, never too short: "in 5 minutes", "tomorrow at 2:05 PM", "in 2 days, on Monday …". */
 export function until(moment: string, now = Date.now()) {
   const minutes = Math.ceil((Date.parse(moment) - now) / 60_000);
-  if (minutes <= 0) return "now";
-  if (minutes <= 90) return RELATIVE.format(minutes, "minute");
+  if (minutes <= 0) return relative(0, "second", "auto");
+  if (minutes <= 90) return relative(minutes, "minute");
   const days = daysBetween(new Date(now), new Date(moment));
-  return `${days > 1 ? `${RELATIVE.format(days, "day")}, on ` : ""}${pointInTime(moment, now)}`;
+  const at = pointInTime(moment, now);
+  return days > 1 ? strings.time.inDaysOn(relative(days, "day"), at) : at;
+}
+
+/** The day of a moment that comes: "today", "tomorrow", "in 5 days". */
+export function untilDay(moment: string, now = Date.now()) {
+  const days = Math.max(0, daysBetween(new Date(now), new Date(moment)) || 0);
+  return relative(days, "day", days <= 1 ? "auto" : "always");
 }
 
 /** How long ago a moment is: "5 hours ago", "2 days ago". */
 export function ago(moment: string, now = Date.now()) {
   const hours = Math.floor((now - Date.parse(moment)) / 3_600_000);
-  return hours < 24 ? RELATIVE.format(-hours, "hour") : RELATIVE.format(-Math.floor(hours / 24), "day");
+  return hours < 24 ? relative(-hours, "hour") : relative(-Math.floor(hours / 24), "day");
 }
 
 /** A duration: "1.3 s". */
 export function seconds(milliseconds: number) {
-  if (milliseconds < 100) return "< 0.1 s";
-  return `${(milliseconds / 1000).toFixed(milliseconds < 9_950 ? 1 : 0)} s`;
+  if (milliseconds < 100) return strings.time.underTenthSecond;
+  return strings.time.seconds((milliseconds / 1000).toFixed(milliseconds < 9_950 ? 1 : 0));
 }
 
 /** The time of today, else the day. */

@@ -1,11 +1,11 @@
 import type { ApprovalView, Decision, EventView, MemoryView, Problem, Source, Step } from "./api.ts";
 import { copyButton } from "./copy.ts";
-import { type IconName, counted, element, icon, iconButton, spinner, spoken } from "./dom.ts";
-import { SENTENCES } from "./errors.ts";
+import { type IconName, element, icon, iconButton, spinner, spoken } from "./dom.ts";
 import type { Feedback } from "./feedback.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { SaidMessage } from "./said_message.ts";
 import { Sources } from "./sources.ts";
+import { strings } from "./strings.ts";
 import { pointInTime, seconds } from "./time.ts";
 import { sentenceCase } from "./words.ts";
 
@@ -15,11 +15,9 @@ export const FINAL = new Set(["invalid", "too_long", "attachments_unsupported", 
 /** Characters of an answer that are announced. */
 const SPOKEN_LIMIT = 4_000;
 
-const UNFINISHED: Record<string, string> = {
-  stopped: "Stopped.",
-  interrupted: "This answer was interrupted.",
-  failed: SENTENCES["internal"]!,
-};
+/** Why an answer is not complete, by its status. */
+const unfinished = (status: string) =>
+  status === "stopped" ? strings.turn.stopped : status === "failed" ? strings.errors.internal : strings.turn.interrupted;
 
 /**
  * A user message and its answer. The methods in `EVENTS` handle the stream's events of the same name; a new kind
@@ -114,15 +112,15 @@ export class Turn {
     this.#onMemory = onMemory;
     this.#onActivity = onActivity;
     this.#onGrow = onGrow;
-    this.#retry = element("button", { type: "button", class: "quiet-button", hidden: true, click: onRetry }, "Retry");
-    this.#continue = element("button", { type: "button", class: "quiet-button", hidden: true, click: onContinue }, "Continue");
-    this.#again = iconButton("again", "Answer again", onAgain, { class: "icon-button thumb", hidden: true });
-    this.#actions = element("div", { class: "thumbs", hidden: true }, copyButton("Copy answer", () => this.#text, "icon-button thumb"), this.#again);
+    this.#retry = element("button", { type: "button", class: "quiet-button", hidden: true, click: onRetry }, strings.turn.retry);
+    this.#continue = element("button", { type: "button", class: "quiet-button", hidden: true, click: onContinue }, strings.shared.continue);
+    this.#again = iconButton("again", strings.turn.answerAgain, onAgain, { class: "icon-button thumb", hidden: true });
+    this.#actions = element("div", { class: "thumbs", hidden: true }, copyButton(strings.turn.copyAnswer, () => this.#text, "icon-button thumb"), this.#again);
     this.footer = element("div", { class: "footer" }, this.#problem, this.#continue, this.#retry, this.#actions, this.#when);
     this.#stepsBox.append(this.#stepsTitle, this.#stepsList);
     this.answer = element(
       "div",
-      { class: "answer", role: "group", "aria-label": "Qwestly" },
+      { class: "answer", role: "group", "aria-label": strings.turn.agent },
       this.#stepsBox,
       this.#content,
       this.#sources.element,
@@ -164,7 +162,7 @@ export class Turn {
   resume() {
     this.running = true;
     this.#writing = false;
-    this.#workingLabel.textContent = "Thinking…";
+    this.#workingLabel.textContent = strings.turn.thinking;
     this.#problem.hidden = this.#retry.hidden = this.#continue.hidden = true;
     this.#refresh();
   }
@@ -275,8 +273,8 @@ export class Turn {
   done({ content, stopped }: { content: string; stopped?: boolean }) {
     this.#text = content || this.#text;
     this.#render();
-    this.#end(stopped ? UNFINISHED["stopped"]! : null);
-    this.#announce(stopped ? UNFINISHED["stopped"]! : this.#spokenAnswer());
+    this.#end(stopped ? strings.turn.stopped : null);
+    this.#announce(stopped ? strings.turn.stopped : this.#spokenAnswer());
   }
 
   /** The answer, or the beginning of a long one: a screen reader reads a status to its end. */
@@ -284,7 +282,7 @@ export class Turn {
     const { children, textContent } = this.#content;
     if (textContent!.length <= SPOKEN_LIMIT) return this.#content.innerText;
     const beginning = Array.from(children, (block) => block.textContent).join("\n").slice(0, SPOKEN_LIMIT);
-    return `${beginning}… The answer goes on.`;
+    return strings.turn.goesOn(beginning);
   }
 
   fail({ code, message }: Problem) {
@@ -302,7 +300,7 @@ export class Turn {
       this.#addStep({ ...step, label: label || name, ms: ms ?? null });
       this.#sources.add(sources ?? []);
     }
-    const problem = status === "complete" ? null : (error?.message ?? UNFINISHED[status] ?? UNFINISHED["interrupted"]!);
+    const problem = status === "complete" ? null : (error?.message ?? unfinished(status));
     this.#end(problem, error?.code);
     this.#problem.classList.toggle("failed", status === "failed");
     this.#offerContinuing(status === "interrupted" && content.trim() !== "");
@@ -342,7 +340,7 @@ export class Turn {
   /** An answer that broke off can be continued from what was said, or made anew. */
   #offerContinuing(isOffered: boolean) {
     this.#continue.hidden = !isOffered;
-    this.#retry.textContent = isOffered ? "Regenerate" : "Retry";
+    this.#retry.textContent = isOffered ? strings.turn.regenerate : strings.turn.retry;
   }
 
   #addStep({ id, label, ok, ms, problem, arguments: given }: Learnt & { label: string }) {
@@ -372,16 +370,17 @@ export class Turn {
     time.textContent = ms === undefined || ms === null ? "" : seconds(ms);
     why.textContent = problem ?? "";
     why.hidden = !problem;
-    const [words, shown] = this.#stateOf(ok);
+    const [result, shown] = this.#stateOf(ok);
+    const words = ` (${result})`;
     if (state.textContent === words) return;
     state.textContent = words;
     mark.replaceChildren(shown ? icon(shown) : spinner());
   }
 
   #stateOf(ok: boolean | null): [string, IconName | null] {
-    if (ok) return [" (done)", "check"];
-    if (ok === null && this.running) return [" (under way)", null];
-    return this.#hasFailed(ok) ? [" (failed)", "close"] : [" (asked for your approval)", "info"];
+    if (ok) return [strings.turn.done, "check"];
+    if (ok === null && this.running) return [strings.turn.underWay, null];
+    return this.#hasFailed(ok) ? [strings.turn.failed, "close"] : [strings.turn.asked, "info"];
   }
 
   #hasFailed(ok: boolean | null) {
@@ -405,7 +404,7 @@ export class Turn {
     const failed = steps.filter(({ ok }) => this.#hasFailed(ok)).length;
     const pending = steps.some(({ ok }) => ok === null);
     for (const step of steps) this.#showStep(step);
-    const title = [counted(steps.length, "step"), failed ? `${failed} failed` : "", counted(this.#notes.size, "note")];
+    const title = [steps.length && strings.turn.steps(steps.length), failed && strings.turn.failedSteps(failed), this.#notes.size && strings.turn.notes(this.#notes.size)];
     this.#stepsTitle.textContent = title.filter(Boolean).join(", ");
     this.#stepsBox.hidden = !this.#stepsTitle.textContent;
     this.#working.hidden = !this.running || pending || this.#writing;
@@ -415,16 +414,15 @@ export class Turn {
   }
 }
 
-/** Names of arguments that say little as they are. */
-const ARGUMENTS: Record<string, string> = { query: "Looked for", phrase: "Looked for", value: "New value", wish: "Your wish", kind: "About", rationale: "Why" };
 /** What is nobody's wish: bounds, and ids of records. */
 const UNSAID = /^(limit|after|.*_ids?)$/;
 
 /** What a step was asked for: "Looked for: payments". */
 function lookedFor(given: string | undefined): string {
+  const names: Record<string, string> = strings.turn.arguments;
   try {
     const told = Object.entries(JSON.parse(given || "{}") as Record<string, unknown>).filter(([name, value]) => !UNSAID.test(name) && value !== null && value !== "");
-    return told.map(([name, value]) => `${Object.hasOwn(ARGUMENTS, name) ? ARGUMENTS[name] : sentenceCase(name)}: ${wordsOf(value)}`).join(" · ");
+    return told.map(([name, value]) => strings.shared.labeled((Object.hasOwn(names, name) && names[name]) || sentenceCase(name), wordsOf(value))).join(" · ");
   } catch {
     return (given ?? "").replaceAll(/["{}[\]]/g, ""); // the beginning of a JSON that was too long
   }

@@ -4,5 +4,6 @@ import { test } from "node:test";
 import * as served from "@qwestly/agent-widget";
 
 test("a server that renders a page imports the package, and finds no elements", () => {
-  assert.deepEqual(Object.keys(served), []);
+  assert.deepEqual(Object.keys(served), ["setStrings"]);
+  served.setStrings({ shared: { save: "Speichern" } });
 });

@@ -1,5 +1,8 @@
 /** What a page meets of the elements, by TypeScript; README.md says what each attribute, property and event is for. */
 
+/** Made of src/strings.ts by the build. */
+export { setStrings, type SomeStrings, type Strings } from "../dist/strings.js";
+
 export interface AgentElement extends HTMLElement {
   getToken: (() => Promise<string>) | null;
   refresh(): void | Promise<void>;

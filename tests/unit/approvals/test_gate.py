@@ -41,7 +41,7 @@ def test_what_was_asked_for_runs_at_the_highest_level_alone_and_loosens_nothing_
     assert answer == ("run" if (level, effect) == ("L3", "write") else gate(effect, level).answer)
 
 
-SETTINGS = Path(__file__).parents[3] / "widget/src/elements/settings.ts"
+STRINGS = Path(__file__).parents[3] / "widget/src/strings.ts"
 SUBJECTS = "your profile, your cards, or your applications"
 AT_ONCE = (
     "Your agent changes your profile right away when you plainly ask for it, and you can undo it for a day. "
@@ -60,6 +60,6 @@ SENTENCES: dict[tuple[Answer, Answer, Answer], str] = {
 def test_the_sentence_of_a_level_in_the_settings_is_what_the_table_says(level: Level) -> None:
     write = gate("write", level, asked_for=True).answer
     outward, destructive = gate("outward", level, asked_for=True).answer, TABLE["destructive"][level]
-    shown = re.findall(rf'\["{level}", "\w+", "(.+)"\]', SETTINGS.read_text())
+    shown = re.findall(rf'{level}: \{{ name: "\w+", means: "(.+)" \}}', STRINGS.read_text())
     assert shown == [SENTENCES[write, outward, destructive]]
     assert set(UNASKED) <= {"write"}

@@ -3,7 +3,8 @@
 import { type TemplateResult, css, html, nothing } from "lit";
 
 import type { EventView, Page } from "../api.ts";
-import { pointInTime } from "../time.ts";
+import { strings } from "../strings.ts";
+import { dayOf, timeOf } from "../time.ts";
 import { sentenceCase } from "../words.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
@@ -12,16 +13,8 @@ const POLL_MS = 30_000;
 const BRIEFING = "briefing.told";
 
 /** The filters, and the severities that each asks for. */
-const FILTERS: [string, string[]][] = [
-  ["Everything", []],
-  ["Needs you", ["action_required"]],
-  ["Problems", ["warning"]],
-];
-const ROLES: Record<string, string> = {
-  chat: "Your agent", cards: "Drafts", memory: "Memory", autonomy: "Permissions", briefing: "Briefing", jobs: "Job search", resumes: "Résumé",
-  learning: "Learning", interview: "Interview", onboarding: "Profile setup", user: "You", operators: "Qwestly",
-};
-
+const FILTERS = { everything: [], needsYou: ["action_required"], problems: ["warning"] };
+type Filter = keyof typeof FILTERS;
 
 export class QwestlyActivity extends AgentElement {
   static override properties = { ...AgentElement.properties, events: { state: true }, next: { state: true }, filter: { state: true }, undone: { state: true }, isLoaded: { state: true } };
@@ -41,7 +34,7 @@ export class QwestlyActivity extends AgentElement {
 
   declare events: EventView[];
   declare next: string | null;
-  declare filter: number;
+  declare filter: Filter;
   declare undone: Set<string>;
   declare isLoaded: boolean;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -49,7 +42,7 @@ export class QwestlyActivity extends AgentElement {
 
   constructor() {
     super();
-    Object.assign(this, { events: [], next: null, filter: 0, undone: new Set(), isLoaded: false });
+    Object.assign(this, { events: [], next: null, filter: "everything", undone: new Set(), isLoaded: false });
   }
 
   override connectedCallback() {
@@ -68,9 +61,9 @@ export class QwestlyActivity extends AgentElement {
 
   async #read(after: string | null) {
     const reading = ++this.#reading; // of several responses the last one is shown
-    await this.load("We couldn’t load this.", async () => {
+    await this.load(strings.shared.couldNotLoad, async () => {
       const query = new URLSearchParams({ limit: String(PAGE), ...(after !== null && { after }) });
-      for (const severity of FILTERS[this.filter]![1]) query.append("severity", severity);
+      for (const severity of FILTERS[this.filter]) query.append("severity", severity);
       const { items, next } = await this.backend.json<Page<EventView>>("GET", `/api/activity?${query}`);
       if (reading !== this.#reading) return;
       const known = new Set(items.map(({ id }) => id));
@@ -81,7 +74,7 @@ export class QwestlyActivity extends AgentElement {
   }
 
   async #undo({ id }: EventView) {
-    await this.attempt("We couldn’t undo that.", async () => {
+    await this.attempt(strings.shared.couldNotUndo, async () => {
       await this.backend.json("POST", `/api/activity/${encodeURIComponent(id)}/undo`);
       this.undone = new Set([...this.undone, id]);
       await this.refresh();
@@ -92,27 +85,27 @@ export class QwestlyActivity extends AgentElement {
     this.dispatchEvent(new CustomEvent("showbriefing", { bubbles: true, composed: true, detail: { id: data["briefing_id"] } }));
   }
 
-  #choose(index: number) {
-    this.filter = index;
+  #choose(filter: Filter) {
+    this.filter = filter;
     this.refresh();
   }
 
   override render(): TemplateResult {
-    const filters = FILTERS.map(([label], index) => html`<button type="button" class="quiet" aria-pressed=${this.filter === index} @click=${() => this.#choose(index)}>${label}</button>`);
+    const filters = (Object.keys(FILTERS) as Filter[]).map((each) => html`<button type="button" class="quiet" aria-pressed=${this.filter === each} @click=${() => this.#choose(each)}>${strings.activity.filters[each]}</button>`);
     return html`<div class="page">
-      <div class="head"><h2>Activity</h2><div class="tools" role="group" aria-label="Show">${filters}</div></div>
-      <p class="soft">What your agent did, and why. Kept for 90 days.</p>
+      <div class="head"><h2>${strings.activity.title}</h2><div class="tools" role="group" aria-label=${strings.shared.show}>${filters}</div></div>
+      <p class="soft">${strings.activity.about}</p>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       ${this.#days()}
-      ${this.isLoaded && !this.events.length ? html`<p class="empty">${this.filter ? "Nothing here." : "Nothing yet. What your agent does will show up here."}</p>` : nothing}
-      <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next)}>Show older</button>
+      ${this.isLoaded && !this.events.length ? html`<p class="empty">${this.filter === "everything" ? strings.activity.empty : strings.activity.emptyFilter}</p>` : nothing}
+      <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next)}>${strings.shared.showOlder}</button>
     </div>`;
   }
 
   /** A row an action: what became of it, with all steps inside. */
   #days() {
     const actions = [...Map.groupBy(this.events, actionOf).values()].map((events) => events.sort((one, other) => stepOf(other) - stepOf(one)));
-    const days = Map.groupBy(actions, ([newest]) => dayOf(newest!.at));
+    const days = Map.groupBy(actions, ([newest]) => sentenceCase(dayOf(newest!.at)));
     return [...days].map(([day, rows]) => html`<section class="day"><h3>${day}</h3><ul>${rows.map((events) => this.#row(events[0]!, events))}</ul></section>`);
   }
 
@@ -124,11 +117,11 @@ export class QwestlyActivity extends AgentElement {
       <span class="title">${title}</span>
       ${why ? html`<span class="soft">${why}</span>` : nothing}
       <span class="foot soft"><span>${nameOf(role)}</span><time datetime=${at}>${timeOf(at)}</time>
-        ${event.type === BRIEFING ? html`<button type="button" class="link" @click=${() => this.#showBriefing(event)}>Open briefing</button>` : nothing}
-        ${event.data["approval_id"] && !event.data["undoes"] ? html`<button type="button" class="link" aria-label="Show: ${title}" @click=${() => this.#showApproval(event)}>Show</button>` : nothing}
-        ${undo ? html`<button type="button" class="link" aria-label="Undo: ${title}" @click=${() => this.#undo(undo)}>Undo</button>` : nothing}
-        ${events.some(({ id }) => this.undone.has(id)) ? html`<span>Undone</span>` : nothing}</span>
-      ${events.length > 1 ? html`<details class="soft"><summary>${events.length} steps</summary><ol>${[...events].reverse().map((each) => html`<li>${verbOf(each)} · ${nameOf(each.role)} · <time datetime=${each.at}>${timeOf(each.at)}</time></li>`)}</ol></details>` : nothing}
+        ${event.type === BRIEFING ? html`<button type="button" class="link" @click=${() => this.#showBriefing(event)}>${strings.shared.openBriefing}</button>` : nothing}
+        ${event.data["approval_id"] && !event.data["undoes"] ? html`<button type="button" class="link" aria-label=${strings.shared.labeled(strings.shared.show, title)} @click=${() => this.#showApproval(event)}>${strings.shared.show}</button>` : nothing}
+        ${undo ? html`<button type="button" class="link" aria-label=${strings.shared.labeled(strings.shared.undo, title)} @click=${() => this.#undo(undo)}>${strings.shared.undo}</button>` : nothing}
+        ${events.some(({ id }) => this.undone.has(id)) ? html`<span>${strings.activity.undone}</span>` : nothing}</span>
+      ${events.length > 1 ? html`<details class="soft"><summary>${strings.activity.steps(events.length)}</summary><ol>${[...events].reverse().map((each) => html`<li>${verbOf(each)} · ${nameOf(each.role)} · <time datetime=${each.at}>${timeOf(each.at)}</time></li>`)}</ol></details>` : nothing}
     </li>`;
   }
 
@@ -144,14 +137,10 @@ const stepOf = ({ type }: EventView) => (STEPS.includes(type) ? STEPS.indexOf(ty
 const actionOf = ({ id, data }: EventView) => String(data["approval_id"] ?? id);
 /** What happened, without what it happened to: "Done" of "Done: Change your location". */
 const verbOf = ({ title, about }: EventView) => (about ? title.split(": ")[0]! : title);
-const titleOf = (event: EventView) => (event.about ? `${verbOf(event)}: ${event.about}` : event.title);
+const titleOf = (event: EventView) => (event.about ? strings.shared.labeled(verbOf(event), event.about) : event.title);
 
 /** A role that is not known is shown in readable words. */
-const nameOf = (role: string) => (Object.hasOwn(ROLES, role) ? ROLES[role] : sentenceCase(role));
-
-/** "Today", "Yesterday", "Monday, November 3". */
-function dayOf(at: string): string {
-  return sentenceCase(pointInTime(at).replace(/ at .*$/, ""));
+function nameOf(role: string) {
+  const names: Record<string, string> = strings.activity.roles;
+  return Object.hasOwn(names, role) ? names[role] : sentenceCase(role);
 }
-
-const timeOf = (at: string) => new Date(at).toLocaleTimeString(undefined, { timeStyle: "short" });

@@ -4,6 +4,7 @@ import { type TemplateResult, css, html, nothing } from "lit";
 
 import type { ApprovalView, Page } from "../api.ts";
 import { Approvals } from "../approvals.ts";
+import { strings } from "../strings.ts";
 import { APPROVAL_STYLES } from "../styles/approvals.ts";
 import { CONTROL_STYLES } from "../styles/controls.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
@@ -77,7 +78,7 @@ export class QwestlyApprovals extends AgentElement {
 
   async #read(after: string | null) {
     const reading = ++this.#reading; // of several responses the last one is shown
-    await this.load("We couldn’t load this.", async () => {
+    await this.load(strings.shared.couldNotLoad, async () => {
       const query = new URLSearchParams({ state: this.state, limit: String(PAGE), ...(after !== null && { after: String(after) }) });
       const { items, next } = await this.backend.json<Page<ApprovalView>>("GET", `/api/approvals?${query}`);
       if (reading !== this.#reading) return;
@@ -101,11 +102,11 @@ export class QwestlyApprovals extends AgentElement {
   override render(): TemplateResult {
     const choice = (state: "waiting" | "all", label: string) => html`<button type="button" class="quiet" aria-pressed=${this.state === state} @click=${() => this.#choose(state)}>${label}</button>`;
     return html`<div class="page">
-      <div class="head"><h2>Approvals</h2><div class="tools" role="group" aria-label="Show">${choice("waiting", "Waiting for you")}${choice("all", "History")}</div></div>
+      <div class="head"><h2>${strings.approvals.title}</h2><div class="tools" role="group" aria-label=${strings.shared.show}>${choice("waiting", strings.shared.waitingForYou)}${choice("all", strings.approvals.history)}</div></div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       <div class="cards">${this.ids.filter((id) => this.#known.has(id)).map((id) => this.#known.card(id, "list").element)}</div>
-      ${this.isLoaded && !this.ids.length ? html`<p class="empty">${this.state === "waiting" ? "You’re all caught up." : "Nothing to show yet."}</p>` : nothing}
-      <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next)}>Show older</button>
+      ${this.isLoaded && !this.ids.length ? html`<p class="empty">${this.state === "waiting" ? strings.shared.caughtUp : strings.approvals.empty}</p>` : nothing}
+      <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next)}>${strings.shared.showOlder}</button>
     </div>`;
   }
 }

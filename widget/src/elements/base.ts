@@ -5,6 +5,7 @@ import { LitElement, css, unsafeCSS } from "lit";
 import { Backend, Tokens, fetchToken } from "../backend.ts";
 import { brand, element } from "../dom.ts";
 import { ChatError } from "../errors.ts";
+import { STRINGS_CHANGES, strings } from "../strings.ts";
 import { FONT, TOKENS } from "../tokens.ts";
 
 export type GetToken = () => Promise<string>;
@@ -38,9 +39,16 @@ export abstract class AgentElement extends LitElement {
 
   override connectedCallback() {
     super.connectedCallback();
-    this.#showBrand();
+    STRINGS_CHANGES.addEventListener("change", this.#showStrings);
+    this.#showStrings();
     if (this.getToken || this.tokenUrl !== null) this.refresh();
   }
+
+  /** Of the page, which may have replaced some. */
+  #showStrings = () => {
+    this.#showBrand();
+    this.requestUpdate();
+  };
 
   /** Above what the element renders. */
   #showBrand() {
@@ -52,6 +60,7 @@ export abstract class AgentElement extends LitElement {
 
   override disconnectedCallback() {
     super.disconnectedCallback();
+    STRINGS_CHANGES.removeEventListener("change", this.#showStrings);
     this.#backend = null;
   }
 
@@ -74,7 +83,7 @@ export abstract class AgentElement extends LitElement {
     const choice = ++this.choices;
     let kept = before;
     show({ ...before, ...what });
-    await this.attempt("We couldn’t save that.", async () => { kept = await save(); });
+    await this.attempt(strings.shared.couldNotSave, async () => { kept = await save(); });
     if (choice === this.choices) show(kept);
   }
 

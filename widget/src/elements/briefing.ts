@@ -3,6 +3,7 @@
 import { type TemplateResult, css, html, nothing } from "lit";
 
 import type { BriefingPlan, Page } from "../api.ts";
+import { strings } from "../strings.ts";
 import { ago, pointInTime } from "../time.ts";
 import { sentenceCase } from "../words.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
@@ -51,7 +52,7 @@ export class QwestlyBriefing extends AgentElement {
   }
 
   override async refresh() {
-    await this.load("We couldn’t load your briefing.", async () => {
+    await this.load(strings.briefing.couldNotLoad, async () => {
       const [briefing, plan] = await Promise.all([
         this.#chosen ? this.backend.json<Briefing>("GET", `/api/briefings/${encodeURIComponent(this.#chosen)}`) : this.#newest(),
         this.backend.json<BriefingPlan>("GET", "/api/briefings/settings"),
@@ -76,7 +77,7 @@ export class QwestlyBriefing extends AgentElement {
   async #make() {
     this.isMaking = true;
     this.#chosen = null;
-    await this.attempt("We couldn’t make your briefing.", async () => {
+    await this.attempt(strings.briefing.couldNotMake, async () => {
       const { id } = await this.backend.json<{ id: string }>("POST", "/api/briefings/now");
       for (let waits = 0; waits < MOST_WAITS && this.isConnected; waits++) {
         await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
@@ -89,11 +90,11 @@ export class QwestlyBriefing extends AgentElement {
 
   override render(): TemplateResult {
     return html`<div class="page">
-      <div class="head"><h2>Your briefing</h2>
-        <button type="button" class="quiet" ?disabled=${this.isMaking} @click=${this.#make}>${this.isMaking ? "Getting it ready…" : "Brief me now"}</button></div>
+      <div class="head"><h2>${strings.briefing.title}</h2>
+        <button type="button" class="quiet" ?disabled=${this.isMaking} @click=${this.#make}>${this.isMaking ? strings.briefing.making : strings.briefing.now}</button></div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
-      ${this.briefing ? this.#shown(this.briefing) : this.isLoaded ? html`<p class="soft">What’s new and what needs you, once a day, at your hour.</p>` : nothing}
-      ${this.plan ? html`<p class="soft">${this.plan.on && this.plan.next ? `Next briefing: ${pointInTime(this.plan.next)}.` : "Briefings are off."} You choose when they come in Settings.</p>` : nothing}
+      ${this.briefing ? this.#shown(this.briefing) : this.isLoaded ? html`<p class="soft">${strings.briefing.about}</p>` : nothing}
+      ${this.plan ? html`<p class="soft">${this.plan.on && this.plan.next ? strings.briefing.next(pointInTime(this.plan.next)) : strings.briefing.off} ${strings.briefing.whereChosen}</p>` : nothing}
     </div>`;
   }
 
@@ -112,7 +113,7 @@ export class QwestlyBriefing extends AgentElement {
 
   /** Shows the one before the one that is shown, of the last thirty. */
   async #showOlder() {
-    await this.load("We couldn’t load your briefing.", async () => {
+    await this.load(strings.briefing.couldNotLoad, async () => {
       const { items } = await this.backend.json<Page<Briefing>>("GET", "/api/briefings?limit=30");
       const older = items[items.findIndex(({ id }) => id === this.briefing?.id) + 1];
       if (older) await this.open(older.id);
@@ -121,8 +122,8 @@ export class QwestlyBriefing extends AgentElement {
   }
 
   #shown({ at, summary, lines, sources }: Briefing) {
-    return html`<article class="row" aria-label="Briefing">
-      <p class="soft">${sentenceCase(pointInTime(at))}${isOld(at) ? ` · ${ago(at)}` : ""}${this.#chosen ? html` <button type="button" class="link" @click=${this.#showNewest}>Show the newest</button>` : nothing}${this.isOldest ? nothing : html` <button type="button" class="link" @click=${this.#showOlder}>Show the one before</button>`}</p>
+    return html`<article class="row" aria-label=${strings.briefing.label}>
+      <p class="soft">${sentenceCase(pointInTime(at))}${isOld(at) ? ` · ${ago(at)}` : ""}${this.#chosen ? html` <button type="button" class="link" @click=${this.#showNewest}>${strings.briefing.showNewest}</button>` : nothing}${this.isOldest ? nothing : html` <button type="button" class="link" @click=${this.#showOlder}>${strings.briefing.showBefore}</button>`}</p>
       <p class="summary">${summary}</p>
       ${lines.length ? html`<ul>${lines.map((line) => this.#line(line))}</ul>` : nothing}
       ${sources.some(({ as_of: asOf }) => asOf) ? html`<p class="soft as-of">${asOfWords(sources)}</p>` : nothing}
@@ -135,13 +136,13 @@ export class QwestlyBriefing extends AgentElement {
 
   /** The button that leads to what a line tells of. */
   #way(topic: string, source: string, text: string, record: string | undefined) {
-    const way = (label: string, event: () => CustomEvent) => html`<button type="button" class="link" aria-label="${label}: ${text}" @click=${() => this.dispatchEvent(event())}>${label}</button>`;
+    const way = (label: string, event: () => CustomEvent) => html`<button type="button" class="link" aria-label=${strings.shared.labeled(label, text)} @click=${() => this.dispatchEvent(event())}>${label}</button>`;
     const jobs = (part: string) => () => new CustomEvent("showjobs", { bubbles: true, composed: true, detail: { part, id: record } });
     const approval = () => new CustomEvent("showapprovals", { bubbles: true, composed: true, detail: { id: record } });
-    if (source === "matches") return way("See job", jobs("matches"));
-    if (source === "applications" || source === "follow_ups") return way("Open", jobs("applications"));
+    if (source === "matches") return way(strings.briefing.seeJob, jobs("matches"));
+    if (source === "applications" || source === "follow_ups") return way(strings.shared.open, jobs("applications"));
     if (topic !== NEEDS_YOU) return nothing;
-    return way(source === "questions" ? "Answer" : "Decide", approval);
+    return way(source === "questions" ? strings.briefing.answer : strings.briefing.decide, approval);
   }
 }
 
@@ -151,5 +152,5 @@ const isOld = (at: string) => Date.now() - Date.parse(at) > OLD_MS;
 function asOfWords(sources: Source[]): string {
   const read = sources.flatMap(({ label, as_of: at }) => at === null ? [] : [{ label, moment: pointInTime(at) }]);
   const moments = Map.groupBy(read, ({ moment }) => moment);
-  return [...moments].map(([moment, those]) => `As of ${moment}: ${those.map(({ label }) => label).join(", ")}.`).join(" ");
+  return [...moments].map(([moment, those]) => strings.briefing.asOf(moment, those.map(({ label }) => label).join(", "))).join(" ");
 }

@@ -11,14 +11,14 @@ import { Brake } from "../brake.ts";
 import { ConversationList } from "../conversation_list.ts";
 import { characters, element, grow, icon, iconButton, isEnter, showCount, spinner, spoken } from "../dom.ts";
 import { Drafts } from "../drafts.ts";
-import { ChatError, SENTENCES } from "../errors.ts";
+import { ChatError } from "../errors.ts";
 import { readEvents } from "../events.ts";
 import { Feedback } from "../feedback.ts";
 import { Memories, remembered } from "../memory_lines.ts";
-import { CUT } from "../network.ts";
 import { type NextStep, NextSteps } from "../next_steps.ts";
 import { Queue } from "../queue.ts";
 import { ResumeDrop } from "../resume_drop.ts";
+import { STRINGS_CHANGES, strings } from "../strings.ts";
 import { APPROVAL_STYLES } from "../styles/approvals.ts";
 import { NARROW_PX, PHONE_PX, STYLES } from "../styles/chat.ts";
 import { CONTROL_STYLES } from "../styles/controls.ts";
@@ -38,19 +38,6 @@ const LANDING_PX = 12; // above a question that one lands at
 const NO_TURN = new Set(["conversation_busy", "too_many_turns", "over_budget", "not_found"]);
 /** Errors of a decision, and not of the answer to it. */
 const OF_DECISION = new Set(["changed", "braked", "not_found", "invalid"]);
-
-/** What is said in the person's name to have an answer continued that broke off. */
-const CONTINUE = "Continue where you left off.";
-
-/** What asks again for a draft that a pause stopped, by its kind. */
-const DRAFT_AGAIN: Record<string, string> = {
-  card: "Draft my Qwestly Card",
-  about: "Write the About section of my LinkedIn profile",
-  headlines: "Suggest a headline",
-};
-
-/** Shown where the page has no suggestions of its own. */
-const STARTERS = ["What do you know about me?", "Draft my Qwestly Card", "Suggest a headline", "What can you do for me?"];
 
 type GetToken = () => Promise<string>;
 
@@ -77,19 +64,15 @@ export class QwestlyChat extends HTMLElement {
   #drafts = this.#newDrafts();
   #memories!: Memories;
   #updates: Updates | null = null;
-  #queue = new Queue();
   #resume!: ResumeDrop;
   #again: (() => void) | null = null; // what the notice offers to try again
   #wasPaused = false;
   #role = "chat"; // of the open conversation
-  #next = new NextSteps({
-    read: () => this.#server.json<NextStep[]>("GET", "/api/suggestions"),
-    take: (step) => this.#takeStep(step),
-  });
   #nextRole: string | null = null; // of the conversation that is begun next, where it is not the chat's own
 
   // The parts of the page, in its order.
   #chat!: HTMLElement;
+  #strings!: typeof strings; // that its parts were built with
   #list!: ConversationList;
   #main!: HTMLElement;
   #menu!: HTMLButtonElement;
@@ -97,6 +80,7 @@ export class QwestlyChat extends HTMLElement {
   #waiting!: HTMLButtonElement;
   #brake!: Brake;
   #log!: HTMLElement;
+  #next!: NextSteps;
   #latest!: HTMLButtonElement;
   #empty!: HTMLElement;
   #notice!: HTMLElement;
@@ -105,6 +89,7 @@ export class QwestlyChat extends HTMLElement {
   #counter!: HTMLElement;
   #status!: HTMLElement;
   #happened!: HTMLElement;
+  #queue!: Queue;
   #briefed = element("div", { class: "news", role: "status", hidden: true });
 
   constructor() {
@@ -134,6 +119,8 @@ export class QwestlyChat extends HTMLElement {
       Reflect.deleteProperty(this, "getToken");
       this.#getToken = getToken;
     }
+    if (this.#strings !== strings) this.#buildAnew();
+    STRINGS_CHANGES.addEventListener("change", this.#showStrings);
     this.#resizes.observe(this);
     this.#resizes.observe(this.#log);
     addEventListener("pagehide", this.#keepDraft);
@@ -152,11 +139,20 @@ export class QwestlyChat extends HTMLElement {
     this.#resume.stop();
     this.#wake();
     this.#resizes.disconnect();
+    STRINGS_CHANGES.removeEventListener("change", this.#showStrings);
     removeEventListener("pagehide", this.#keepDraft);
     removeEventListener("online", this.#reconnect);
     document.removeEventListener("visibilitychange", this.#catchUp);
     this.#backend = null;
   }
+
+  /** Begins anew with the strings that the page has replaced, in the conversation that is open. */
+  #showStrings = () => {
+    const open = this.#backend && this.#conversation;
+    this.disconnectedCallback();
+    this.connectedCallback();
+    if (open && this.hasAttribute("conversation")) this.#open(open); // the attribute may name an earlier one
+  };
 
   #start() {
     this.#showBrand();
@@ -194,7 +190,7 @@ export class QwestlyChat extends HTMLElement {
       return await this.#getToken();
     } catch (error) {
       console.error(error); // the page's own function: its author needs the cause
-      throw new ChatError("unauthorized", "We couldn’t sign you in. Please try again.");
+      throw new ChatError("unauthorized", strings.chat.couldNotSignIn);
     }
   }
 
@@ -254,7 +250,7 @@ export class QwestlyChat extends HTMLElement {
     const isOther = id !== this.#conversation;
     this.#conversation = id;
     this.#remember("conversation", id);
-    this.#heading.textContent = title || "New conversation";
+    this.#heading.textContent = title || strings.chat.newConversation;
     this.#list.show(id);
     if (isOther) this.dispatchEvent(new CustomEvent("conversationchange", { detail: { id } }));
   }
@@ -262,11 +258,11 @@ export class QwestlyChat extends HTMLElement {
   async #open(id: string) {
     this.#leave();
     this.#nextRole = null;
-    this.#become(id, "Conversation");
+    this.#become(id, strings.chat.conversation);
     this.#loaded = false;
     this.#turns = [];
     this.#pinned = true;
-    this.#log.replaceChildren(element("div", { class: "working" }, spinner(), "Opening the conversation…"));
+    this.#log.replaceChildren(element("div", { class: "working" }, spinner(), strings.chat.opening));
     this.#changed();
     await this.#follow(id);
   }
@@ -313,7 +309,7 @@ export class QwestlyChat extends HTMLElement {
 
   #couldNotRead(id: string, error: ChatError) {
     this.#log.querySelector(":scope > .working")?.remove();
-    if (error.code === "not_found") this.#forget(SENTENCES["not_found"]!);
+    if (error.code === "not_found") this.#forget(strings.errors.not_found);
     else this.#notify(error.message, () => this.#open(id));
   }
 
@@ -387,7 +383,7 @@ export class QwestlyChat extends HTMLElement {
         if (!this.#running) this.#run(turn);
         this.#input.focus();
       },
-      onContinue: () => this.send(CONTINUE),
+      onContinue: () => this.send(strings.turn.continue),
       onExplain: () => this.#explain(turn),
       onAsk: (view) => this.#ask(view),
       onDecided: (view) => this.#decided(view),
@@ -421,7 +417,7 @@ export class QwestlyChat extends HTMLElement {
       const { messages } = await this.#server.json<Conversation>("GET", conversationPath(this.#conversation!), { signal });
       turn.explain(messages.find(({ id }) => id === turn.answerId)?.steps ?? []);
     } catch (error) {
-      if (!signal.aborted) this.#notify(`We couldn’t load the steps. ${ChatError.from(error).message}`);
+      if (!signal.aborted) this.#notify(`${strings.chat.couldNotLoadSteps} ${ChatError.from(error).message}`);
     }
   }
 
@@ -541,7 +537,7 @@ export class QwestlyChat extends HTMLElement {
       if (turn && Turn.hears(name)) turn[name](data);
       if (!grows) this.#changed();
     }
-    throw new ChatError("network", CUT);
+    throw new ChatError("network", strings.network.cut);
   }
 
   /** Waits for a busy conversation once, for as long as the server asks. */
@@ -555,7 +551,7 @@ export class QwestlyChat extends HTMLElement {
       return await attempt();
     } catch (error) {
       if (!(error instanceof ChatError) || error.code !== "conversation_busy" || turn.decisions) throw error;
-      turn.wait("Waiting for the last answer to finish…");
+      turn.wait(strings.chat.waitingForAnswer);
       await this.#pause((error.retryAfter || BUSY_WAIT_S) * 1000);
       if (signal.aborted || turn.stopping) throw error;
       return attempt();
@@ -583,7 +579,7 @@ export class QwestlyChat extends HTMLElement {
     }
     if (error.code === "not_found" && this.#conversation) {
       turn.accepted = false; // it was stored in a conversation that is gone
-      this.#forget(`${SENTENCES["not_found"]} Your message is back in the box; sending it starts a new one.`);
+      this.#forget(`${strings.errors.not_found} ${strings.chat.backInTheBox}`);
     } else if (error.code === "changed" && this.#conversation) {
       this.#open(this.#conversation);
       this.#notify(error.message);
@@ -614,7 +610,7 @@ export class QwestlyChat extends HTMLElement {
     } catch (error) {
       if (signal.aborted) return;
       turn.stopping = false;
-      this.#notify(`We couldn’t stop this. ${ChatError.from(error).message}`);
+      this.#notify(`${strings.chat.couldNotStop} ${ChatError.from(error).message}`);
       this.#changed();
     }
   }
@@ -672,7 +668,7 @@ export class QwestlyChat extends HTMLElement {
       this.#briefed.hidden = true;
       this.dispatchEvent(new CustomEvent("showbriefing", told));
     };
-    this.#briefed.replaceChildren(element("span", {}, `${title}.`), element("button", { type: "button", class: "quiet-button", click: open }, "Open briefing"));
+    this.#briefed.replaceChildren(element("span", {}, `${title}.`), element("button", { type: "button", class: "quiet-button", click: open }, strings.shared.openBriefing));
     this.#briefed.hidden = false;
     this.dispatchEvent(new CustomEvent("briefed", told));
   }
@@ -683,7 +679,7 @@ export class QwestlyChat extends HTMLElement {
     if (!news || first) return;
     if (view.status === "pending" && this.#conversation === view.conversation_id) this.#land(view);
     const { title } = view.preview;
-    this.#happened.textContent = view.status === "pending" ? `Needs your approval: ${title}` : `${title}: ${became(view)}`;
+    this.#happened.textContent = view.status === "pending" ? strings.chat.needsApproval(title) : strings.shared.labeled(title, became(view));
   }
 
   /** From a conversation's response. Returns its card. */
@@ -694,7 +690,7 @@ export class QwestlyChat extends HTMLElement {
 
   /** From a stream. */
   #ask(view: ApprovalView): HTMLElement {
-    this.#happened.textContent = `Needs your approval: ${view.preview.title}`;
+    this.#happened.textContent = strings.chat.needsApproval(view.preview.title);
     const card = this.#know(view);
     this.#land(view);
     return card;
@@ -702,7 +698,7 @@ export class QwestlyChat extends HTMLElement {
 
   /** From a stream. */
   #decided(view: ApprovalView): HTMLElement {
-    this.#happened.textContent = `${view.preview.title}: ${became(view)}`;
+    this.#happened.textContent = strings.shared.labeled(view.preview.title, became(view));
     return this.#know(view);
   }
 
@@ -714,7 +710,8 @@ export class QwestlyChat extends HTMLElement {
 
   #newDrafts() {
     return new Drafts((kind) => {
-      const again = DRAFT_AGAIN[kind];
+      const requests: Record<string, string> = strings.drafts.again;
+      const again = requests[kind];
       return again ? () => this.send(again) : null;
     });
   }
@@ -741,7 +738,7 @@ export class QwestlyChat extends HTMLElement {
     if (this.#waiting.dataset["count"] === String(count)) return;
     this.#waiting.dataset["count"] = String(count);
     const badge = this.#waiting.querySelector<HTMLElement>(".count")!;
-    badge.replaceChildren(String(count), spoken(" waiting"));
+    badge.replaceChildren(String(count), spoken(` ${strings.chat.waiting}`));
     badge.hidden = count === 0;
     this.dispatchEvent(new CustomEvent("approvalswaiting", { detail: { count } }));
   }
@@ -799,7 +796,19 @@ export class QwestlyChat extends HTMLElement {
 
   // ── the page ──
 
+  #buildAnew() {
+    const { value } = this.#input;
+    this.#build();
+    this.#input.value = value;
+  }
+
   #build() {
+    this.#strings = strings;
+    this.#queue = new Queue();
+    this.#next = new NextSteps({
+      read: () => this.#server.json<NextStep[]>("GET", "/api/suggestions"),
+      take: (step) => this.#takeStep(step),
+    });
     this.#list = new ConversationList({
       backend: () => this.#server,
       pick: (id) => this.#pick(id),
@@ -824,39 +833,39 @@ export class QwestlyChat extends HTMLElement {
     this.#status = element("div", { class: "spoken", role: "status" });
     // A region of its own, so that an answer that ends at the same moment does not replace it.
     this.#happened = element("div", { class: "spoken", "aria-live": "polite" });
-    const skip = element("button", { type: "button", class: "skip", click: () => this.focus() }, "Skip to your message");
+    const skip = element("button", { type: "button", class: "skip", click: () => this.focus() }, strings.chat.skip);
     this.#chat = element("div", { class: "chat", keydown: (event: KeyboardEvent) => this.#escape(event) }, skip, this.#list.element, this.#main, this.#status, this.#happened, this.#list.dialog, this.#queue.element);
-    this.shadowRoot!.append(this.#chat);
+    this.shadowRoot!.replaceChildren(this.#chat);
   }
 
   #buildHeader() {
-    this.#menu = iconButton("menu", "Conversations", () => this.#toggleDrawer(true), { class: "icon-button drawer-only" });
-    this.#heading = element("h2", {}, "New conversation");
-    const fresh = iconButton("plus", "New conversation", () => this.#pickNew(), { class: "icon-button drawer-only" });
+    this.#menu = iconButton("menu", strings.chat.conversations, () => this.#toggleDrawer(true), { class: "icon-button drawer-only" });
+    this.#heading = element("h2", {}, strings.chat.newConversation);
+    const fresh = iconButton("plus", strings.chat.newConversation, () => this.#pickNew(), { class: "icon-button drawer-only" });
     this.#waiting = element(
       "button",
-      { type: "button", class: "waiting", title: "Approvals", click: () => this.showApprovals() },
+      { type: "button", class: "waiting", title: strings.chat.approvals, click: () => this.showApprovals() },
       icon("queue"),
-      element("span", { class: "label" }, "Approvals"),
+      element("span", { class: "label" }, strings.chat.approvals),
       element("span", { class: "count", hidden: true }),
     );
     return element("div", { class: "bar title" }, this.#menu, this.#heading, this.#waiting, this.#brake.button, fresh);
   }
 
   #buildLog() {
-    const starters = STARTERS.map((text) => element("button", { type: "button" }, text));
+    const starters = strings.chat.starters.map((text) => element("button", { type: "button" }, text));
     const suggestions = element("slot", { name: "suggestion", click: (event: Event) => this.#suggest(event) }, ...starters);
     this.#empty = element(
       "div",
       { class: "empty" },
-      element("h3", {}, "What would you like to work on?"),
-      element("p", {}, "I know your profile and remember what you tell me. Nothing is changed or published without your approval."),
+      element("h3", {}, strings.chat.heading),
+      element("p", {}, strings.chat.promise),
       element("div", { class: "suggestions" }, suggestions),
     );
-    const attributes = { class: "log", role: "log", "aria-live": "polite", "aria-label": "Messages", tabindex: "0" };
+    const attributes = { class: "log", role: "log", "aria-live": "polite", "aria-label": strings.chat.messages, tabindex: "0" };
     const review = ({ detail: id }: CustomEvent<string>) => this.#queue.open(this.#approvals, id);
     this.#log = element("div", { ...attributes, scroll: () => this.#noteScroll(), review }, this.#empty);
-    this.#latest = iconButton("latest", "Jump to the latest message", () => this.#jump(), { class: "icon-button latest", hidden: true });
+    this.#latest = iconButton("latest", strings.chat.jumpToLatest, () => this.#jump(), { class: "icon-button latest", hidden: true });
     return element("div", { class: "log-box" }, this.#log, this.#latest);
   }
 
@@ -864,9 +873,9 @@ export class QwestlyChat extends HTMLElement {
     this.#notice = element("div", { class: "notice", role: "alert", hidden: true });
     this.#input = element("textarea", {
       rows: "1",
-      "aria-label": "Your message",
+      "aria-label": strings.chat.yourMessage,
       "aria-describedby": "told counter",
-      placeholder: "Write a message…",
+      placeholder: strings.chat.write,
       enterkeyhint: "send",
       keydown: (event: KeyboardEvent) => this.#enter(event),
       input: () => this.#changed(),
@@ -875,7 +884,7 @@ export class QwestlyChat extends HTMLElement {
     const press = ({ detail }: MouseEvent) => detail > 1 || (this.#running ? this.#stop() : this.#submit());
     this.#button = element("button", { type: "button", class: "send", click: press });
     this.#counter = element("p", { class: "counter", id: "counter" });
-    const told = element("p", { class: "told", id: "told" }, "You’re talking to an AI. It can be wrong.");
+    const told = element("p", { class: "told", id: "told" }, strings.chat.disclosure);
     const box = element("div", { class: "box", click: () => this.#input.focus() }, this.#input, this.#button, this.#resume.button);
     return element("div", { class: "composer" }, this.#notice, this.#briefed, this.#resume.line, this.#resume.file, this.#brake.line, box, told, this.#counter);
   }
@@ -893,7 +902,7 @@ export class QwestlyChat extends HTMLElement {
   }
 
   /** Shows a message that concerns no single turn; null removes it. */
-  #notify(sentence: string | null, again: (() => void) | null = null, label = "Try again") {
+  #notify(sentence: string | null, again: (() => void) | null = null, label = strings.shared.tryAgain) {
     this.#again = again;
     this.#notice.hidden = sentence === null;
     this.#notice.replaceChildren(icon("alert"), element("span", {}, sentence ?? ""));
@@ -902,18 +911,18 @@ export class QwestlyChat extends HTMLElement {
 
   #showBrake() {
     if (!(this.#input as HTMLTextAreaElement | undefined)) return; // not built yet
-    this.#input.placeholder = this.#brake.pulled ? "The agent is paused" : "Write a message…";
+    this.#input.placeholder = this.#brake.pulled ? strings.chat.paused : strings.chat.write;
     const [isResumed, last] = [this.#wasPaused && !this.#brake.pulled, this.#turns.at(-1)];
     this.#wasPaused = this.#brake.pulled;
     if (!isResumed || !last || last.accepted || last.failure !== "braked") return;
-    this.#notify("Your agent works again. Send the message that you wrote while it was paused?", () => this.#run(last), "Send");
+    this.#notify(strings.chat.sendAfterPause, () => this.#run(last), strings.shared.send);
   }
 
   /** Updates the composer from the state, and keeps the scroll position at the bottom if it is there. */
   #changed() {
     const running = this.#running;
     const text = this.#input.value.trim();
-    const label = running ? (running.stopping ? "Stopping…" : "Stop") : "Send";
+    const label = running ? (running.stopping ? strings.chat.stopping : strings.chat.stop) : strings.shared.send;
     const hadFocus = this.shadowRoot!.activeElement === this.#button;
     if (this.#button.title !== label) {
       this.#button.replaceChildren(icon(running ? "stop" : "send"));

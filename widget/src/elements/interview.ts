@@ -5,6 +5,7 @@ import { repeat } from "lit/directives/repeat.js";
 
 import type { AspectView, InterviewSummary, InterviewVersion, InterviewView, StatementView, TopicView } from "../api.ts";
 import { icon } from "../dom.ts";
+import { strings } from "../strings.ts";
 import { INTERVIEW_STYLES } from "../styles/interview.ts";
 import { pointInTime } from "../time.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
@@ -16,24 +17,6 @@ const MOST_CHARACTERS = 80; // of a topic's or an aspect's name
 type Role = "interview" | "onboarding";
 type Form = { kind: "topic" } | { kind: "aspect"; topic: string; name: string | null };
 
-const PHASES: Record<InterviewView["phase"], string> = {
-  divergence: "Getting to know your story",
-  deep_dive: "Going deeper on one topic",
-  convergence: "Almost done",
-  end: "Finished",
-};
-const ENDINGS: Record<NonNullable<InterviewView["ended"]>, string> = {
-  covered: "Nearly everything is covered.",
-  nothing_new: "We stopped here because your last answers added nothing new.",
-  tired: "Sounds like a good place to stop. Pick it up anytime.",
-  asked: "You asked to stop here.",
-  out_of_topics: "We talked about every topic.",
-  out_of_time: "Time’s up.",
-};
-const ASPECTS: Record<AspectView["status"], string> = { open: "Open", covered: "Covered", closed: "Skipped" };
-const TOPICS: Record<TopicView["status"], string> = { mentioned: "Mentioned", backlog: "Later", active: "Now", completed: "Done" };
-const BEGINNINGS: Record<Role, string> = { interview: "Interview me", onboarding: "Help me set up my profile" };
-const NAMES: Record<string, string> = { interview: "Interview", onboarding: "Profile setup" };
 const MINUTES = [15, 30, 45, 60];
 
 export class QwestlyInterview extends AgentElement {
@@ -71,7 +54,7 @@ export class QwestlyInterview extends AgentElement {
 
   override async refresh() {
     if (this.openRole) return this.#read();
-    await this.load("We couldn’t load your interviews.", async () => {
+    await this.load(strings.interview.couldNotLoad, async () => {
       this.items = (await this.backend.json<{ items: InterviewSummary[] }>("GET", "/api/interviews")).items;
       this.isLoaded = true;
     });
@@ -90,7 +73,7 @@ export class QwestlyInterview extends AgentElement {
     clearTimeout(this.#timer);
     if (!this.shown) return;
     const reading = ++this.#reading;
-    await this.load("We couldn’t load the draft.", async () => {
+    await this.load(strings.interview.couldNotLoadDraft, async () => {
       const view = await this.backend.json<InterviewView>("GET", this.#path);
       if (reading === this.#reading) this.#take(view);
     });
@@ -103,7 +86,7 @@ export class QwestlyInterview extends AgentElement {
     this.view = view;
     if (before && view.version !== before.version) {
       const count = view.draft.filter(({ is_new }) => is_new).length;
-      this.said = count ? `Your draft grew by ${count === 1 ? "one sentence" : `${count} sentences`}.` : "Your draft changed.";
+      this.said = count ? strings.interview.draftGrew(count) : strings.interview.draftChanged;
       if (this.versions) this.#readVersions();
     }
   }
@@ -131,7 +114,7 @@ export class QwestlyInterview extends AgentElement {
 
   async #change(method: string, where: string, body: unknown, said: string) {
     const reading = ++this.#reading; // a response under way is older than this change
-    await this.attempt("We couldn’t change that.", async () => {
+    await this.attempt(strings.shared.couldNotChange, async () => {
       const view = await this.backend.json<InterviewView>(method, `${this.#path}${where}`, { body });
       if (reading !== this.#reading) return;
       this.form = null;
@@ -143,15 +126,15 @@ export class QwestlyInterview extends AgentElement {
 
   #say(text: string) {
     this.tab = "chat";
-    if (!this.#chat?.send(text)) this.said = "Please wait for the answer to finish.";
+    if (!this.#chat?.send(text)) this.said = strings.interview.waitForAnswer;
   }
 
   async #finish() {
-    await this.#change("POST", "/finish", {}, "Finished. Your draft is saved.");
+    await this.#change("POST", "/finish", {}, strings.interview.finishedAndSaved);
   }
 
   async #download() {
-    await this.attempt("We couldn’t download that.", async () => {
+    await this.attempt(strings.shared.couldNotDownload, async () => {
       const response = await this.backend.call("GET", `${this.#path}/draft`);
       const address = URL.createObjectURL(await response.blob());
       Object.assign(document.createElement("a"), { href: address, download: "interview.md" }).click();
@@ -160,7 +143,7 @@ export class QwestlyInterview extends AgentElement {
   }
 
   async #readVersions() {
-    await this.load("We couldn’t load the versions.", async () => {
+    await this.load(strings.interview.couldNotLoadVersions, async () => {
       this.versions = (await this.backend.json<{ items: InterviewVersion[] }>("GET", `${this.#path}/versions`)).items;
     });
   }
@@ -177,23 +160,26 @@ export class QwestlyInterview extends AgentElement {
 
   #choice() {
     return html`<div class="page">
-      <div class="head"><h2 tabindex="-1">Interviews</h2></div>
-      <p class="soft">Your agent asks one question at a time and writes while you talk. Every sentence in the draft comes from your own words.</p>
+      <div class="head"><h2 tabindex="-1">${strings.interview.title}</h2></div>
+      <p class="soft">${strings.interview.about}</p>
       <div class="tools">
-        <button type="button" class="main-button" @click=${() => this.#open("interview", null)}>Start an interview</button>
-        <button type="button" class="quiet" @click=${() => this.#open("onboarding", null)}>Set up my profile</button>
+        <button type="button" class="main-button" @click=${() => this.#open("interview", null)}>${strings.interview.start}</button>
+        <button type="button" class="quiet" @click=${() => this.#open("onboarding", null)}>${strings.interview.setUp}</button>
       </div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
-      <ul aria-label="Your interviews">${this.items.map((item) => this.#row(item))}</ul>
-      ${this.isLoaded && !this.items.length ? html`<p class="empty">No interviews yet. Most take 10 to 20 minutes, and you can stop anytime.</p>` : nothing}
+      <ul aria-label=${strings.interview.list}>${this.items.map((item) => this.#row(item))}</ul>
+      ${this.isLoaded && !this.items.length ? html`<p class="empty">${strings.interview.empty}</p>` : nothing}
     </div>`;
   }
 
   #row({ id, title, role, last_used: used, completeness, ended }: InterviewSummary) {
+    const names: Record<string, string> = strings.interview.names;
+    const [name, open] = [title || (names[role] ?? ""), ended ? strings.shared.open : strings.shared.continue];
+    const facts = [names[role] ?? role, strings.interview.covered(percent(completeness)), ended && strings.interview.finished, pointInTime(used)];
     return html`<li class="row interview">
-      <span class="title">${title || NAMES[role]}</span>
-      <span class="soft">${NAMES[role] ?? role} · ${percent(completeness)} covered${ended ? " · finished" : ""} · ${pointInTime(used)}</span>
-      <button type="button" class="quiet" aria-label="${ended ? "Open" : "Continue"}: ${title || NAMES[role]}" @click=${() => this.#open(role === "onboarding" ? "onboarding" : "interview", id)}>${ended ? "Open" : "Continue"}</button>
+      <span class="title">${name}</span>
+      <span class="soft">${facts.filter(Boolean).join(" · ")}</span>
+      <button type="button" class="quiet" aria-label=${strings.shared.labeled(open, name)} @click=${() => this.#open(role === "onboarding" ? "onboarding" : "interview", id)}>${open}</button>
     </li>`;
   }
 
@@ -201,18 +187,18 @@ export class QwestlyInterview extends AgentElement {
     const tab = (name: "chat" | "draft", label: string) => html`<button type="button" aria-pressed=${this.tab === name} @click=${() => (this.tab = name)}>${label}</button>`;
     return html`<div class="room" data-tab=${this.tab}>
       <div class="top">
-        <button type="button" class="quiet" @click=${() => this.#leave()}>All interviews</button>
-        <h2 tabindex="-1">${NAMES[role]}</h2>
-        <div class="tabs" role="group" aria-label="Show">${tab("chat", "Conversation")}${tab("draft", "Draft")}</div>
+        <button type="button" class="quiet" @click=${() => this.#leave()}>${strings.interview.all}</button>
+        <h2 tabindex="-1">${strings.interview.names[role]}</h2>
+        <div class="tabs" role="group" aria-label=${strings.shared.show}>${tab("chat", strings.interview.conversation)}${tab("draft", strings.interview.draft)}</div>
       </div>
       <qwestly-chat agent-role=${role} endpoint=${this.endpoint} token-url=${this.tokenUrl ?? nothing} conversation=${this.#opened ?? ""}
         brand-color=${this.getAttribute("brand-color") ?? nothing} .getToken=${this.getToken} @conversationchange=${this.#became} @turnend=${() => this.#read()}>
-        <button type="button" slot="suggestion">${BEGINNINGS[role]}</button>
+        <button type="button" slot="suggestion">${strings.interview.beginnings[role]}</button>
       </qwestly-chat>
-      <section class="side" aria-label="Draft and topics">
+      <section class="side" aria-label=${strings.interview.draftAndTopics}>
         <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
         <p class="spoken" role="status">${this.said}</p>
-        ${this.view ? this.#side(this.view) : html`<p class="empty">Your draft grows here while you talk.</p>`}
+        ${this.view ? this.#side(this.view) : html`<p class="empty">${strings.interview.draftGrowsHere}</p>`}
       </section>
     </div>`;
   }
@@ -224,21 +210,21 @@ export class QwestlyInterview extends AgentElement {
   #state(view: InterviewView) {
     const choose = (event: Event) => {
       const { value } = event.target as HTMLSelectElement;
-      this.#change("PUT", "/time", { minutes: value ? Number(value) : null }, value ? `${value} minutes total.` : "No time limit.");
+      this.#change("PUT", "/time", { minutes: value ? Number(value) : null }, value ? strings.interview.minutesTotal(value) : strings.interview.noTimeLimit);
     };
     const choices = [...new Set([...MINUTES, ...(view.minutes ? [view.minutes] : [])])].sort((a, b) => a - b);
     return html`<div class="state">
-      <p><strong>${PHASES[view.phase]}</strong> <span class="soft">${percent(view.completeness)} covered</span></p>
-      <progress max="1" .value=${view.completeness} aria-label="How much is covered"></progress>
-      ${view.ended ? html`<p class="soft">${ENDINGS[view.ended]}${view.ended_by ? html` “${view.ended_by}”` : nothing}</p>` : nothing}
-      ${view.why ? html`<p class="soft">Why this question? It’s about ${view.why}.</p>` : nothing}
+      <p><strong>${strings.interview.phases[view.phase]}</strong> <span class="soft">${strings.interview.covered(percent(view.completeness))}</span></p>
+      <progress max="1" .value=${view.completeness} aria-label=${strings.interview.howMuchCovered}></progress>
+      ${view.ended ? html`<p class="soft">${strings.interview.endings[view.ended]}${view.ended_by ? ` ${strings.shared.quoted(view.ended_by)}` : ""}</p>` : nothing}
+      ${view.why ? html`<p class="soft">${strings.interview.whyAsked(view.why)}</p>` : nothing}
       <div class="tools">
-        <label class="soft">Time <select class="field" ?disabled=${view.ended !== null} @change=${choose}>
-          <option value="" ?selected=${view.minutes === null}>no limit</option>
-          ${choices.map((each) => html`<option value=${each} ?selected=${view.minutes === each}>${each} minutes</option>`)}</select></label>
-        ${view.role === "onboarding" && !view.ended ? html`<button type="button" class="quiet" @click=${() => this.#say("Skip this one.")}>Skip</button>
-          <button type="button" class="quiet" @click=${() => this.#say("Later, please.")}>Later</button>` : nothing}
-        ${view.ended ? nothing : html`<button type="button" class="quiet" @click=${() => this.#finish()}>Finish</button>`}
+        <label class="soft">${strings.interview.time} <select class="field" ?disabled=${view.ended !== null} @change=${choose}>
+          <option value="" ?selected=${view.minutes === null}>${strings.interview.noLimit}</option>
+          ${choices.map((each) => html`<option value=${each} ?selected=${view.minutes === each}>${strings.interview.minutes(each)}</option>`)}</select></label>
+        ${view.role === "onboarding" && !view.ended ? html`<button type="button" class="quiet" @click=${() => this.#say(strings.interview.skip)}>${strings.interview.skipButton}</button>
+          <button type="button" class="quiet" @click=${() => this.#say(strings.interview.later)}>${strings.interview.laterButton}</button>` : nothing}
+        ${view.ended ? nothing : html`<button type="button" class="quiet" @click=${() => this.#finish()}>${strings.interview.finish}</button>`}
       </div>
     </div>`;
   }
@@ -247,9 +233,9 @@ export class QwestlyInterview extends AgentElement {
     const isFixed = view.role === "onboarding";
     const waiting = view.topics.filter(waits).sort((one, other) => other.priority - one.priority);
     const topics = isFixed ? view.topics : [...view.topics.filter(({ status }) => status === "active"), ...waiting, ...view.topics.filter(({ status }) => status === "completed")];
-    return html`<section aria-labelledby="topics"><h3 id="topics">${isFixed ? "Agenda" : "Topics"}</h3>
+    return html`<section aria-labelledby="topics"><h3 id="topics">${isFixed ? strings.interview.agenda : strings.interview.topics}</h3>
       <ul class="topics">${repeat(topics, ({ title }) => title, (topic) => this.#topic(topic, isFixed, waiting))}</ul>
-      ${isFixed ? nothing : this.form?.kind === "topic" ? this.#asked("Name of the topic", "", "Add") : html`<button type="button" id="add-topic" class="link" @click=${() => (this.form = { kind: "topic" })}>Add a topic</button>`}
+      ${isFixed ? nothing : this.form?.kind === "topic" ? this.#asked(strings.interview.topicName, "", strings.interview.add) : html`<button type="button" id="add-topic" class="link" @click=${() => (this.form = { kind: "topic" })}>${strings.interview.addTopic}</button>`}
     </section>`;
   }
 
@@ -258,7 +244,7 @@ export class QwestlyInterview extends AgentElement {
     const titles = waiting.map(({ title }) => title);
     const [moved] = titles.splice(from, 1);
     titles.splice(from + by, 0, moved!);
-    await this.#change("PUT", "/topics", { titles }, `${moved} is now number ${from + by + 1} of ${titles.length}.`);
+    await this.#change("PUT", "/topics", { titles }, strings.interview.moved(moved!, from + by + 1, titles.length));
     await this.updateComplete;
     const buttons = [...this.renderRoot.querySelectorAll<HTMLButtonElement>(`[data-topic="${CSS.escape(moved!)}"] .move button`)];
     const same = buttons[by === 1 ? 1 : 0];
@@ -269,28 +255,28 @@ export class QwestlyInterview extends AgentElement {
     const button = (by: 1 | -1, name: "raise" | "lower", label: string) => html`<button type="button" class="icon-button" aria-label=${label} title=${label}
       ?disabled=${!waiting[place + by]} @click=${() => this.#move(waiting, place, by)}>${icon(name)}</button>`;
     const { title } = waiting[place]!;
-    return html`<div class="move">${button(-1, "raise", `Move up: ${title}`)}${button(1, "lower", `Move down: ${title}`)}</div>`;
+    return html`<div class="move">${button(-1, "raise", strings.shared.labeled(strings.interview.moveUp, title))}${button(1, "lower", strings.shared.labeled(strings.interview.moveDown, title))}</div>`;
   }
 
   #topic(topic: TopicView, isFixed: boolean, waiting: TopicView[]) {
     const { title, status, completeness, aspects } = topic;
     const place = waiting.indexOf(topic);
     return html`<li data-topic=${title}>${!isFixed && place >= 0 && waiting.length > 1 ? this.#moving(waiting, place) : nothing}<details ?open=${status === "active"}>
-      <summary><span class="title">${title}</span> <span class="badge ${status}">${TOPICS[status]}</span> <span class="soft">${percent(completeness)}</span></summary>
+      <summary><span class="title">${title}</span> <span class="badge ${status}">${strings.interview.topicStatuses[status]}</span> <span class="soft">${percent(completeness)}</span></summary>
       <ul class="aspects">${aspects.map((aspect) => this.#aspect(topic, aspect, isFixed))}</ul>
       <div class="tools">
-        ${status === "active" ? nothing : html`<button type="button" class="link" aria-label="Talk about this now: ${title}" @click=${() => this.#change("POST", "/topics", { title, now: true }, `Next: ${title}.`)}>Talk about this now</button>`}
-        ${isFixed ? nothing : this.#editing(title, null) ? this.#asked(`New detail about ${title}`, "", "Add") : html`<button type="button" class="link" aria-label="Add a detail: ${title}" @click=${() => (this.form = { kind: "aspect", topic: title, name: null })}>Add a detail</button>`}
+        ${status === "active" ? nothing : html`<button type="button" class="link" aria-label=${strings.shared.labeled(strings.interview.talkNow, title)} @click=${() => this.#change("POST", "/topics", { title, now: true }, strings.interview.next(title))}>${strings.interview.talkNow}</button>`}
+        ${isFixed ? nothing : this.#editing(title, null) ? this.#asked(strings.interview.newDetail(title), "", strings.interview.add) : html`<button type="button" class="link" aria-label=${strings.shared.labeled(strings.interview.addDetail, title)} @click=${() => (this.form = { kind: "aspect", topic: title, name: null })}>${strings.interview.addDetail}</button>`}
       </div>
     </details></li>`;
   }
 
   #aspect({ title }: TopicView, { name, status, quotes, known_from: knownFrom }: AspectView, isFixed: boolean) {
     return html`<li class=${status}>
-      <span>${name}</span> <span class="soft">${ASPECTS[status]}</span>
-      ${knownFrom ? html`<span class="soft">We know this from ${knownFrom}:</span>` : nothing}
+      <span>${name}</span> <span class="soft">${strings.interview.aspects[status]}</span>
+      ${knownFrom ? html`<span class="soft">${strings.interview.knownFrom(knownFrom)}</span>` : nothing}
       ${quotes.map((quote) => html`<q class="soft">${quote}</q>`)}
-      ${isFixed ? nothing : this.#editing(title, name) ? this.#asked("Rename this detail, or leave it blank to remove it", name, "Save") : html`<button type="button" class="link" aria-label="Edit: ${name}" @click=${() => (this.form = { kind: "aspect", topic: title, name })}>Edit</button>`}
+      ${isFixed ? nothing : this.#editing(title, name) ? this.#asked(strings.interview.renameDetail, name, strings.shared.save) : html`<button type="button" class="link" aria-label=${strings.shared.labeled(strings.shared.edit, name)} @click=${() => (this.form = { kind: "aspect", topic: title, name })}>${strings.shared.edit}</button>`}
     </li>`;
   }
 
@@ -302,7 +288,7 @@ export class QwestlyInterview extends AgentElement {
     const escape = ({ key }: KeyboardEvent) => key === "Escape" && (this.form = null);
     return html`<form class="tools" @submit=${this.#submit} @keydown=${escape}>
       <input class="field" aria-label=${label} placeholder=${label} maxlength=${MOST_CHARACTERS} autocomplete="off" .value=${value}>
-      <button class="quiet">${button}</button><button type="button" class="quiet" @click=${() => (this.form = null)}>Cancel</button>
+      <button class="quiet">${button}</button><button type="button" class="quiet" @click=${() => (this.form = null)}>${strings.shared.cancel}</button>
     </form>`;
   }
 
@@ -311,10 +297,10 @@ export class QwestlyInterview extends AgentElement {
     const { form } = this;
     const text = (event.target as HTMLFormElement).querySelector("input")!.value.trim();
     if (form?.kind === "aspect" && form.name !== null) {
-      this.#change("PUT", "/aspects", { topic: form.topic, name: form.name, to: text }, text ? "Renamed." : "Removed.");
+      this.#change("PUT", "/aspects", { topic: form.topic, name: form.name, to: text }, text ? strings.interview.renamed : strings.interview.removed);
     } else if (text && form) {
-      if (form.kind === "topic") this.#change("POST", "/topics", { title: text }, "Topic added.");
-      else this.#change("POST", "/aspects", { topic: form.topic, name: text }, "Detail added.");
+      if (form.kind === "topic") this.#change("POST", "/topics", { title: text }, strings.interview.topicAdded);
+      else this.#change("POST", "/aspects", { topic: form.topic, name: text }, strings.interview.detailAdded);
     }
   }
 
@@ -322,12 +308,12 @@ export class QwestlyInterview extends AgentElement {
     const topics = Map.groupBy(view.draft, ({ topic }) => topic);
     const toggle = (event: Event) => (event.target as HTMLDetailsElement).open && this.#readVersions();
     return html`<section aria-labelledby="draft">
-      <div class="head"><h3 id="draft">Draft</h3>
-        <span class="soft">${view.is_writing ? "Writing…" : view.version ? `Version ${view.version}` : ""}</span>
-        <button type="button" class="quiet" ?disabled=${!view.draft.length} @click=${() => this.#download()}>Download</button></div>
+      <div class="head"><h3 id="draft">${strings.interview.draft}</h3>
+        <span class="soft">${view.is_writing ? strings.interview.writing : view.version ? strings.interview.version(view.version) : ""}</span>
+        <button type="button" class="quiet" ?disabled=${!view.draft.length} @click=${() => this.#download()}>${strings.interview.download}</button></div>
       ${[...topics].map(([topic, statements]) => html`<h4>${topic}</h4><ul class="draft">${statements.map(statementRow)}</ul>`)}
-      ${view.draft.length ? nothing : html`<p class="soft">Nothing here yet. The draft starts with your first answers.</p>`}
-      ${view.version ? html`<details @toggle=${toggle}><summary>Versions</summary>${this.versions ? this.versions.map(versionRow) : html`<p class="soft">Loading…</p>`}</details>` : nothing}
+      ${view.draft.length ? nothing : html`<p class="soft">${strings.interview.draftEmpty}</p>`}
+      ${view.version ? html`<details @toggle=${toggle}><summary>${strings.interview.versions}</summary>${this.versions ? this.versions.map(versionRow) : html`<p class="soft">${strings.shared.loading}</p>`}</details>` : nothing}
     </section>`;
   }
 }
@@ -337,7 +323,7 @@ const percent = (share: number) => `${Math.round(share * 100)}%`;
 const waits = ({ status }: TopicView) => status === "mentioned" || status === "backlog";
 
 const statementRow = ({ text, quotes, is_new: isNew }: StatementView) => html`<li class=${isNew ? "new" : ""}>
-  <details><summary>${text} ${isNew ? html`<span class="badge">New</span>` : nothing}</summary>${quotes.map(({ text: said }) => html`<blockquote>“${said}”</blockquote>`)}</details></li>`;
+  <details><summary>${text} ${isNew ? html`<span class="badge">${strings.interview.new}</span>` : nothing}</summary>${quotes.map(({ text: said }) => html`<blockquote>${strings.shared.quoted(said)}</blockquote>`)}</details></li>`;
 
-const versionRow = ({ version, added, dropped }: InterviewVersion) => html`<h4>Version ${version}</h4>
+const versionRow = ({ version, added, dropped }: InterviewVersion) => html`<h4>${strings.interview.version(version)}</h4>
   <ul class="draft">${added.map((text) => html`<li><ins>${text}</ins></li>`)}${dropped.map((text) => html`<li><del>${text}</del></li>`)}</ul>`;

@@ -9,12 +9,13 @@ import { JobDocuments } from "../jobs/documents.ts";
 import { JobMatches } from "../jobs/matches.ts";
 import { JobResumes } from "../jobs/resumes.ts";
 import { JobWishes } from "../jobs/wishes.ts";
+import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
 // Applications last: where a server takes none, no other button moves once that is known.
-const PARTS = { matches: "Jobs", documents: "Documents", resumes: "Résumé", wishes: "What I want", applications: "Applications" };
-type Part = keyof typeof PARTS;
+const PARTS = ["matches", "documents", "resumes", "wishes", "applications"] as const;
+type Part = (typeof PARTS)[number];
 
 customElements.define("qwestly-jobs-apply", JobApply);
 customElements.define("qwestly-jobs-matches", JobMatches);
@@ -39,7 +40,7 @@ export class QwestlyJobs extends AgentElement {
 
   override async refresh() {
     if (this.canApply === null) {
-      await this.load("We couldn’t load your jobs.", async () => {
+      await this.load(strings.jobs.couldNotLoad, async () => {
         this.canApply = await this.backend.call("GET", "/api/applications").then(() => true, (error) => {
           if (error instanceof ChatError && error.code === "not_found") return false;
           throw error;
@@ -51,7 +52,8 @@ export class QwestlyJobs extends AgentElement {
 
   /** Shows one of its parts: "matches", "applications", "documents", "resumes" or "wishes". */
   open(part: string) {
-    if (Object.hasOwn(PARTS, part)) this.#show(part as Part);
+    const known = PARTS.find((each) => each === part);
+    if (known) this.#show(known);
   }
 
   #show(part: Part, id: string | null = null) {
@@ -65,9 +67,9 @@ export class QwestlyJobs extends AgentElement {
   }
 
   override render(): TemplateResult {
-    const parts = (Object.entries(PARTS) as [Part, string][]).filter(([part]) => part !== "applications" || this.canApply !== false);
+    const parts = PARTS.filter((part) => part !== "applications" || this.canApply !== false);
     return html`<div class="page wide-page">
-      <div class="head from-start"><h2>Jobs</h2><nav class="tools" aria-label="Parts of jobs">${parts.map(([part, label]) => html`<button type="button" class="quiet" aria-current=${this.shown === part ? "page" : nothing} @click=${() => this.#show(part)}>${label}</button>`)}</nav></div>
+      <div class="head from-start"><h2>${strings.jobs.title}</h2><nav class="tools" aria-label=${strings.jobs.label}>${parts.map((part) => html`<button type="button" class="quiet" aria-current=${this.shown === part ? "page" : nothing} @click=${() => this.#show(part)}>${strings.jobs.parts[part]}</button>`)}</nav></div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       ${this.#part()}
     </div>`;

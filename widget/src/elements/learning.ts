@@ -2,6 +2,8 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 
+import { strings } from "../strings.ts";
+import { untilDay } from "../time.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
 interface Question { lesson_id: string; number: number; text: string; options: string[]; due_at: string; answers: number; right_answers: number }
@@ -24,9 +26,8 @@ interface Learning {
 }
 interface Answer { is_right: boolean; right: number; because: string; question: Question }
 
-const STATES: Record<Module["state"], string> = { open: "Not started", writing: "In progress", ready: "Learned" };
 type Felt = "hard" | "good" | "easy";
-const FELT: [Felt, string][] = [["hard", "Hard"], ["good", "Just right"], ["easy", "Easy"]];
+const FELT: Felt[] = ["hard", "good", "easy"];
 const keyOf = ({ lesson_id: lesson, number }: Question) => `${lesson}/${number}`;
 
 export class QwestlyLearning extends AgentElement {
@@ -73,13 +74,13 @@ export class QwestlyLearning extends AgentElement {
   }
 
   override async refresh() {
-    await this.load("We couldn’t load your learning.", async () => {
+    await this.load(strings.learning.couldNotLoad, async () => {
       this.learning = await this.backend.json<Learning>("GET", "/api/learning");
     });
   }
 
   async #open(id: string) {
-    await this.attempt("We couldn’t open the lesson.", async () => {
+    await this.attempt(strings.learning.couldNotOpen, async () => {
       this.lesson = await this.backend.json<Lesson>("GET", `/api/lessons/${encodeURIComponent(id)}`);
       this.answered = new Map();
     });
@@ -98,7 +99,7 @@ export class QwestlyLearning extends AgentElement {
     event.preventDefault();
     const goal = (event.target as HTMLFormElement).querySelector("input")!.value.trim();
     this.isChoosing = true;
-    await this.attempt("We couldn’t save that.", async () => {
+    await this.attempt(strings.shared.couldNotSave, async () => {
       this.learning = await this.backend.json<Learning>("PUT", "/api/learning/goal", { body: { goal } });
     });
     this.isChoosing = false;
@@ -106,7 +107,7 @@ export class QwestlyLearning extends AgentElement {
 
   async #answer(question: Question, chosen: number) {
     const path = `/api/lessons/${encodeURIComponent(question.lesson_id)}/questions/${question.number}`;
-    await this.attempt("We couldn’t save your answer.", async () => {
+    await this.attempt(strings.learning.couldNotSaveAnswer, async () => {
       const answer = await this.backend.json<Answer>("POST", path, { body: { option: chosen, answers: question.answers, felt: this.felt.get(keyOf(question)) ?? "good" } });
       this.answered = new Map([...this.answered, [keyOf(question), { ...answer, chosen }]]);
     });
@@ -120,7 +121,7 @@ export class QwestlyLearning extends AgentElement {
     const problem = html`<p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>`;
     if (this.lesson) return this.#lesson(this.lesson, problem);
     return html`<div class="page">
-      <div class="head"><h2>Learning</h2></div>
+      <div class="head"><h2>${strings.learning.title}</h2></div>
       ${problem}
       ${this.learning ? this.#overview(this.learning) : nothing}
     </div>`;
@@ -130,38 +131,38 @@ export class QwestlyLearning extends AgentElement {
     const writing = lessons.filter(({ status }) => status === "writing");
     const failed = lessons[0] && lessons[0].status !== "ready" && lessons[0].status !== "writing" ? lessons[0] : null;
     return html`
-      <section aria-labelledby="due"><h3 id="due">Due today</h3>
-        ${due.length ? html`<div class="questions">${due.map((each) => this.#question(each))}</div>` : html`<p class="soft">Nothing’s due. Questions come back just before you’d forget them.</p>`}
+      <section aria-labelledby="due"><h3 id="due">${strings.learning.due}</h3>
+        ${due.length ? html`<div class="questions">${due.map((each) => this.#question(each))}</div>` : html`<p class="soft">${strings.learning.nothingDue}</p>`}
       </section>
-      ${writing.map(({ title }) => html`<p class="soft" role="status">We’re writing “${title}”.</p>`)}
-      ${failed ? html`<p class="problem">“${failed.title}”: ${failed.label}</p>` : nothing}
-      <section aria-labelledby="goal"><h3 id="goal">Your goal</h3>
+      ${writing.map(({ title }) => html`<p class="soft" role="status">${strings.learning.writing(title)}</p>`)}
+      ${failed ? html`<p class="problem">${strings.shared.labeled(strings.shared.quoted(failed.title), failed.label)}</p>` : nothing}
+      <section aria-labelledby="goal"><h3 id="goal">${strings.learning.goal}</h3>
         <form class="goal" @submit=${this.#choose}>
-          <input class="field" aria-labelledby="goal" maxlength="200" autocomplete="off" list="goals" .value=${progress.goal} placeholder="Head of Product">
+          <input class="field" aria-labelledby="goal" maxlength="200" autocomplete="off" list="goals" .value=${progress.goal} placeholder=${strings.learning.goalExample}>
           <datalist id="goals">${progress.goals.map(({ text }) => html`<option value=${text}></option>`)}</datalist>
-          <button class="quiet" ?disabled=${this.isChoosing}>${this.isChoosing ? "Looking…" : "Save"}</button>
+          <button class="quiet" ?disabled=${this.isChoosing}>${this.isChoosing ? strings.learning.looking : strings.shared.save}</button>
         </form>
-        ${progress.gaps.length ? html`<p class="soft">What you still need for ${progress.goal}:</p>
-          <ul aria-label="What you still need">${progress.gaps.map((gap) => this.#gap(gap))}</ul>` : nothing}
-        ${progress.next ? html`<p class="soft">Next: <strong>${progress.next.module}</strong>. ${progress.next.why}</p>` : nothing}
+        ${progress.gaps.length ? html`<p class="soft">${strings.learning.stillNeededFor(progress.goal)}</p>
+          <ul aria-label=${strings.learning.stillNeeded}>${progress.gaps.map((gap) => this.#gap(gap))}</ul>` : nothing}
+        ${progress.next ? html`<p class="soft">${strings.learning.next} <strong>${progress.next.module}</strong>. ${progress.next.why}</p>` : nothing}
       </section>
-      <section aria-labelledby="path"><h3 id="path">The library</h3>
+      <section aria-labelledby="path"><h3 id="path">${strings.learning.library}</h3>
         ${path.map(({ subject, topics }) => html`<details class="row" ?open=${topics.some(({ modules }) => modules.some(({ state }) => state !== "open"))}><summary>${subject}</summary>
           ${topics.map(({ topic, modules }) => html`<ul aria-label=${topic}>${modules.map((module) => this.#module(topic, module))}</ul>`)}</details>`)}
-        ${path.length ? nothing : html`<p class="empty">The library is empty.</p>`}
+        ${path.length ? nothing : html`<p class="empty">${strings.learning.libraryEmpty}</p>`}
       </section>`;
   }
 
   #gap({ title, need, need_quote: quote, asked, have, have_quotes: haves }: Gap) {
     return html`<li class="row"><p><strong>${title}</strong></p><p>${need}</p>
-      <details><summary>Why</summary>${asked ? html`<p>The job posting asks for it:</p><blockquote>“${asked.quote}”</blockquote><p>Our library says:</p>` : nothing}<blockquote>“${quote.text}”</blockquote>
-        ${have ? html`<p>${have}</p>${haves.map(({ text }) => html`<blockquote>“${text}”</blockquote>`)}` : html`<p class="soft">You haven’t mentioned this yet.</p>`}</details></li>`;
+      <details><summary>${strings.shared.why}</summary>${asked ? html`<p>${strings.learning.asked}</p><blockquote>${strings.shared.quoted(asked.quote)}</blockquote><p>${strings.learning.librarySays}</p>` : nothing}<blockquote>${strings.shared.quoted(quote.text)}</blockquote>
+        ${have ? html`<p>${have}</p>${haves.map(({ text }) => html`<blockquote>${strings.shared.quoted(text)}</blockquote>`)}` : html`<p class="soft">${strings.learning.notMentioned}</p>`}</details></li>`;
   }
 
   #module(topic: string, { title, state, lesson_id: lesson }: Module) {
-    return html`<li class="module"><span>${topic}: ${title}</span><span class="chip ${state}">${STATES[state]}</span>
-      ${state === "ready" && lesson ? html`<button type="button" class="quiet" data-lesson=${lesson} aria-label="Read ${title}" @click=${() => this.#open(lesson)}>Read</button>` : nothing}
-      ${state === "open" ? html`<button type="button" class="quiet" aria-label="Start lesson: ${title}" @click=${() => this.#ask(topic, title)}>Start lesson</button>` : nothing}</li>`;
+    return html`<li class="module"><span>${strings.shared.labeled(topic, title)}</span><span class="chip ${state}">${strings.learning.states[state]}</span>
+      ${state === "ready" && lesson ? html`<button type="button" class="quiet" data-lesson=${lesson} aria-label=${strings.learning.readOne(title)} @click=${() => this.#open(lesson)}>${strings.learning.read}</button>` : nothing}
+      ${state === "open" ? html`<button type="button" class="quiet" aria-label=${strings.shared.labeled(strings.learning.start, title)} @click=${() => this.#ask(topic, title)}>${strings.learning.start}</button>` : nothing}</li>`;
   }
 
   #ask(topic: string, module: string) {
@@ -171,17 +172,17 @@ export class QwestlyLearning extends AgentElement {
   #lesson(lesson: Lesson, problem: TemplateResult) {
     const { title, topic, outline, sentences, questions, left_out: leftOut } = lesson;
     return html`<article class="page">
-      <div class="head"><h2 tabindex="-1">${title}</h2><button type="button" class="quiet" @click=${this.#close}>Back</button></div>
-      <p class="soft">${topic}. ${lesson.checked ? "Every sentence cites our library." : "Underlined sentences are general knowledge we haven’t checked."}${leftOut ? ` ${leftOut === 1 ? "One sentence was" : `${leftOut} sentences were`} left out because our library doesn’t back it up.` : ""}</p>
+      <div class="head"><h2 tabindex="-1">${title}</h2><button type="button" class="quiet" @click=${this.#close}>${strings.learning.back}</button></div>
+      <p class="soft">${topic}. ${lesson.checked ? strings.learning.checked : strings.learning.unchecked}${leftOut ? ` ${strings.learning.leftOut(leftOut)}` : ""}</p>
       ${problem}
       <div class="points">${outline.map((point, place) => {
         const said = sentences.filter((each) => each.point === place);
         return said.length ? html`<section><h3>${point}</h3>
-          <p>${said.map(({ text, quotes }) => html`${quotes.length ? text : html`<span class="unchecked">${text}<span class="soft"> (not checked)</span></span>`} `)}</p>
-          ${said.some(({ quotes }) => quotes.length) ? html`<details><summary>What the library says</summary>${said.flatMap(({ quotes }) => quotes).map(({ text, title: page }) => html`<blockquote cite=${page}>“${text}”</blockquote>`)}</details>` : nothing}
+          <p>${said.map(({ text, quotes }) => html`${quotes.length ? text : html`<span class="unchecked">${text}<span class="soft"> ${strings.learning.notChecked}</span></span>`} `)}</p>
+          ${said.some(({ quotes }) => quotes.length) ? html`<details><summary>${strings.learning.whatLibrarySays}</summary>${said.flatMap(({ quotes }) => quotes).map(({ text, title: page }) => html`<blockquote cite=${page}>${strings.shared.quoted(text)}</blockquote>`)}</details>` : nothing}
         </section>` : nothing;
       })}</div>
-      ${questions.length ? html`<section aria-labelledby="questions"><h3 id="questions">Three questions</h3><div class="questions">${questions.map((each) => this.#question(each))}</div></section>` : nothing}
+      ${questions.length ? html`<section aria-labelledby="questions"><h3 id="questions">${strings.learning.questions}</h3><div class="questions">${questions.map((each) => this.#question(each))}</div></section>` : nothing}
     </article>`;
   }
 
@@ -190,7 +191,7 @@ export class QwestlyLearning extends AgentElement {
     const key = keyOf(question);
     const felt = this.felt.get(key) ?? "good";
     const choose = (value: Felt) => (this.felt = new Map([...this.felt, [key, value]]));
-    return html`<div class="felt soft" role="group" aria-label="How this one feels">This one feels: ${FELT.map(([value, label]) => html`<button type="button" class="quiet" aria-pressed=${felt === value} @click=${() => choose(value)}>${label}</button>`)}</div>`;
+    return html`<div class="felt soft" role="group" aria-label=${strings.learning.feels}>${strings.learning.thisFeels} ${FELT.map((value) => html`<button type="button" class="quiet" aria-pressed=${felt === value} @click=${() => choose(value)}>${strings.learning.felt[value]}</button>`)}</div>`;
   }
 
   #question(question: Question) {
@@ -199,14 +200,7 @@ export class QwestlyLearning extends AgentElement {
     return html`<fieldset class="row"><legend>${question.text}</legend>
       ${question.options.map((option, place) => html`<button type="button" class="option ${markOf(place)}" ?disabled=${Boolean(answer)} @click=${() => this.#answer(question, place)}>${option}</button>`)}
       ${answer ? nothing : this.#feeling(question)}
-      <p class="soft" role="status" ?hidden=${!answer}>${answer ? html`${answer.is_right ? "That’s right." : "Not quite."} ${answer.because} We’ll ask again ${dayOf(answer.question.due_at)}.` : nothing}</p>
+      <p class="soft" role="status" ?hidden=${!answer}>${answer ? html`${answer.is_right ? strings.learning.right : strings.learning.wrong} ${answer.because} ${strings.learning.askAgain(untilDay(answer.question.due_at))}` : nothing}</p>
     </fieldset>`;
   }
-}
-
-/** "today", "tomorrow", or in how many days. */
-function dayOf(moment: string): string {
-  const midnight = (date: Date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
-  const days = Math.round((midnight(new Date(moment)) - midnight(new Date())) / 86_400_000);
-  return days < 1 ? "today" : days === 1 ? "tomorrow" : `in ${days} days`;
 }

@@ -2,6 +2,7 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 
+import { strings } from "../strings.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
 const PAGE = 20;
@@ -25,12 +26,6 @@ interface Why {
   before: { content: string; superseded_at: string | null }[];
 }
 interface List { items: Memory[]; next: string | null; found_by?: string | null }
-
-/** What a search says where meaning could not be compared. */
-const HOW_FOUND: Record<string, string> = {
-  words: "Search by meaning isn’t available right now, so these were found by their words alone.",
-  salience: "Nothing has these words, and search by meaning isn’t available right now. Here’s what matters most.",
-};
 
 export class QwestlyMemories extends AgentElement {
   static override properties = {
@@ -74,7 +69,7 @@ export class QwestlyMemories extends AgentElement {
 
   async #read(after: string) {
     const reading = ++this.#reading; // of several responses the last one is shown
-    await this.load("We couldn’t load this.", async () => {
+    await this.load(strings.shared.couldNotLoad, async () => {
       const get = (more: Record<string, string>) => this.backend.json<List>("GET", `/api/memories?${new URLSearchParams(more)}`);
       const isFirst = after === "0";
       const [{ items, next, found_by: foundBy }, proposed, unchecked] = await Promise.all([
@@ -100,7 +95,7 @@ export class QwestlyMemories extends AgentElement {
 
   async #explain({ id }: Memory, event: Event) {
     if (!(event.target as HTMLDetailsElement).open || this.whys.has(id)) return;
-    await this.load("We couldn’t load this.", async () => {
+    await this.load(strings.shared.couldNotLoad, async () => {
       const why = await this.backend.json<Why>("GET", `/api/memories/${encodeURIComponent(id)}`);
       this.whys = new Map([...this.whys, [id, why]]);
     });
@@ -110,16 +105,16 @@ export class QwestlyMemories extends AgentElement {
     event.preventDefault();
     const content = (event.target as HTMLFormElement).querySelector("textarea")!.value.trim();
     if (!content) return;
-    await this.attempt("We couldn’t save your correction.", async () => {
+    await this.attempt(strings.memories.couldNotCorrect, async () => {
       const made = await this.backend.json<Memory>("PATCH", `/api/memories/${encodeURIComponent(id)}`, { body: { content } });
       this.editing = null;
-      this.#tell("Corrected.", made.id);
+      this.#tell(strings.memories.corrected, made.id);
       await this.#read("0");
     });
   }
 
   async #forget({ id }: Memory) {
-    await this.attempt("We couldn’t forget that.", async () => {
+    await this.attempt(strings.memories.couldNotForget, async () => {
       const { note } = await this.backend.json<{ note: string }>("DELETE", `/api/memories/${encodeURIComponent(id)}`);
       this.forgetting = null;
       this.#tell(note);
@@ -128,9 +123,9 @@ export class QwestlyMemories extends AgentElement {
   }
 
   async #undo(id: string) {
-    await this.attempt("We couldn’t undo that.", async () => {
+    await this.attempt(strings.shared.couldNotUndo, async () => {
       await this.backend.json("POST", `/api/memories/${encodeURIComponent(id)}/undo`);
-      this.#tell("Undone.");
+      this.#tell(strings.shared.undone);
       await this.#read("0");
     });
   }
@@ -148,36 +143,37 @@ export class QwestlyMemories extends AgentElement {
   }
 
   override render(): TemplateResult {
-    const note = this.foundBy ? (HOW_FOUND[this.foundBy] ?? "") : "";
+    const notes: Record<string, string> = strings.memories.foundBy;
+    const note = notes[this.foundBy ?? ""] ?? "";
     return html`<div class="page">
       <div class="head">
-        <h2>Memories</h2>
+        <h2>${strings.memories.title}</h2>
         <form class="search" role="search" @submit=${this.#search}>
-          <input id="search" class="field" type="search" aria-label="Search memories" placeholder="Search memories" maxlength="500" autocomplete="off" @search=${this.#search}>
-          <button class="quiet">Search</button>
+          <input id="search" class="field" type="search" aria-label=${strings.memories.search} placeholder=${strings.memories.search} maxlength="500" autocomplete="off" @search=${this.#search}>
+          <button class="quiet">${strings.memories.searchButton}</button>
         </form>
       </div>
-      <p class="soft">What your agent remembers about you. Only you can see this.</p>
+      <p class="soft">${strings.memories.about}</p>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
-      <p class="soft" role="status" ?hidden=${!this.said}>${this.said} ${this.corrected ? html`<button type="button" class="link" @click=${() => this.#undo(this.corrected!)}>Undo</button>` : nothing}</p>
+      <p class="soft" role="status" ?hidden=${!this.said}>${this.said} ${this.corrected ? html`<button type="button" class="link" @click=${() => this.#undo(this.corrected!)}>${strings.shared.undo}</button>` : nothing}</p>
       <p class="soft" ?hidden=${!note}>${note}</p>
-      ${this.proposed ? html`<p class="row head"><span class="soft">${this.proposed === 1 ? "One more is waiting for your approval." : `${this.proposed} more are waiting for your approval.`}</span>
-        <button type="button" class="quiet" @click=${() => this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true }))}>Show approvals</button></p>` : nothing}
-      <ul aria-label="Memories">${this.items.map((memory) => this.#row(memory))}</ul>
-      ${this.isLoaded && !this.items.length ? html`<p class="empty">${this.#query ? "No memories match." : "Nothing remembered yet. Tell your agent about yourself in a chat."}</p>` : nothing}
-      <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next!)}>Show more</button>
+      ${this.proposed ? html`<p class="row head"><span class="soft">${strings.memories.waiting(this.proposed)}</span>
+        <button type="button" class="quiet" @click=${() => this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true }))}>${strings.memories.showApprovals}</button></p>` : nothing}
+      <ul aria-label=${strings.memories.title}>${this.items.map((memory) => this.#row(memory))}</ul>
+      ${this.isLoaded && !this.items.length ? html`<p class="empty">${this.#query ? strings.memories.emptySearch : strings.memories.empty}</p>` : nothing}
+      <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next!)}>${strings.memories.showMore}</button>
     </div>`;
   }
 
   #row(memory: Memory) {
     const { id, content, status } = memory;
     return html`<li class="row" data-id=${id}>
-      <p>${content} ${status === "unchecked" ? html`<span class="badge">Not checked yet</span>` : nothing}</p>
+      <p>${content} ${status === "unchecked" ? html`<span class="badge">${strings.memories.notChecked}</span>` : nothing}</p>
       <p class="soft">${detailsOf(memory)}</p>
-      <details @toggle=${(event: Event) => this.#explain(memory, event)}><summary>Why</summary>${this.#why(this.whys.get(id))}</details>
+      <details @toggle=${(event: Event) => this.#explain(memory, event)}><summary>${strings.shared.why}</summary>${this.#why(this.whys.get(id))}</details>
       ${this.editing === id ? this.#editor(memory) : this.forgetting === id ? this.#question(memory) : html`<div class="tools">
-        <button type="button" class="quiet" aria-label="Correct: ${content}" @click=${() => this.#open("editing", id)}>Correct</button>
-        <button type="button" class="quiet" aria-label="Forget: ${content}" @click=${() => this.#open("forgetting", id)}>Forget</button></div>`}
+        <button type="button" class="quiet" aria-label=${strings.shared.labeled(strings.memories.correct, content)} @click=${() => this.#open("editing", id)}>${strings.memories.correct}</button>
+        <button type="button" class="quiet" aria-label=${strings.shared.labeled(strings.memories.forget, content)} @click=${() => this.#open("forgetting", id)}>${strings.memories.forget}</button></div>`}
     </li>`;
   }
 
@@ -192,32 +188,32 @@ export class QwestlyMemories extends AgentElement {
 
   #editor(memory: Memory) {
     return html`<form @submit=${(event: Event) => this.#correct(event, memory)} @keydown=${this.#escape}>
-      <textarea class="field" data-first aria-label="What’s true instead" maxlength=${LONGEST} required .value=${memory.content}></textarea>
-      <div class="tools"><button class="quiet">Save</button><button type="button" class="quiet" @click=${() => this.#open("editing", null)}>Cancel</button></div>
+      <textarea class="field" data-first aria-label=${strings.memories.whatIsTrue} maxlength=${LONGEST} required .value=${memory.content}></textarea>
+      <div class="tools"><button class="quiet">${strings.shared.save}</button><button type="button" class="quiet" @click=${() => this.#open("editing", null)}>${strings.shared.cancel}</button></div>
     </form>`;
   }
 
   #question(memory: Memory) {
-    return html`<div role="group" aria-label="Forget this for good?" @keydown=${this.#escape}>
-      <p class="soft">Forget this for good? You can’t undo this. What you wrote stays in the conversation until you delete it.</p>
-      <div class="tools"><button type="button" class="quiet danger" @click=${() => this.#forget(memory)}>Forget for good</button>
-        <button type="button" class="quiet" data-first @click=${() => this.#open("forgetting", null)}>Keep</button></div>
+    return html`<div role="group" aria-label=${strings.memories.forgetQuestion} @keydown=${this.#escape}>
+      <p class="soft">${strings.memories.forgetQuestion} ${strings.memories.forgetMeans}</p>
+      <div class="tools"><button type="button" class="quiet danger" @click=${() => this.#forget(memory)}>${strings.memories.forgetForGood}</button>
+        <button type="button" class="quiet" data-first @click=${() => this.#open("forgetting", null)}>${strings.memories.keep}</button></div>
     </div>`;
   }
 
   #why(why: Why | undefined) {
-    if (!why) return html`<p class="soft">Loading…</p>`;
+    if (!why) return html`<p class="soft">${strings.shared.loading}</p>`;
     const { quote, question, said_on: said, conversation, before } = why;
-    return html`${question ? html`<p class="soft">Asked: ${question}</p>` : nothing}
-      ${quote ? html`<blockquote>“${quote}”</blockquote>` : nothing}
-      ${said ? html`<p class="soft">You wrote this on ${dateOf(said)}${conversation ? ` in “${conversation}”` : ""}.</p>` : nothing}
-      ${before.map((each) => html`<p class="soft">Before that: “${each.content}”${each.superseded_at ? `, until ${dateOf(each.superseded_at)}` : ""}.</p>`)}`;
+    return html`${question ? html`<p class="soft">${strings.memories.asked(question)}</p>` : nothing}
+      ${quote ? html`<blockquote>${strings.shared.quoted(quote)}</blockquote>` : nothing}
+      ${said ? html`<p class="soft">${strings.memories.wroteOn(dateOf(said), conversation)}</p>` : nothing}
+      ${before.map((each) => html`<p class="soft">${strings.memories.before(each.content, each.superseded_at && dateOf(each.superseded_at))}</p>`)}`;
   }
 }
 
 const dateOf = (moment: string) => new Date(moment).toLocaleDateString(undefined, { dateStyle: "medium" });
 
 function detailsOf({ type, since, said_at: said, sure, count, status }: Memory): string {
-  const when = since ? `since ${dateOf(since)}` : said ? `told on ${dateOf(said)}` : null;
-  return [type, when, status === "active" ? sure : null, count > 1 ? `said ${count} times` : null].filter(Boolean).join(" · ");
+  const when = since ? strings.memories.since(dateOf(since)) : said ? strings.memories.toldOn(dateOf(said)) : null;
+  return [type, when, status === "active" ? sure : null, count > 1 ? strings.memories.said(count) : null].filter(Boolean).join(" · ");
 }

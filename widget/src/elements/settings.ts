@@ -5,16 +5,11 @@ import { live } from "lit/directives/live.js";
 
 import type { BrakeStatus, BriefingPlan, EarnedKind, Settings } from "../api.ts";
 import { brakeWords, turnBrake } from "../brake.ts";
+import { strings } from "../strings.ts";
 import { pointInTime } from "../time.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
-const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-const LEVELS: [string, string, string][] = [
-  ["L0", "Suggest", "Your agent suggests and drafts. It can’t change your profile, your cards, or your applications."],
-  ["L1", "Assist", "Your agent drafts on its own, and asks before it changes your profile, your cards, or your applications."],
-  ["L2", "Supervised", "Changes to your profile, your cards, or your applications wait in your approvals while your agent keeps working."],
-  ["L3", "Autonomous", "Your agent changes your profile right away when you plainly ask for it, and you can undo it for a day. All else, and anything others can see, waits for your approval."],
-];
+const LEVELS = ["L0", "L1", "L2", "L3"] as const;
 
 export class QwestlySettings extends AgentElement {
   static override properties = { ...AgentElement.properties, settings: { state: true }, kinds: { state: true }, plan: { state: true }, brake: { state: true }, saved: { state: true }, isBusy: { state: true } };
@@ -63,7 +58,7 @@ export class QwestlySettings extends AgentElement {
 
   async #read() {
     const { choices } = this;
-    await this.load("We couldn’t load your settings.", async () => {
+    await this.load(strings.settings.couldNotLoad, async () => {
       const [settings, brake, kinds, plan] = await Promise.all([
         this.backend.json<Settings>("GET", "/api/settings"),
         this.backend.json<BrakeStatus>("GET", "/api/brake"),
@@ -92,7 +87,7 @@ export class QwestlySettings extends AgentElement {
     await this.choose(this.settings!, what, (settings) => { this.settings = settings; }, () => this.#put(what));
     if (this.problem) return;
     this.saved = said;
-    await this.load("We couldn’t load your settings.", async () => { this.kinds = await this.#earnings(); });
+    await this.load(strings.settings.couldNotLoad, async () => { this.kinds = await this.#earnings(); });
   }
 
   async #plan(what: Partial<BriefingPlan>) {
@@ -113,19 +108,19 @@ export class QwestlySettings extends AgentElement {
   async #toggleBrake() {
     const isOn = this.brake?.state !== "running";
     this.isBusy = true;
-    await this.attempt(isOn ? "We couldn’t resume." : "We couldn’t pause everything.", async () => {
+    await this.attempt(isOn ? strings.shared.couldNotResume : strings.shared.couldNotPause, async () => {
       this.brake = await turnBrake((method) => this.backend.json<BrakeStatus>(method, "/api/brake"), !isOn);
     });
     this.isBusy = false;
   }
 
   async #export() {
-    await this.attempt("We couldn’t download your data.", async () => {
+    await this.attempt(strings.settings.couldNotDownload, async () => {
       const response = await this.backend.call("GET", "/api/me/export");
       const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(await response.blob()), download: "qwestly-agent.json" });
       link.click();
       URL.revokeObjectURL(link.href);
-      this.saved = "Your download is ready.";
+      this.saved = strings.settings.downloadReady;
     });
   }
 
@@ -136,7 +131,7 @@ export class QwestlySettings extends AgentElement {
   async #erase(event: Event) {
     if ((event.target as HTMLDialogElement).returnValue !== "erase") return;
     this.isBusy = true;
-    await this.attempt("We couldn’t erase everything.", async () => {
+    await this.attempt(strings.settings.couldNotErase, async () => {
       const { note } = await this.backend.json<{ note: string }>("DELETE", "/api/me");
       this.saved = note;
       this.dispatchEvent(new CustomEvent("erased", { bubbles: true, composed: true }));
@@ -146,15 +141,15 @@ export class QwestlySettings extends AgentElement {
 
   override render(): TemplateResult {
     return html`<div class="page">
-      <div class="head"><h2>Settings</h2></div>
+      <div class="head"><h2>${strings.settings.title}</h2></div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       <p class="soft" role="status" ?hidden=${!this.saved}>${this.saved}</p>
-      ${this.settings ? this.#sections(this.settings) : this.problem ? nothing : html`<p class="empty">Loading…</p>`}
+      ${this.settings ? this.#sections(this.settings) : this.problem ? nothing : html`<p class="empty">${strings.shared.loading}</p>`}
       <dialog aria-labelledby="sure" @close=${this.#erase}>
         <form method="dialog">
-          <h3 id="sure">Erase everything?</h3>
-          <p>Your conversations, memories, drafts, approvals and activity here will be erased for good. What was published stays where it was published. You can’t undo this.</p>
-          <div class="tools"><button class="quiet" value="" autofocus>Cancel</button><button class="quiet danger" value="erase">Erase everything</button></div>
+          <h3 id="sure">${strings.settings.eraseQuestion}</h3>
+          <p>${strings.settings.eraseMeans}</p>
+          <div class="tools"><button class="quiet" value="" autofocus>${strings.shared.cancel}</button><button class="quiet danger" value="erase">${strings.settings.erase}</button></div>
         </form>
       </dialog>
     </div>`;
@@ -162,26 +157,26 @@ export class QwestlySettings extends AgentElement {
 
   /** What may be earned beyond the level, and each kind's record; where nothing is to be earned, nothing. */
   #earned(level: string, ceiling: string) {
-    const further = LEVELS.filter(([value]) => level !== "L0" && value > level);
+    const further = LEVELS.filter((each) => level !== "L0" && each > level);
     if (!further.length) return nothing;
-    const choices: [string, string][] = [[level, "No"], ...further.map(([value, name]): [string, string] => [value, `Up to ${name}`])];
+    const choices: [string, string][] = [[level, strings.settings.noFreedom], ...further.map((each): [string, string] => [each, strings.settings.upTo(strings.settings.levels[each].name)])];
     return html`
-      <label class="earn">Can it earn more freedom?<select class="field" aria-describedby="earn" @change=${(event: Event) => this.#change({ ceiling: valueOf(event) }, "Saved.")}>
+      <label class="earn">${strings.settings.canEarn}<select class="field" aria-describedby="earn" @change=${(event: Event) => this.#change({ ceiling: valueOf(event) }, strings.shared.saved)}>
         ${options(choices, ceiling, String)}</select></label>
-      <p class="soft" id="earn">After ten approvals in a row, we’ll ask whether it can do that on its own. One decline resets it.</p>
+      <p class="soft" id="earn">${strings.settings.earning}</p>
       ${this.kinds.length ? html`<ul class="kinds">${this.kinds.map((each) => html`<li><strong>${each.title}</strong> <span class="soft">${each.record}</span>
         ${each.is_earned ? html`<span class="soft">${each.means}</span>` : nothing}</li>`)}</ul>` : nothing}`;
   }
 
   #briefings(plan: BriefingPlan) {
     const time = `${String(plan.hour).padStart(2, "0")}:${String(plan.minute).padStart(2, "0")}`;
-    return html`<section aria-label="Briefings">
-      <h3>Briefings</h3>
-      ${check("Brief me", plan.on, (on) => this.#plan({ on }))}
-      <label class="check">At <input class="field time" type="time" required .value=${time} @change=${this.#chooseTime}> <span class="soft">${plan.time_zone.replaceAll("_", " ")}</span></label>
-      <div class="days" role="group" aria-label="On">${DAYS.map((name, day) => check(name, plan.days.includes(day), (on) => this.#chooseDay(plan, day, on)))}</div>
-      ${check("Only when something is new", plan.quiet, (quiet) => this.#plan({ quiet }))}
-      <p class="soft">${plan.on && plan.next ? `Next briefing: ${pointInTime(plan.next)}.` : "What’s new and what needs you, once a day, at your hour."}</p>
+    return html`<section aria-label=${strings.settings.briefings}>
+      <h3>${strings.settings.briefings}</h3>
+      ${check(strings.settings.briefMe, plan.on, (on) => this.#plan({ on }))}
+      <label class="check">${strings.settings.briefingAt} <input class="field time" type="time" required .value=${time} @change=${this.#chooseTime}> <span class="soft">${plan.time_zone.replaceAll("_", " ")}</span></label>
+      <div class="days" role="group" aria-label=${strings.settings.briefingOn}>${strings.settings.days.map((name, day) => check(name, plan.days.includes(day), (on) => this.#chooseDay(plan, day, on)))}</div>
+      ${check(strings.settings.onlyWhenNew, plan.quiet, (quiet) => this.#plan({ quiet }))}
+      <p class="soft">${plan.on && plan.next ? strings.briefing.next(pointInTime(plan.next)) : strings.briefing.about}</p>
     </section>`;
   }
 
@@ -189,36 +184,36 @@ export class QwestlySettings extends AgentElement {
     const paused = this.brake !== null && this.brake.state !== "running";
     return html`
       <section>
-        <h3 id="level">How far your agent can go</h3>
-        <fieldset aria-labelledby="level">${LEVELS.map(([value, name, sentence]) => html`<label class="level">
-          <input type="radio" name="level" value=${value} .checked=${live(level === value)} @change=${() => this.#change({ level: value }, `Saved: ${name}.`)}>
-          <span><strong>${name}</strong><span class="soft">${sentence}</span></span></label>`)}</fieldset>
+        <h3 id="level">${strings.settings.howFar}</h3>
+        <fieldset aria-labelledby="level">${LEVELS.map((each) => html`<label class="level">
+          <input type="radio" name="level" value=${each} .checked=${live(level === each)} @change=${() => this.#change({ level: each }, strings.settings.levelSaved(strings.settings.levels[each].name))}>
+          <span><strong>${strings.settings.levels[each].name}</strong><span class="soft">${strings.settings.levels[each].means}</span></span></label>`)}</fieldset>
         ${this.#earned(level, ceiling)}
       </section>
       <section>
-        <h3>Pause</h3>
-        <p class="soft">${paused ? brakeWords(this.brake!) : "Stops everything your agent is doing, and starts nothing new until you resume."}</p>
-        <div><button type="button" class="quiet" ?disabled=${this.isBusy || this.brake?.everybody} @click=${this.#toggleBrake}>${paused ? "Resume" : "Pause everything"}</button></div>
+        <h3>${strings.settings.pause}</h3>
+        <p class="soft">${paused ? brakeWords(this.brake!) : strings.settings.pauseMeans}</p>
+        <div><button type="button" class="quiet" ?disabled=${this.isBusy || this.brake?.everybody} @click=${this.#toggleBrake}>${paused ? strings.shared.resume : strings.shared.pauseEverything}</button></div>
       </section>
       <section>
-        <h3>Time</h3>
+        <h3>${strings.settings.time}</h3>
         <div class="pair">
-          <label>Time zone<select class="field" @change=${(event: Event) => this.#change({ time_zone: valueOf(event) }, "Saved.")}>
+          <label>${strings.settings.timeZone}<select class="field" @change=${(event: Event) => this.#change({ time_zone: valueOf(event) }, strings.shared.saved)}>
             ${options(Intl.supportedValuesOf("timeZone").map((each) => [each, zoneName(each)]), zone, zoneName)}</select></label>
         </div>
-        <p class="soft">Emails show times in your time zone.</p>
+        <p class="soft">${strings.settings.mailTimes}</p>
       </section>
       ${this.plan ? this.#briefings(this.plan) : nothing}
       <section>
-        <h3>Emails</h3>
-        ${check("Questions that wait for you", this.settings!.mail_questions !== false, (on) => this.#change({ mail_questions: on }, "Saved."))}
-        ${check("A reminder of each at half of its time", this.settings!.mail_reminders !== false, (on) => this.#change({ mail_reminders: on }, "Saved."))}
-        ${this.plan ? check("Briefings", this.plan.mail, (mail) => this.#plan({ mail })) : nothing}
+        <h3>${strings.settings.emails}</h3>
+        ${check(strings.settings.mailQuestions, this.settings!.mail_questions !== false, (on) => this.#change({ mail_questions: on }, strings.shared.saved))}
+        ${check(strings.settings.mailReminders, this.settings!.mail_reminders !== false, (on) => this.#change({ mail_reminders: on }, strings.shared.saved))}
+        ${this.plan ? check(strings.settings.briefings, this.plan.mail, (mail) => this.#plan({ mail })) : nothing}
       </section>
       <section>
-        <h3>Your data</h3>
-        <div class="tools"><button type="button" class="quiet" @click=${this.#export}>Download my data</button>
-          <button type="button" class="quiet danger" ?disabled=${this.isBusy} @click=${() => this.#dialog.showModal()}>Erase everything</button></div>
+        <h3>${strings.settings.yourData}</h3>
+        <div class="tools"><button type="button" class="quiet" @click=${this.#export}>${strings.settings.download}</button>
+          <button type="button" class="quiet danger" ?disabled=${this.isBusy} @click=${() => this.#dialog.showModal()}>${strings.settings.erase}</button></div>
       </section>`;
   }
 }

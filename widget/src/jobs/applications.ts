@@ -3,16 +3,16 @@
 import { type TemplateResult, html, nothing } from "lit";
 
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
+import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
-import { STATUSES, applyTools } from "./apply.ts";
+import { timeOf } from "../time.ts";
+import { applyTools } from "./apply.ts";
 import type { Application } from "./types.ts";
 import { dayWords, outside } from "./words.ts";
 
 type Status = Application["status"];
 
-const COLUMNS: [heading: string, statuses: Status[]][] = [
-  ["Preparing", ["preparing"]], ["Applied", ["applied"]], ["Interview", ["interview"]], ["Offer", ["offer"]], ["Over", ["rejected", "withdrawn", "closed"]],
-];
+const COLUMNS: Status[][] = [["preparing"], ["applied"], ["interview"], ["offer"], ["rejected", "withdrawn", "closed"]];
 
 const USUAL_TIME = "09:00"; // of a step with a day alone
 
@@ -32,15 +32,15 @@ export class JobApplications extends AgentElement {
   }
 
   override async refresh() {
-    await this.load("We couldn’t load your applications.", async () => {
+    await this.load(strings.applications.couldNotLoad, async () => {
       this.items = (await this.backend.json<{ items: Application[] }>("GET", "/api/applications")).items;
     });
   }
 
   async #change({ id, job }: Application, body: Partial<Application>, said: string) {
-    await this.attempt("We couldn’t change that.", async () => {
+    await this.attempt(strings.shared.couldNotChange, async () => {
       await this.backend.json("PATCH", `/api/applications/${encodeURIComponent(id)}`, { body });
-      Object.assign(this, { edited: null, said: `${job.title}: ${said}` });
+      Object.assign(this, { edited: null, said: strings.shared.labeled(job.title, said) });
       await this.refresh();
       await this.updateComplete;
       this.renderRoot.querySelector<HTMLElement>(`[data-application="${CSS.escape(id)}"] select`)?.focus();
@@ -58,7 +58,7 @@ export class JobApplications extends AgentElement {
       ...((day !== before.day || time !== before.time) && { next_at: day ? new Date(`${day}T${time || USUAL_TIME}`).toISOString() : null }),
       ...(told("notes") !== before.notes && { notes: told("notes") }),
     };
-    if (Object.keys(body).length) this.#change(application, body, "saved.");
+    if (Object.keys(body).length) this.#change(application, body, strings.applications.saved);
     else this.edited = null;
   }
 
@@ -72,11 +72,12 @@ export class JobApplications extends AgentElement {
     const { items } = this;
     return html`<p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       <p class="spoken" role="status">${this.said}</p>
-      ${items?.length ? html`<div class="board">${COLUMNS.map(([heading, statuses]) => this.#column(heading, items.filter(({ status }) => statuses.includes(status))))}</div>` : nothing}
-      ${items && !items.length ? html`<p class="empty">No applications yet. Once you apply for a job, it shows up here with its next step.</p>` : nothing}`;
+      ${items?.length ? html`<div class="board">${COLUMNS.map((statuses) => this.#column(statuses, items.filter(({ status }) => statuses.includes(status))))}</div>` : nothing}
+      ${items && !items.length ? html`<p class="empty">${strings.applications.empty}</p>` : nothing}`;
   }
 
-  #column(heading: string, items: Application[]) {
+  #column([status, ...more]: Status[], items: Application[]) {
+    const heading = more.length ? strings.applications.over : strings.applications.statuses[status!];
     return html`<section aria-label=${heading}><h3>${heading} <span class="soft">${items.length || ""}</span></h3><ul>${items.map((each) => this.#row(each))}</ul></section>`;
   }
 
@@ -87,21 +88,21 @@ export class JobApplications extends AgentElement {
     const isDue = next !== null && Date.parse(next) <= Date.now();
     const choose = (event: Event) => {
       const to = (event.target as HTMLSelectElement).value as Status;
-      this.#change(application, { status: to }, STATUSES[to]);
+      this.#change(application, { status: to }, strings.applications.statuses[to]);
     };
     return html`<li class="row application" data-application=${id} aria-label=${job.title}>
-      <div><strong>${job.title}</strong><p class="soft">${job.company}${applied ? ` · applied ${dayWords(applied)}` : ""} ${outside(job.url, "Open")}</p></div>
-      ${step || next ? html`<p class=${isDue ? "due" : ""}>${step || "Next step"}${next ? html` <span class="soft">${isDue ? "since" : status === "interview" ? "on" : "by"} ${dayWords(next)}${status === "interview" ? ` at ${timeWords(next)}` : ""}</span>` : nothing}</p>` : nothing}
+      <div><strong>${job.title}</strong><p class="soft">${job.company}${applied ? ` · ${strings.applications.appliedOn(dayWords(applied))}` : ""} ${outside(job.url, strings.shared.open)}</p></div>
+      ${step || next ? html`<p class=${isDue ? "due" : ""}>${step || strings.applications.nextStep}${next ? html` <span class="soft">${momentWords(next, status, isDue)}</span>` : nothing}</p>` : nothing}
       ${notes ? html`<p class="soft text">${notes}</p>` : nothing}
       ${this.applying === id ? html`<qwestly-jobs-apply endpoint=${this.endpoint} token-url=${this.tokenUrl ?? nothing} .getToken=${this.getToken} job-id=${job.id} job-title=${job.title} @closed=${() => this.#closed(id)}></qwestly-jobs-apply>` : status === "preparing" ? html`<div class="tools">${applyTools(this, job.title, application, () => (this.applying = id))}</div>` : nothing}
-      <div class="tools"><select class="field" aria-label="Status of ${job.title}" @change=${choose}>${Object.entries(STATUSES).map(([value, label]) => html`<option value=${value} ?selected=${value === status}>${label}</option>`)}</select>
-        <button type="button" class="link" aria-label="Edit: ${job.title}" aria-expanded=${this.edited === id} @click=${() => (this.edited = this.edited === id ? null : id)}>Edit</button></div>
+      <div class="tools"><select class="field" aria-label=${strings.applications.statusOf(job.title)} @change=${choose}>${Object.entries(strings.applications.statuses).map(([value, label]) => html`<option value=${value} ?selected=${value === status}>${label}</option>`)}</select>
+        <button type="button" class="link" aria-label=${strings.shared.labeled(strings.shared.edit, job.title)} aria-expanded=${this.edited === id} @click=${() => (this.edited = this.edited === id ? null : id)}>${strings.shared.edit}</button></div>
       ${this.edited === id ? html`<form class="applying" @submit=${(event: Event) => this.#save(application, event)}>
-        <label class="soft">Next step <input class="field" name="next_step" maxlength="200" autocomplete="off" .value=${fields.step}></label>
-        <label class="soft">By <input class="field" type="date" name="day" .value=${fields.day}></label>
-        <label class="soft">Time <input class="field" type="time" name="time" .value=${fields.time}></label>
-        <label class="soft">Notes <textarea class="field" name="notes" rows="3" maxlength="2000" .value=${fields.notes}></textarea></label>
-        <div class="tools"><button class="quiet">Save</button></div></form>` : nothing}
+        <label class="soft">${strings.applications.nextStep} <input class="field" name="next_step" maxlength="200" autocomplete="off" .value=${fields.step}></label>
+        <label class="soft">${strings.applications.byDay} <input class="field" type="date" name="day" .value=${fields.day}></label>
+        <label class="soft">${strings.applications.time} <input class="field" type="time" name="time" .value=${fields.time}></label>
+        <label class="soft">${strings.applications.notes} <textarea class="field" name="notes" rows="3" maxlength="2000" .value=${fields.notes}></textarea></label>
+        <div class="tools"><button class="quiet">${strings.shared.save}</button></div></form>` : nothing}
     </li>`;
   }
 }
@@ -115,7 +116,11 @@ function localDay(moment: string): string {
   return Number.isNaN(date.getTime()) ? "" : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 }
 
-const timeWords = (moment: string) => new Date(moment).toLocaleTimeString(undefined, { timeStyle: "short" });
+/** When the next step is: an interview has a time, and what is late says since when. */
+function momentWords(next: string, status: Status, isDue: boolean): string {
+  const moment = status === "interview" ? strings.time.at(dayWords(next), timeOf(next)) : dayWords(next);
+  return isDue ? strings.applications.since(moment) : status === "interview" ? strings.applications.on(moment) : strings.applications.by(moment);
+}
 
 /** "14:30", as a field for a time takes it. */
 const localTime = (moment: string) => new Date(moment).toTimeString().slice(0, 5);

@@ -3,40 +3,33 @@
 import { type TemplateResult, css, html, nothing } from "lit";
 
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
+import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import type { Application, DocumentView } from "./types.ts";
-import { KINDS, dayWords } from "./words.ts";
+import { dayWords } from "./words.ts";
 
 const LONGEST_NOTE = 2_000;
 
-export const STATUSES: Record<Application["status"], string> = {
-  preparing: "Preparing", applied: "Applied", interview: "Interview", offer: "Offer", rejected: "Rejected", withdrawn: "Withdrawn", closed: "Closed",
-};
 /** What became of the last request, where a new one is possible. */
-const ENDED: Record<string, string> = {
-  expired: "Your last request expired. Nothing was sent.",
-  rejected: "You declined the last request. Nothing was sent.",
-  failed: "The last request couldn’t be sent.",
-  changed: "The last request no longer matched. Nothing was sent.",
-};
+const ended = (status: string) => (strings.apply.ended as Record<string, string>)[status];
 
 /** How an application can go on: its button, or why there is none. Without one, the job has not been applied for. */
 export function applyTools(from: HTMLElement, title: string, application: Application | null, open: () => void): TemplateResult {
   const { approval_id: id, approval_status: status } = application ?? {};
   if (id && status === "pending") {
-    return html`<button type="button" class="main-button apply" aria-label="Review and send: ${title}" @click=${() => showApproval(from, id)}>Review and send</button><span class="soft">Waiting for your approval</span>`;
+    return html`<button type="button" class="main-button apply" aria-label=${strings.shared.labeled(strings.apply.review, title)} @click=${() => showApproval(from, id)}>${strings.apply.review}</button><span class="soft">${strings.apply.waiting}</span>`;
   }
   if (!application || application.can_apply) {
-    return html`<button type="button" class="main-button apply" aria-label="Apply: ${title}" @click=${open}>Apply</button>${status && ENDED[status] ? html`<span class="soft">${ENDED[status]}</span>` : nothing}`;
+    return html`<button type="button" class="main-button apply" aria-label=${strings.shared.labeled(strings.apply.apply, title)} @click=${open}>${strings.apply.apply}</button>${status && ended(status) ? html`<span class="soft">${ended(status)}</span>` : nothing}`;
   }
   return html`<span class="soft apply" tabindex="-1">${whyNot(application)}</span>`;
 }
 
 function whyNot({ status, approval_status: asked, applied_at: applied }: Application): string {
-  if (asked === "done") return `Sent${applied ? ` ${dayWords(applied)}` : ""}`;
-  if (asked && !ENDED[asked] && asked !== "revised") return "Approved. It’s being sent.";
-  if (applied) return `You applied ${dayWords(applied)}`;
-  return `Marked “${STATUSES[status]}”. To apply, set it back to “${STATUSES.preparing}”.`;
+  if (asked === "done") return strings.apply.sent(applied ? dayWords(applied) : "");
+  if (asked && !ended(asked) && asked !== "revised") return strings.apply.approved;
+  if (applied) return strings.apply.youApplied(dayWords(applied));
+  return strings.apply.marked(strings.applications.statuses[status], strings.applications.statuses.preparing);
 }
 
 /** Tells the page which approval its person wants to see. */
@@ -59,7 +52,7 @@ export class JobApply extends AgentElement {
   }
 
   override async refresh() {
-    await this.load("We couldn’t load your documents.", async () => {
+    await this.load(strings.jobs.couldNotLoadDocuments, async () => {
       const { items } = await this.backend.json<{ items: DocumentView[] }>("GET", `/api/documents?job_id=${encodeURIComponent(this.jobId)}`);
       this.documents = items.filter(({ status, flagged }) => status === "ready" && !flagged);
       await this.updateComplete;
@@ -72,10 +65,10 @@ export class JobApply extends AgentElement {
     const data = new FormData(event.target as HTMLFormElement);
     const documents = data.getAll("document");
     if (!documents.length) {
-      this.problem = "Choose at least one document to send.";
+      this.problem = strings.apply.chooseDocument;
       return;
     }
-    await this.attempt("We couldn’t prepare your application.", async () => {
+    await this.attempt(strings.apply.couldNotPrepare, async () => {
       const path = `/api/jobs/${encodeURIComponent(this.jobId)}/apply`;
       const { approval_id: id } = await this.backend.json<{ approval_id: string }>("POST", path, { body: { document_ids: documents, note: data.get("note") } });
       this.#close("applied");
@@ -87,14 +80,14 @@ export class JobApply extends AgentElement {
 
   override render(): TemplateResult {
     const { documents } = this;
-    const cancel = html`<button type="button" class="quiet" @click=${() => this.#close("cancelled")}>Cancel</button>`;
-    return html`<form class="applying" aria-label="Apply: ${this.jobTitle}" @submit=${this.#send} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && this.#close("cancelled")}>
+    const cancel = html`<button type="button" class="quiet" @click=${() => this.#close("cancelled")}>${strings.shared.cancel}</button>`;
+    return html`<form class="applying" aria-label=${strings.shared.labeled(strings.apply.apply, this.jobTitle)} @submit=${this.#send} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && this.#close("cancelled")}>
       ${documents?.length ? html`
-        <fieldset><legend>What to send</legend>${documents.map(({ id, kind, version }, index) => html`<label><input type="checkbox" name="document" value=${id} ?checked=${index === 0}> ${KINDS[kind]}, version ${version}</label>`)}</fieldset>
-        <label class="soft">Note to the company (optional). It’s sent with your application. <textarea class="field" name="note" rows="2" maxlength=${LONGEST_NOTE}></textarea></label>
-        <p class="soft">You’ll see exactly what will be sent, and approve it, before anything leaves.</p>
-        <div class="tools"><button class="main-button">Continue</button>${cancel}</div>`
-      : documents ? html`<p class="soft">You need a résumé or a letter for this job first. Have one written, then apply.</p><div class="tools">${cancel}</div>` : nothing}
+        <fieldset><legend>${strings.apply.documents}</legend>${documents.map(({ id, kind, version }, index) => html`<label><input type="checkbox" name="document" value=${id} ?checked=${index === 0}> ${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)}</label>`)}</fieldset>
+        <label class="soft">${strings.apply.note} <textarea class="field" name="note" rows="2" maxlength=${LONGEST_NOTE}></textarea></label>
+        <p class="soft">${strings.apply.promise}</p>
+        <div class="tools"><button class="main-button">${strings.shared.continue}</button>${cancel}</div>`
+      : documents ? html`<p class="soft">${strings.apply.needsDocument}</p><div class="tools">${cancel}</div>` : nothing}
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
     </form>`;
   }

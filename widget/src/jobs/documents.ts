@@ -6,14 +6,13 @@ import type { ShownClaim } from "../api.ts";
 import { element } from "../dom.ts";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { renderMarkdown } from "../markdown.ts";
+import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import type { CoverageItem, DocumentDetail, DocumentView, HeadField } from "./types.ts";
-import { KINDS, dayWords, quoteRow } from "./words.ts";
+import { dayWords, quoteRow } from "./words.ts";
 
 const POLL_MS = 2_000; // while it is written
-const FORMATS = { docx: "Word (DOCX)", md: "Markdown", html: "Printable page" };
-const HEAD: Record<HeadField, string> = { name: "Name", location: "Place", email: "Email", phone: "Phone", links: "Links" };
-const MET: Record<CoverageItem["met"], string> = { met: "You meet this", partly: "Partly", not_met: "Not met" };
+const HEAD: HeadField[] = ["name", "location", "email", "phone", "links"];
 
 const pathOf = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
 
@@ -28,7 +27,7 @@ export class JobDocuments extends AgentElement {
   /** What a download has at its top. */
   #head = new Set<HeadField>(["name", "location"]);
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #page = element("article", { class: "page-like", "aria-label": "The document" });
+  #page = element("article", { class: "page-like" });
 
   constructor() {
     super();
@@ -43,7 +42,7 @@ export class JobDocuments extends AgentElement {
   override async refresh() {
     const { opened } = this;
     clearTimeout(this.#timer);
-    await this.load("We couldn’t load your documents.", async () => {
+    await this.load(strings.jobs.couldNotLoadDocuments, async () => {
       if (!opened) {
         this.items = (await this.backend.json<{ items: DocumentView[] }>("GET", "/api/documents")).items;
         return;
@@ -67,7 +66,7 @@ export class JobDocuments extends AgentElement {
   }
 
   async #download({ id, kind }: DocumentDetail, format: string) {
-    await this.attempt("We couldn’t download that.", async () => {
+    await this.attempt(strings.shared.couldNotDownload, async () => {
       const response = await this.backend.call("GET", `${pathOf(id)}/download?${new URLSearchParams([["format", format], ...[...(this.#head.size ? this.#head : ["none"])].map((field) => ["head", field])])}`);
       const address = URL.createObjectURL(await response.blob());
       const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
@@ -78,33 +77,35 @@ export class JobDocuments extends AgentElement {
 
   override render(): TemplateResult {
     return html`<p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
-      ${this.opened ? html`<div><button type="button" class="quiet" @click=${() => this.#open(null)}>All documents</button></div>${this.document ? this.#document(this.document) : nothing}` : this.#list()}`;
+      ${this.opened ? html`<div><button type="button" class="quiet" @click=${() => this.#open(null)}>${strings.documents.all}</button></div>${this.document ? this.#document(this.document) : nothing}` : this.#list()}`;
   }
 
   #list() {
-    return html`<ul aria-label="Documents">${this.items?.map(({ id, kind, version, status, label, created_at: at }) => html`<li class="row moved">
-        <span>${KINDS[kind]}, version ${version} <span class="soft">${status === "ready" ? dayWords(at) : label}</span></span>
-        <button type="button" class="quiet" data-document=${id} aria-label="Open: ${KINDS[kind]}, version ${version}" @click=${() => this.#open(id)}>Open</button></li>`)}</ul>
-      ${this.items && !this.items.length ? html`<p class="empty">No documents yet. Open a job, and we’ll write a résumé or a letter for it. It uses only what you’ve told us.</p>` : nothing}`;
+    return html`<ul aria-label=${strings.documents.list}>${this.items?.map(({ id, kind, version, status, label, created_at: at }) => html`<li class="row moved">
+        <span>${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)} <span class="soft">${status === "ready" ? dayWords(at) : label}</span></span>
+        <button type="button" class="quiet" data-document=${id} aria-label=${strings.shared.labeled(strings.shared.open, strings.jobs.versionOf(strings.jobs.documentKinds[kind], version))} @click=${() => this.#open(id)}>${strings.shared.open}</button></li>`)}</ul>
+      ${this.items && !this.items.length ? html`<p class="empty">${strings.documents.empty}</p>` : nothing}`;
   }
 
   #document(document: DocumentDetail) {
     const { kind, job, status, label, version, flagged, sentences, left_out: leftOut, coverage } = document;
-    return html`<div class="head"><h3 tabindex="-1">${KINDS[kind]}${job ? ` for ${job}` : ""}</h3><span class="soft">Version ${version}</span></div>
+    const name = strings.jobs.documentKinds[kind];
+    this.#page.ariaLabel = strings.documents.label;
+    return html`<div class="head"><h3 tabindex="-1">${job ? strings.documents.forJob(name, job) : name}</h3><span class="soft">${strings.documents.version(version)}</span></div>
       ${status === "ready" ? nothing : html`<p class=${status === "writing" ? "soft" : "problem"} role="status">${label}</p>`}
-      ${flagged ? html`<p class="soft">We removed anything based on a memory you deleted.</p>` : nothing}
+      ${flagged ? html`<p class="soft">${strings.documents.flagged}</p>` : nothing}
       ${document.markdown === null ? nothing : html`
-        <fieldset class="tools"><legend>At its top</legend>${(Object.keys(HEAD) as HeadField[]).filter((field) => document.head[field]).map((field) => html`<label title=${document.head[field]!}>
-          <input type="checkbox" .checked=${this.#head.has(field)} @change=${({ target }: Event) => this.#head[(target as HTMLInputElement).checked ? "add" : "delete"](field)}> ${HEAD[field]}</label>`)}</fieldset>
-        <div class="tools" role="group" aria-label="Download">${Object.entries(FORMATS).map(([format, name]) => html`<button type="button" class="quiet" @click=${() => this.#download(document, format)}>${name}</button>`)}</div>
+        <fieldset class="tools"><legend>${strings.documents.atTop}</legend>${HEAD.filter((field) => document.head[field]).map((field) => html`<label title=${document.head[field]!}>
+          <input type="checkbox" .checked=${this.#head.has(field)} @change=${({ target }: Event) => this.#head[(target as HTMLInputElement).checked ? "add" : "delete"](field)}> ${strings.documents.head[field]}</label>`)}</fieldset>
+        <div class="tools" role="group" aria-label=${strings.documents.download}>${Object.entries(strings.documents.formats).map(([format, name]) => html`<button type="button" class="quiet" @click=${() => this.#download(document, format)}>${name}</button>`)}</div>
         ${this.#page}
-        <details class="row"><summary>Where each sentence comes from</summary><ol class="sentences">${sentences.map(sentenceRow)}</ol></details>
-        ${coverage ? html`<section aria-labelledby="coverage"><h4 id="coverage">What the job posting asks for</h4><ul>${coverage.map(coverageRow)}</ul></section>` : html`<p class="soft">We couldn’t compare this with the job posting.</p>`}
-        ${leftOut.length ? html`<details class="row"><summary>What I left out, and why (${leftOut.length})</summary><ul>${leftOut.map(({ text, why }) => html`<li><p>${text}</p>${why.map((each) => html`<p class="soft">${each}</p>`)}</li>`)}</ul></details>` : nothing}`}`;
+        <details class="row"><summary>${strings.documents.whereFrom}</summary><ol class="sentences">${sentences.map(sentenceRow)}</ol></details>
+        ${coverage ? html`<section aria-labelledby="coverage"><h4 id="coverage">${strings.documents.coverage}</h4><ul>${coverage.map(coverageRow)}</ul></section>` : html`<p class="soft">${strings.documents.notCompared}</p>`}
+        ${leftOut.length ? html`<details class="row"><summary>${strings.documents.leftOut(leftOut.length)}</summary><ul>${leftOut.map(({ text, why }) => html`<li><p>${text}</p>${why.map((each) => html`<p class="soft">${each}</p>`)}</li>`)}</ul></details>` : nothing}`}`;
   }
 }
 
-const sentenceRow = ({ text, quotes = [], unchecked }: ShownClaim) => html`<li><p>${text}${unchecked ? html` <span class="badge">Not double-checked</span>` : nothing}</p>${quotes.map(quoteRow)}</li>`;
+const sentenceRow = ({ text, quotes = [], unchecked }: ShownClaim) => html`<li><p>${text}${unchecked ? html` <span class="badge">${strings.shared.notDoubleChecked}</span>` : nothing}</p>${quotes.map(quoteRow)}</li>`;
 
-const coverageRow = ({ requirement, met, advert_quote: advert, quotes }: CoverageItem) => html`<li class="row ${met}"><details><summary>${requirement} <span class="badge">${MET[met]}</span></summary>
-  <blockquote>“${advert}”<cite>Job posting</cite></blockquote>${quotes.map(quoteRow)}</details></li>`;
+const coverageRow = ({ requirement, met, advert_quote: advert, quotes }: CoverageItem) => html`<li class="row ${met}"><details><summary>${requirement} <span class="badge">${strings.documents.met[met]}</span></summary>
+  <blockquote>${strings.shared.quoted(advert)}<cite>${strings.jobs.posting}</cite></blockquote>${quotes.map(quoteRow)}</details></li>`;

@@ -4,6 +4,7 @@ import { type TemplateResult, html, nothing } from "lit";
 
 import { icon } from "../dom.ts";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
+import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import { pointInTime } from "../time.ts";
 import { applyTools } from "./apply.ts";
@@ -12,12 +13,7 @@ import { dayWords, outside, payWords } from "./words.ts";
 
 const POLL_MS = 3_000; // while a search runs
 const MOST_LISTED = 50;
-const LISTS: Record<MatchStatus, [label: string, empty: string]> = {
-  new: ["New", "No new jobs yet. Once we know what you want, we search every night."],
-  saved: ["Saved", "No saved jobs yet."],
-  hidden: ["Hidden", "No hidden jobs."],
-};
-const MOVED: Record<MatchStatus, string> = { new: "Back in New.", saved: "Saved.", hidden: "Hidden." };
+const LISTS: MatchStatus[] = ["new", "saved", "hidden"];
 
 /** Where a job went that was in the list a moment ago, and what it was there. */
 type Move = { to: MatchStatus; from: MatchStatus };
@@ -59,7 +55,7 @@ export class JobMatches extends AgentElement {
   override async refresh() {
     clearTimeout(this.#timer);
     const reading = ++this.#reading;
-    await this.load("We couldn’t load your jobs.", async () => {
+    await this.load(strings.jobs.couldNotLoad, async () => {
       const list = await this.backend.json<JobList>("GET", `/api/jobs?status=${this.shown}&limit=${MOST_LISTED}`);
       const applications = this.canApply && list.items.some(({ application_id: id }) => id) ? await this.#readApplications() : null;
       if (reading === this.#reading) Object.assign(this, { applications, list: { ...list, items: this.#kept(list.items) } });
@@ -92,7 +88,7 @@ export class JobMatches extends AgentElement {
   }
 
   async #move(job: JobMatch, to: MatchStatus) {
-    await this.attempt("We couldn’t change that.", async () => {
+    await this.attempt(strings.shared.couldNotChange, async () => {
       this.#put(await this.backend.json<JobMatch>("PUT", pathOf(job.id), { body: { status: to } }));
       const moved = new Map(this.moved);
       if (to === this.shown) moved.delete(job.id);
@@ -105,9 +101,9 @@ export class JobMatches extends AgentElement {
 
   async #judge(job: JobMatch, pressed: Verdict) {
     const verdict = job.verdict === pressed ? null : pressed;
-    await this.attempt("We couldn’t save that.", async () => {
+    await this.attempt(strings.shared.couldNotSave, async () => {
       this.#put(await this.backend.json<JobMatch>("POST", `${pathOf(job.id)}/verdict`, { body: { verdict } }));
-      this.#tell(job.id, verdict === null ? "Undone." : "Got it. Your next search will use this.");
+      this.#tell(job.id, verdict === null ? strings.shared.undone : strings.matches.judged);
     });
   }
 
@@ -116,7 +112,7 @@ export class JobMatches extends AgentElement {
   }
 
   async #search() {
-    await this.attempt("We couldn’t search.", async () => {
+    await this.attempt(strings.matches.couldNotSearch, async () => {
       await this.backend.json("POST", "/api/jobs/search");
       if (this.list) this.list = { ...this.list, is_searching: true };
       this.#timer = setTimeout(() => this.refresh(), POLL_MS);
@@ -125,14 +121,14 @@ export class JobMatches extends AgentElement {
 
   async #read({ id }: JobMatch) {
     if (this.adverts.has(id)) return;
-    await this.attempt("We couldn’t open the job posting.", async () => {
+    await this.attempt(strings.matches.couldNotOpen, async () => {
       const { text } = await this.backend.json<{ text: string }>("GET", pathOf(id));
       this.adverts = new Map([...this.adverts, [id, text]]);
     });
   }
 
   async #write(job: JobMatch, kind: DocumentKind) {
-    await this.attempt("We couldn’t start that.", async () => {
+    await this.attempt(strings.matches.couldNotStart, async () => {
       const { id } = await this.backend.json<DocumentView>("POST", `${pathOf(job.id)}/documents`, { body: { kind } });
       this.#go("documents", id);
     });
@@ -144,51 +140,50 @@ export class JobMatches extends AgentElement {
 
   #applied(job: JobMatch, { detail: { how } }: CustomEvent<{ how: "applied" | "cancelled" }>) {
     this.form = null;
-    if (how === "applied") this.#tell(job.id, "Waiting for your approval. Nothing is sent until you say so.");
+    if (how === "applied") this.#tell(job.id, strings.matches.waiting);
     this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(`[data-job="${CSS.escape(job.id)}"] .apply`)?.focus());
     this.refresh();
   }
 
   override render(): TemplateResult {
-    const lists = Object.entries(LISTS) as [MatchStatus, [string, string]][];
     const { list } = this;
     return html`
-      <div class="head"><div class="tools" role="group" aria-label="Which jobs">${lists.map(([status, [label]]) => html`<button type="button" class="quiet" aria-pressed=${this.shown === status} @click=${() => this.#show(status)}>${label}</button>`)}</div>
-        <button type="button" class="quiet end" ?disabled=${list?.is_searching} @click=${this.#search}>${list?.is_searching ? "Searching…" : "Search now"}</button></div>
+      <div class="head"><div class="tools" role="group" aria-label=${strings.matches.which}>${LISTS.map((status) => html`<button type="button" class="quiet" aria-pressed=${this.shown === status} @click=${() => this.#show(status)}>${strings.matches.lists[status].label}</button>`)}</div>
+        <button type="button" class="quiet end" ?disabled=${list?.is_searching} @click=${this.#search}>${list?.is_searching ? strings.matches.searching : strings.matches.search}</button></div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       ${list ? html`
         ${list.missing.map((each) => html`<p class="soft">${each}</p>`)}
-        ${list.searched_at ? html`<p class="soft">Last searched ${pointInTime(list.searched_at)}.</p>` : nothing}
-        <ul aria-label="Jobs">${list.items.map((job) => this.#row(job))}</ul>
-        ${list.items.length ? nothing : html`<p class="empty">${LISTS[this.shown][1]}${this.shown === "new" ? html` <button type="button" class="link" @click=${() => this.#go("wishes")}>Tell us what you want</button>` : nothing}</p>`}` : nothing}`;
+        ${list.searched_at ? html`<p class="soft">${strings.matches.lastSearched(pointInTime(list.searched_at))}</p>` : nothing}
+        <ul aria-label=${strings.matches.label}>${list.items.map((job) => this.#row(job))}</ul>
+        ${list.items.length ? nothing : html`<p class="empty">${strings.matches.lists[this.shown].empty}${this.shown === "new" ? html` <button type="button" class="link" @click=${() => this.#go("wishes")}>${strings.matches.tellUs}</button>` : nothing}</p>`}` : nothing}`;
   }
 
   #row(job: JobMatch) {
     const move = this.moved.get(job.id);
     if (move) {
-      return html`<li class="row moved" data-job=${job.id}><span>${job.title}: ${MOVED[move.to]}</span>
-        <button type="button" class="link undo" aria-label="Undo: ${job.title}" @click=${() => this.#move(job, move.from)}>Undo</button></li>`;
+      return html`<li class="row moved" data-job=${job.id}><span>${strings.shared.labeled(job.title, strings.matches.moved[move.to])}</span>
+        <button type="button" class="link undo" aria-label=${strings.shared.labeled(strings.shared.undo, job.title)} @click=${() => this.#move(job, move.from)}>${strings.shared.undo}</button></li>`;
     }
     const { title, company, place, is_remote: isRemote, pay, posted_at: posted, url, attribution, is_closed: isClosed } = job;
-    const facts = [company, place, isRemote ? "Remote" : "", pay ? payWords(pay) : "", posted ? `posted ${dayWords(posted)}` : ""];
+    const facts = [company, place, isRemote ? strings.matches.remote : "", pay ? payWords(pay) : "", posted ? strings.matches.posted(dayWords(posted)) : ""];
     return html`<li class="row job" data-job=${job.id} aria-label=${title}>
       <div><h3 tabindex="-1">${title}</h3><p class="soft">${facts.filter(Boolean).join(" · ")}</p></div>
-      ${isClosed ? html`<p class="badge">No longer open</p>` : nothing}
-      ${this.#reasons("Why it fits", "for", job.reasons_for)}${this.#reasons("Possible drawbacks", "against", job.reasons_against)}
-      <details class="advert" @toggle=${(event: Event) => (event.target as HTMLDetailsElement).open && this.#read(job)}><summary>Job posting</summary>
-        <p class="text">${this.adverts.get(job.id) ?? "Loading…"}</p></details>
-      <p class="soft">${outside(url, "View original posting")} ${attribution}</p>
+      ${isClosed ? html`<p class="badge">${strings.matches.closed}</p>` : nothing}
+      ${this.#reasons(strings.matches.fits, "for", job.reasons_for)}${this.#reasons(strings.matches.drawbacks, "against", job.reasons_against)}
+      <details class="advert" @toggle=${(event: Event) => (event.target as HTMLDetailsElement).open && this.#read(job)}><summary>${strings.jobs.posting}</summary>
+        <p class="text">${this.adverts.get(job.id) ?? strings.shared.loading}</p></details>
+      <p class="soft">${outside(url, strings.matches.original)} ${attribution}</p>
       <div class="tools">
-        ${job.status === "saved" ? nothing : this.#action("Save", job, () => this.#move(job, "saved"))}
-        ${job.status === "hidden" ? nothing : this.#action("Hide", job, () => this.#move(job, "hidden"))}
-        ${job.status === "new" ? nothing : this.#action("Back to new", job, () => this.#move(job, "new"))}
-        ${this.#verdict(job, "up", "More like this")}${this.#verdict(job, "down", "Less like this")}
-        <button type="button" class="quiet" aria-pressed=${job.verdict === "not_this_kind"} @click=${() => this.#judge(job, "not_this_kind")}>Not this kind</button>
+        ${job.status === "saved" ? nothing : this.#action(strings.shared.save, job, () => this.#move(job, "saved"))}
+        ${job.status === "hidden" ? nothing : this.#action(strings.matches.hide, job, () => this.#move(job, "hidden"))}
+        ${job.status === "new" ? nothing : this.#action(strings.matches.backToNew, job, () => this.#move(job, "new"))}
+        ${this.#verdict(job, "up", strings.matches.more)}${this.#verdict(job, "down", strings.matches.less)}
+        <button type="button" class="quiet" aria-pressed=${job.verdict === "not_this_kind"} @click=${() => this.#judge(job, "not_this_kind")}>${strings.matches.notThisKind}</button>
       </div>
       ${isClosed ? nothing : html`<div class="tools">
-        ${this.#action("Write a résumé", job, () => this.#write(job, "resume"))}${this.#action("Write a letter", job, () => this.#write(job, "cover_letter"))}
+        ${this.#action(strings.matches.writeResume, job, () => this.#write(job, "resume"))}${this.#action(strings.matches.writeLetter, job, () => this.#write(job, "cover_letter"))}
         ${this.canApply ? this.#applyTools(job) : nothing}
-        ${job.application_id ? html`<button type="button" class="quiet" @click=${() => this.#go("applications", job.application_id)}>Your application</button>` : nothing}
+        ${job.application_id ? html`<button type="button" class="quiet" @click=${() => this.#go("applications", job.application_id)}>${strings.matches.yourApplication}</button>` : nothing}
       </div>`}
       ${this.form === job.id ? html`<qwestly-jobs-apply endpoint=${this.endpoint} token-url=${this.tokenUrl ?? nothing} .getToken=${this.getToken} job-id=${job.id} job-title=${title} @closed=${(event: CustomEvent) => this.#applied(job, event)}></qwestly-jobs-apply>` : nothing}
       <p class="soft" role="status" ?hidden=${!this.said.has(job.id)}>${this.said.get(job.id)}</p>
@@ -201,7 +196,7 @@ export class JobMatches extends AgentElement {
   }
 
   #action = (label: string, { title }: JobMatch, click: () => void) =>
-    html`<button type="button" class="quiet" aria-label="${label}: ${title}" @click=${click}>${label}</button>`;
+    html`<button type="button" class="quiet" aria-label=${strings.shared.labeled(label, title)} @click=${click}>${label}</button>`;
 
   #verdict(job: JobMatch, verdict: "up" | "down", label: string) {
     return html`<button type="button" class="quiet thumb" aria-label=${label} title=${label} aria-pressed=${job.verdict === verdict} @click=${() => this.#judge(job, verdict)}>${icon(verdict)}</button>`;
@@ -213,5 +208,5 @@ export class JobMatches extends AgentElement {
 }
 
 const reasonRow = ({ text, advert_quote: advert, person_quote: person, person_source: source }: Reason) => html`<li><details><summary>${text}</summary>
-  <blockquote>“${advert}”<cite>Job posting</cite></blockquote>
-  ${person ? html`<blockquote>“${person}”<cite>${source ?? "You"}</cite></blockquote>` : nothing}</details></li>`;
+  <blockquote>${strings.shared.quoted(advert)}<cite>${strings.jobs.posting}</cite></blockquote>
+  ${person ? html`<blockquote>${strings.shared.quoted(person)}<cite>${source ?? strings.matches.you}</cite></blockquote>` : nothing}</details></li>`;

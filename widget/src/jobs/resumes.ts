@@ -5,15 +5,12 @@ import { type TemplateResult, html, nothing } from "lit";
 import type { ResumeView } from "../api.ts";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { RESUME_FILES, isUnderWay, sendResume } from "../resume_drop.ts";
+import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import { sentenceCase } from "../words.ts";
 import type { ResumeDetail, ResumeField } from "./types.ts";
 
 const POLL_MS = 1_500; // while it is read
-const SECTIONS: Record<string, string> = {
-  basics: "About you", work: "Work", volunteer: "Volunteering", education: "Education", awards: "Awards", certificates: "Certificates",
-  publications: "Publications", skills: "Skills", languages: "Languages", interests: "Interests", projects: "Projects", references: "References",
-};
 
 interface Found extends ResumeField { path: string; section: string; name: string; value: string }
 
@@ -41,7 +38,7 @@ export class JobResumes extends AgentElement {
 
   override async refresh() {
     clearTimeout(this.#timer);
-    await this.load("We couldn’t load your résumé.", async () => {
+    await this.load(strings.resumes.couldNotLoad, async () => {
       this.items = (await this.backend.json<{ items: ResumeView[] }>("GET", "/api/resumes")).items;
       const shown = this.items.find(({ id }) => id === this.#chosen) ?? this.items[0];
       if (shown && (this.detail?.id !== shown.id || this.detail.status !== shown.status)) {
@@ -63,7 +60,7 @@ export class JobResumes extends AgentElement {
     const file = input.files?.[0];
     if (!file) return;
     this.isSending = true;
-    await this.attempt("We couldn’t add your résumé.", async () => {
+    await this.attempt(strings.resumes.couldNotAdd, async () => {
       this.#chosen = (await sendResume(this.backend, file)).id;
       await this.refresh();
     });
@@ -86,30 +83,30 @@ export class JobResumes extends AgentElement {
   override render(): TemplateResult {
     const { items, detail } = this;
     return html`<div class="head">
-        ${items && items.length > 1 ? html`<select class="field" aria-label="Which résumé" @change=${(event: Event) => this.#choose((event.target as HTMLSelectElement).value)}>${items.map(({ id, name }) => html`<option value=${id} ?selected=${id === detail?.id}>${name}</option>`)}</select>` : nothing}
-        <label class="quiet file">${this.isSending ? "Sending…" : "Add a résumé"}<input type="file" class="spoken" accept=${RESUME_FILES} ?disabled=${this.isSending} @change=${this.#send}></label>
-        ${detail?.status === "proposed" ? html`<button type="button" class="main-button" @click=${this.#review}>Review the changes</button>` : nothing}</div>
+        ${items && items.length > 1 ? html`<select class="field" aria-label=${strings.resumes.which} @change=${(event: Event) => this.#choose((event.target as HTMLSelectElement).value)}>${items.map(({ id, name }) => html`<option value=${id} ?selected=${id === detail?.id}>${name}</option>`)}</select>` : nothing}
+        <label class="quiet file">${this.isSending ? strings.resumes.sending : strings.resumes.add}<input type="file" class="spoken" accept=${RESUME_FILES} ?disabled=${this.isSending} @change=${this.#send}></label>
+        ${detail?.status === "proposed" ? html`<button type="button" class="main-button" @click=${this.#review}>${strings.shared.review}</button>` : nothing}</div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
-      ${detail ? html`<p class="soft" role="status">${detail.name}: ${detail.label}</p>${detail.text ? this.#read(detail) : nothing}` : nothing}
-      ${items && !items.length ? html`<p class="empty">Add your résumé as a PDF, a Word file, or plain text. You’ll see what we found, and the line it came from, before anything changes.</p>` : nothing}`;
+      ${detail ? html`<p class="soft" role="status">${strings.shared.labeled(detail.name, detail.label)}</p>${detail.text ? this.#read(detail) : nothing}` : nothing}
+      ${items && !items.length ? html`<p class="empty">${strings.resumes.empty}</p>` : nothing}`;
   }
 
   #read(detail: ResumeDetail) {
     const found = fieldsOf(detail);
     const sections = Map.groupBy(found, ({ section }) => section);
     return html`<div class="beside">
-        <section aria-label="What we found"><h3>What we found</h3>
+        <section aria-label=${strings.resumes.found}><h3>${strings.resumes.found}</h3>
           ${[...sections].map(([section, fields]) => html`<h4>${section}</h4><ul class="found">${fields.map((each) => this.#field(each))}</ul>`)}
-          ${detail.left_out.length ? html`<details><summary>Left out (${detail.left_out.length})</summary><ul>${detail.left_out.map(({ path, why }) => html`<li><span>${nameOf(path)}</span> <span class="soft">${why}</span></li>`)}</ul></details>` : nothing}
-          ${detail.unread.length ? html`<details><summary>Lines we found nothing in (${detail.unread.length})</summary><ul>${detail.unread.map((line) => html`<li class="soft">${line}</li>`)}</ul></details>` : nothing}
+          ${detail.left_out.length ? html`<details><summary>${strings.resumes.leftOut(detail.left_out.length)}</summary><ul>${detail.left_out.map(({ path, why }) => html`<li><span>${nameOf(path)}</span> <span class="soft">${why}</span></li>`)}</ul></details>` : nothing}
+          ${detail.unread.length ? html`<details><summary>${strings.resumes.nothingIn(detail.unread.length)}</summary><ul>${detail.unread.map((line) => html`<li class="soft">${line}</li>`)}</ul></details>` : nothing}
         </section>
-        <section aria-label="Your résumé"><h3>Your résumé</h3><p class="soft">Contact details are removed.</p><div class="paper text">${this.#text(detail.text, found)}</div></section>
+        <section aria-label=${strings.resumes.yours}><h3>${strings.resumes.yours}</h3><p class="soft">${strings.resumes.contactRemoved}</p><div class="paper text">${this.#text(detail.text, found)}</div></section>
       </div>`;
   }
 
   #field({ path, name, value, original, is_checked: isChecked }: Found) {
     return html`<li><button type="button" class="field-button" data-field=${path} aria-pressed=${this.marked === path} @click=${() => this.#mark(path, "line")}>
-      <span class="soft">${name}</span> <span>${value}</span>${original && original !== value ? html` <span class="soft">(written “${original}”)</span>` : nothing}${isChecked ? nothing : html` <span class="badge">Not double-checked</span>`}</button></li>`;
+      <span class="soft">${name}</span> <span>${value}</span>${original && original !== value ? html` <span class="soft">${strings.resumes.writtenAs(original)}</span>` : nothing}${isChecked ? nothing : html` <span class="badge">${strings.shared.notDoubleChecked}</span>`}</button></li>`;
   }
 
   /** The text with the lines that fields were found in; where two fields share words, the first has them. */
@@ -118,7 +115,7 @@ export class JobResumes extends AgentElement {
     let from = 0;
     for (const { path, name, start, end } of [...found].sort((one, other) => one.start - other.start || one.end - other.end)) {
       if (start < from || end <= start) continue;
-      parts.push(text.slice(from, start), html`<button type="button" class="line" data-line=${path} aria-label="${text.slice(start, end)}, found as ${name}" aria-pressed=${this.#isMarked(found, start, end)} @click=${() => this.#mark(path, "field")}>${text.slice(start, end)}</button>`);
+      parts.push(text.slice(from, start), html`<button type="button" class="line" data-line=${path} aria-label=${strings.resumes.foundAs(text.slice(start, end), name)} aria-pressed=${this.#isMarked(found, start, end)} @click=${() => this.#mark(path, "field")}>${text.slice(start, end)}</button>`);
       from = end;
     }
     return [...parts, text.slice(from)];
@@ -130,9 +127,10 @@ export class JobResumes extends AgentElement {
 
 /** The fields in the order of their paths, each with its value in the document. */
 function fieldsOf({ fields, resume }: ResumeDetail): Found[] {
+  const sections: Record<string, string> = strings.resumes.sections;
   return Object.entries(fields).map(([path, field]) => {
     const [section = ""] = path.split("/").slice(1);
-    return { ...field, path, section: SECTIONS[section] ?? section, name: nameOf(path), value: String(valueAt(resume, path) ?? field.quote) };
+    return { ...field, path, section: sections[section] ?? section, name: nameOf(path), value: String(valueAt(resume, path) ?? field.quote) };
   });
 }
 

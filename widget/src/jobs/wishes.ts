@@ -3,20 +3,13 @@
 import { type TemplateResult, html, nothing } from "lit";
 
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
+import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import { pointInTime } from "../time.ts";
 import type { JobSettings, Weight, Wishes } from "./types.ts";
 
-type Listed = "titles" | "places" | "languages" | "work_permits" | "never";
-
-const LISTED: Record<Listed, [label: string, example: string]> = {
-  titles: ["Job titles", "Product Manager, Head of Product"],
-  places: ["Places", "Lisbon, Berlin"],
-  languages: ["Languages of the job posting", "en, pt"],
-  work_permits: ["Where you can work without sponsorship", "Portugal, Germany"],
-  never: ["Never", "a company, or a word such as “gambling”"],
-};
-const REMOTE: Record<Wishes["remote"], string> = { any: "Remote or not", only: "Remote only", no: "Not remote" };
+const LISTED = ["titles", "places", "languages", "work_permits", "never"] as const;
+type Listed = (typeof LISTED)[number];
 
 export class JobWishes extends AgentElement {
   static override properties = { ...AgentElement.properties, settings: { state: true }, weights: { state: true }, said: { state: true } };
@@ -33,7 +26,7 @@ export class JobWishes extends AgentElement {
 
   override async refresh() {
     if (this.renderRoot?.querySelector("form:focus-within")) return; // what is being typed is not read over
-    await this.load("We couldn’t load what you’re looking for.", async () => {
+    await this.load(strings.wishes.couldNotLoad, async () => {
       [this.settings, this.weights] = await Promise.all([
         this.backend.json<JobSettings>("GET", "/api/jobs/settings"),
         this.backend.json<{ items: Weight[] }>("GET", "/api/jobs/weights").then(({ items }) => items),
@@ -52,16 +45,16 @@ export class JobWishes extends AgentElement {
       pay_currency: String(data.get("pay_currency")).trim().toUpperCase() || null,
     };
     this.said = "";
-    await this.attempt("We couldn’t save that.", async () => {
+    await this.attempt(strings.shared.couldNotSave, async () => {
       this.settings = await this.backend.json<JobSettings>("PUT", "/api/jobs/settings", { body: { is_on: data.has("is_on"), wishes } });
-      this.said = "Saved.";
+      this.said = strings.shared.saved;
     });
   };
 
   async #forget() {
-    await this.attempt("We couldn’t forget that.", async () => {
+    await this.attempt(strings.memories.couldNotForget, async () => {
       this.weights = (await this.backend.json<{ items: Weight[] }>("DELETE", "/api/jobs/weights")).items;
-      this.said = "Forgotten. Your next search starts fresh.";
+      this.said = strings.wishes.forgotten;
     });
   }
 
@@ -69,21 +62,21 @@ export class JobWishes extends AgentElement {
     return html`<p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       ${this.settings ? this.#form(this.settings) : nothing}
       <p class="soft" role="status">${this.said}</p>
-      ${this.weights.length ? html`<section aria-labelledby="taught"><h3 id="taught">What your thumbs taught us</h3>
-        <ul aria-label="What your thumbs taught us">${this.weights.map(({ says }) => html`<li>${says}</li>`)}</ul>
-        <div><button type="button" class="quiet" @click=${this.#forget}>Forget all of this</button></div></section>` : nothing}`;
+      ${this.weights.length ? html`<section aria-labelledby="taught"><h3 id="taught">${strings.wishes.taught}</h3>
+        <ul aria-label=${strings.wishes.taught}>${this.weights.map(({ says }) => html`<li>${says}</li>`)}</ul>
+        <div><button type="button" class="quiet" @click=${this.#forget}>${strings.wishes.forgetAll}</button></div></section>` : nothing}`;
   }
 
   #form({ is_on: isOn, wishes, next_at: next, boards }: JobSettings) {
     return html`<form class="wishes" @submit=${this.#save}>
-      <label class="check"><input type="checkbox" name="is_on" .checked=${isOn}> <span>Search every night${isOn && next ? html` <span class="soft">Next: ${pointInTime(next)}</span>` : nothing}</span></label>
-      ${boards.length ? html`<p class="soft">We search ${boards.join(", ")}.</p>` : html`<p class="problem">No job board is connected, so we can’t search yet.</p>`}
-      ${(Object.entries(LISTED) as [Listed, [string, string]][]).map(([name, [label, example]]) => html`<label>${label} <input class="field" name=${name} autocomplete="off" placeholder=${example} .value=${wishes[name].join(", ")}></label>`)}
-      <label>Remote <select class="field" name="remote">${Object.entries(REMOTE).map(([value, label]) => html`<option value=${value} ?selected=${wishes.remote === value}>${label}</option>`)}</select></label>
-      <label>Minimum pay per year <input class="field" name="pay_from" type="number" min="0" step="1000" .value=${String(wishes.pay_from ?? "")}></label>
-      <label>Currency <input class="field" name="pay_currency" maxlength="3" pattern="[A-Za-z]{3}" placeholder="EUR" .value=${wishes.pay_currency ?? ""}></label>
-      <p class="soft wide">Separate with commas. Leave blank for no preference. Without titles or places, we use the ones in your profile.</p>
-      <div class="wide"><button class="main-button">Save</button></div>
+      <label class="check"><input type="checkbox" name="is_on" .checked=${isOn}> <span>${strings.wishes.searchNightly}${isOn && next ? html` <span class="soft">${strings.wishes.nextSearch(pointInTime(next))}</span>` : nothing}</span></label>
+      ${boards.length ? html`<p class="soft">${strings.wishes.boards(boards.join(", "))}</p>` : html`<p class="problem">${strings.wishes.noBoard}</p>`}
+      ${LISTED.map((name) => html`<label>${strings.wishes.fields[name].label} <input class="field" name=${name} autocomplete="off" placeholder=${strings.wishes.fields[name].example} .value=${wishes[name].join(", ")}></label>`)}
+      <label>${strings.wishes.remote} <select class="field" name="remote">${Object.entries(strings.wishes.remotes).map(([value, label]) => html`<option value=${value} ?selected=${wishes.remote === value}>${label}</option>`)}</select></label>
+      <label>${strings.wishes.pay} <input class="field" name="pay_from" type="number" min="0" step="1000" .value=${String(wishes.pay_from ?? "")}></label>
+      <label>${strings.wishes.currency} <input class="field" name="pay_currency" maxlength="3" pattern="[A-Za-z]{3}" placeholder=${strings.wishes.currencyExample} .value=${wishes.pay_currency ?? ""}></label>
+      <p class="soft wide">${strings.wishes.hint}</p>
+      <div class="wide"><button class="main-button">${strings.shared.save}</button></div>
     </form>`;
   }
 }

@@ -3,9 +3,8 @@
 import { html, nothing } from "lit";
 
 import type { ShownQuote } from "../api.ts";
-import type { DocumentView, Pay } from "./types.ts";
-
-export const KINDS: Record<DocumentView["kind"], string> = { resume: "Résumé", cover_letter: "Letter" };
+import { strings } from "../strings.ts";
+import type { Pay } from "./types.ts";
 
 /** A link to a stranger's page; nothing if it is no web address. */
 export const outside = (url: string, words: string) =>
@@ -15,15 +14,15 @@ export const outside = (url: string, words: string) =>
 export function payWords({ lowest, highest, currency, per }: Pay): string {
   const known = [...new Set([lowest, highest].filter((each) => each !== null))];
   const style = /^[A-Z]{3}$/.test(currency) ? ({ style: "currency", currency } as const) : {};
-  const format = new Intl.NumberFormat("en", { ...style, maximumFractionDigits: 0 });
+  const format = new Intl.NumberFormat(strings.locale, { ...style, maximumFractionDigits: 0 });
   const amount = known.length === 2 ? format.formatRange(known[0]!, known[1]!) : known.length ? format.format(known[0]!) : "";
-  return amount && `${amount} a${per === "hour" ? "n" : ""} ${per}`;
+  return amount && strings.jobs.pay(amount, per);
 }
 
 /** A day: "Nov 3, 2026"; empty if there is none. */
 export function dayWords(moment: string | null): string {
   const date = new Date(moment ?? NaN);
-  return Number.isNaN(date.getTime()) ? "" : date.toLocaleDateString("en-US", { dateStyle: "medium" });
+  return Number.isNaN(date.getTime()) ? "" : date.toLocaleDateString(strings.locale, { dateStyle: "medium" });
 }
 
 export const quoteRow = ({ source, before, quote, after }: ShownQuote) =>
