@@ -7,9 +7,9 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, ConfigDict, Field
 
 from plain_openai.loop import chat
+from plain_openai.own_loop import OwnLoop
 from qwestly_agent.agents.base import Models
 from qwestly_agent.agents.design import Design, TurnAgent
-from qwestly_agent.agents.own_loop import OwnLoop
 from qwestly_agent.agents.tools.catalog import TOOLS
 
 INSTRUCTIONS = """\

@@ -19,8 +19,8 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.usage import RequestUsage
 
+from plain_openai.own_loop import LoopRun
 from qwestly_agent.agents.design import DesignEvent
-from qwestly_agent.agents.own_loop import LoopRun
 
 _REASONS: dict[str, FinishReason] = {"length": "length", "content_filter": "content_filter"}
 
