@@ -314,7 +314,7 @@ def test_a_full_morning_names_values_leaves_nothing_out_and_stays_below_two_hund
     [told] = user.briefings()
     assert [each.text for each in told.lines] == [
         *(f"Change your location to {city}" for city in ("Bergen", "Cork", "Leeds", "Ghent")),
-        "And 5 things need you",
+        "And 5 more things need you",
         *(f"Jobs could not be searched for ({number})" for number in (2, 1, 0)),
         "Your headline was changed (6 times)",
         "Remembered or corrected 5 things that you said",

@@ -193,7 +193,7 @@ def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page:
     expect(told).to_contain_text(f"Publish your card {EVIL}")
     backend.wait_for(1, "POST", "/api/briefings/b1/read")
     backend.approvals["ap_1"] = approval(conversation_id=None)
-    told.get_by_role("button", name="Decide").click()
+    told.get_by_role("button", name="Review").click()
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
     expect(page.locator("qwestly-approvals").get_by_role("group", name="Approval: ")).to_be_focused()
     backend.jobs.applications = {}

@@ -334,7 +334,7 @@ const ENGLISH = {
     asOf: (moment: string, sources: string) => `As of ${moment}: ${sources}.`,
     couldNotLoad: "We couldn’t load your briefing.",
     couldNotMake: "We couldn’t make your briefing.",
-    decide: "Decide",
+    decide: "Review",
     label: "Briefing",
     making: "Getting it ready…",
     next: (moment: string) => `Next briefing: ${moment}.`,

@@ -15,7 +15,7 @@ COUNTED: dict[Topic, tuple[str, str]] = {
     "needs_you": ("thing needs you", "things need you"),
     "found": ("job was found", "jobs were found"),
     "changed": ("application changed", "applications changed"),
-    "failed": ("thing did not work out", "things did not work out"),
+    "failed": ("thing failed", "things failed"),
     "done": ("thing was done", "things were done"),
     "under_way": ("thing is under way", "things are under way"),
     "remembered": ("thing was remembered", "things were remembered"),
@@ -59,10 +59,10 @@ def _counted(lines: Sequence[Line], places: int) -> Iterable[Line]:
         return lines
     shown, rest = lines[: places - 1], lines[max(0, places - 1) :]
     records = tuple(record for each in rest for record in each.records)
-    count = f"{len(rest)} {COUNTED[rest[0].topic][len(rest) != 1]}"
+    noun = COUNTED[rest[0].topic][len(rest) != 1]
     return [
         *shown,
-        rest[0].model_copy(update={"text": f"And {count}" if shown else count.capitalize(), "records": records}),
+        rest[0].model_copy(update={"text": f"And {len(rest)} more {noun}" if shown else f"{len(rest)} {noun}", "records": records}),
     ]
 
 

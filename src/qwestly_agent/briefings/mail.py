@@ -10,7 +10,7 @@ from qwestly_agent.domain.briefing import EVERY_DAY, Briefing, Line
 from qwestly_agent.stores.briefing_plans import Plan
 
 LINKED: Mapping[str, tuple[str, str]] = {
-    "approvals": ("Decide", "approvals"),
+    "approvals": ("Review", "approvals"),
     "questions": ("Answer", "approvals"),
     "follow_ups": ("Open", "applications"),
 }
