@@ -35,8 +35,8 @@ def links(app_url: str) -> tuple[list[str], list[str]]:
     )
     settings = Settings("mongodb://x", "test", approve_url="https://x.example/a", app_url=app_url)
     _, text, html = message_of(briefing, settings, "Maya", "https://x.example/a/unsubscribe/t", PLAN, is_first=False)
-    led = re.findall(r'<a href="([^"]*)"[^>]*>(?:Decide|Answer|Open)</a>', html)
-    return re.findall(r"(?:Decide|Answer|Open): (\S+)", text), led
+    led = re.findall(r'<a href="([^"]*)"[^>]*>(?:Review|Answer|Open)</a>', html)
+    return re.findall(r"(?:Review|Answer|Open): (\S+)", text), led
 
 
 def test_text_and_html_lead_to_the_approval_the_question_and_the_follow_up() -> None:
