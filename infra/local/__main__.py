@@ -142,7 +142,7 @@ class Part:
 
 @dataclass
 class Stack:
-    """Return the parts to start, in the order in which they end, and their environment."""
+    """The parts to start, in the order in which they end, and their environment."""
 
     environment: dict[str, str]
     parts: list[Part] = field(default_factory=list)

@@ -126,7 +126,7 @@ async def test_an_action_with_an_inverse_is_undone_exactly(
     after = await services.approvals.get(user_id, approval.id)
     assert (after.status, after.undone_by, after.undo_until) == ("done", undone.id, None)
     assert undone.undo_until is None, "an undo is no action of the agent's"
-    assert [each.id for each in await services.approvals.news(user_id, "chat")] == [approval.id, undone.id]
+    assert [each.id for each in await services.approvals.unreported(user_id, "chat")] == [approval.id, undone.id]
     assert outcome_line(undone).startswith("The user undid this")
 
 

@@ -71,9 +71,9 @@ class Call:
     """True if its result contains only what the user typed."""
 
     @property
-    def is_outside(self) -> bool:
+    def is_untrusted(self) -> bool:
         """True if other people may have written its result."""
-        return self.contract is not None and self.contract.outside
+        return self.contract is not None and self.contract.is_untrusted
 
     @property
     def told(self) -> str:
@@ -194,12 +194,12 @@ class Calls:
         return self._failures[tool] >= MOST_FAILURES
 
     @property
-    def others_spoke(self) -> bool:
+    def has_untrusted_content(self) -> bool:
         """True if a result contains more than what the user typed."""
-        return any(not call.is_users_own for call in self._outside())
+        return any(not call.is_users_own for call in self._untrusted())
 
-    def _outside(self) -> Iterator[Call]:
-        return (call for call in self.made.values() if call.is_outside and call.outcome in ("running", "succeeded"))
+    def _untrusted(self) -> Iterator[Call]:
+        return (call for call in self.made.values() if call.is_untrusted and call.outcome in ("running", "succeeded"))
 
     @staticmethod
     def _end(call: Call, outcome: Outcome, now: float, *, problem: str | None = None, result: Any = None) -> None:

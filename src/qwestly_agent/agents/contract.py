@@ -19,7 +19,7 @@ class Contract:
     """Seconds."""
     result_characters: int
     """Maximum length of a result as JSON; a longer one is cut, and the model is told."""
-    outside: bool
+    is_untrusted: bool
     """True if other people write what it returns."""
 
 

@@ -18,7 +18,7 @@ from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgo
 from qwestly_agent.approvals.keep_wishes import keep_wishes
 from qwestly_agent.approvals.list_application import note_sent
 from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.approvals.permission import STOPPED, why_not
+from qwestly_agent.approvals.permission import STOPPED, denial_reason
 from qwestly_agent.approvals.previews import shown_again
 from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.errors import Braked, NotFound
@@ -73,7 +73,7 @@ def _next_step(services: Services, approval: Approval) -> Callable[[Services, Ap
 
 
 async def _begin(services: Services, approval: Approval) -> Approval:
-    if why := await why_not(services, approval):
+    if why := await denial_reason(services, approval):
         return await _end(services, approval, "failed", why)
     if await publishes_contacts(services, approval, ACTIONS[approval.tool]):
         return await _end(services, approval, "failed", NOT_PUBLISHED)
@@ -127,7 +127,7 @@ async def _perform(services: Services, begun: Approval) -> Approval:
         if action.sent_before or await action.shown(services, begun.user_id, args) != begun.shown:
             break
         # The values shown did not change: something else in the same subject did.
-        if why := await why_not(services, begun):
+        if why := await denial_reason(services, begun):
             return await _end(services, begun, "failed", why)
         begun = begun.rebased(outcome.version)
     return await _ask_again(services, begun)
@@ -140,7 +140,7 @@ async def _find_out(services: Services, approval: Approval) -> Approval:
         return await _end(services, approval, "failed", NEVER_KNOWN)
     if not isinstance(outcome, NeverArrived):
         return await _conclude(services, approval, outcome)
-    if why := await why_not(services, approval):
+    if why := await denial_reason(services, approval):
         # Our token is valid for this long; afterwards a request that was sent is no longer accepted.
         waits = why == STOPPED or since < LEFT_BEHIND_SECONDS
         return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))

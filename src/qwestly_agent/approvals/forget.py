@@ -20,7 +20,7 @@ from qwestly_agent.domain.approval import PRIVATE, SENT, Approval
 from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.tombstones import Gone
+from qwestly_agent.stores.tombstones import PendingErasure
 from qwestly_agent.text.clean import strings_in
 
 STAYS = (
@@ -152,7 +152,7 @@ class _Told:
         return any(map(self.tells, strings_in([*said, approval.reason or "", approval.wish or ""])))
 
 
-async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Gone]) -> list[Published]:
+async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[PendingErasure]) -> list[Published]:
     """Remove them from everything else; return what was published with them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
     requoted = await _requote(services, user_id, told.tells)

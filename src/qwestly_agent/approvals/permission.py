@@ -17,7 +17,7 @@ TOO_LATE = "It could not be done in time, so it was not done at all."
 OTHER_RULES = "What can be changed here has changed since you were asked, so nothing was done. Please ask again."
 
 
-async def why_not(services: Services, approval: Approval) -> str | None:
+async def denial_reason(services: Services, approval: Approval) -> str | None:
     """Return why the action may not be executed now, or None; checks all that may have changed except the subject."""
     action = ACTIONS.get(approval.tool)
     try:

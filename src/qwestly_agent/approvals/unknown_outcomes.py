@@ -13,7 +13,7 @@ from qwestly_agent.domain.approval import SENT, Approval
 from qwestly_agent.services import Services
 
 
-async def up_to_date(services: Services, found: Sequence[Approval]) -> list[Approval]:
+async def refresh_outcomes(services: Services, found: Sequence[Approval]) -> list[Approval]:
     """Return these records after querying each outcome that is due; a failure changes nothing: the sweep retries."""
     return list(await asyncio.gather(*(_look(services, each) for each in found)))
 

@@ -62,7 +62,9 @@ def _counted(lines: Sequence[Line], places: int) -> Iterable[Line]:
     noun = COUNTED[rest[0].topic][len(rest) != 1]
     return [
         *shown,
-        rest[0].model_copy(update={"text": f"And {len(rest)} more {noun}" if shown else f"{len(rest)} {noun}", "records": records}),
+        rest[0].model_copy(
+            update={"text": f"And {len(rest)} more {noun}" if shown else f"{len(rest)} {noun}", "records": records}
+        ),
     ]
 
 

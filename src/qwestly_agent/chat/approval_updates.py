@@ -32,7 +32,7 @@ class TurnApprovals:
     """Approvals and ended drafts that concern a turn."""
 
     settled: tuple[Settled, ...]
-    news: Sequence[Approval]
+    unreported: Sequence[Approval]
     """Outcomes that the model is told."""
     ended: Sequence[Draft] = ()
     """Drafts that ended, of which the model was not told yet."""
@@ -42,7 +42,7 @@ class TurnApprovals:
     @property
     def told(self) -> Sequence[Draft]:
         """Ended drafts, without those whose approval is reported."""
-        return [each for each in self.ended if each.approval_id not in {approval.id for approval in self.news}]
+        return [each for each in self.ended if each.approval_id not in {approval.id for approval in self.unreported}]
 
 
 async def settle_all(
@@ -92,7 +92,7 @@ class DraftEnded(CapabilityEvent, namespace="qwestly"):
 
 def note_of(approvals: TurnApprovals, under_way: Sequence[str]) -> str:
     """Return the note before the user's words; `under_way` are lines on what waits and runs."""
-    lines = [outcome_line(each) for each in approvals.news]
+    lines = [outcome_line(each) for each in approvals.unreported]
     lines += [draft_line(each) for each in approvals.told]
     lines += under_way
     return wrap(APPROVAL_NEWS, "\n".join(f"- {quoted(line)}" for line in lines)) if lines else ""

@@ -180,7 +180,7 @@ async def _store(
     if kept and not nothing_new:
         # The note is stored in the conversation now, and so is part of every later prompt.
         await asyncio.gather(
-            *(services.approvals.told(each) for each in turn.approvals.news),
+            *(services.approvals.told(each) for each in turn.approvals.unreported),
             *(services.drafts.told(turn.claim.user_id, each.id) for each in turn.approvals.ended),
         )
     return kept

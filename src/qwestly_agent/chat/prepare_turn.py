@@ -28,7 +28,7 @@ from qwestly_agent.chat.context import FirstTurnContext, day_in, make_context
 from qwestly_agent.chat.earlier_turn import complete_answer, earlier_turn, replaced_runs
 from qwestly_agent.chat.finish_turn import briefly
 from qwestly_agent.chat.read_turn import ContextData, History, read_known, read_said
-from qwestly_agent.chat.reread import up_to_date
+from qwestly_agent.chat.reread import reread_if_changed
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_record import Record
@@ -84,7 +84,7 @@ async def prepare_turn(services: ChatServices, user_id: str, request: TurnReques
         read_at = turn.started_at
         answer = await typed_answer(services, user_id, conversation_id, request, said)
         request = replace(request, decisions=request.decisions or answer.decisions)
-        approvals = await _approvals(services, claim, request, known.news, where)
+        approvals = await _approvals(services, claim, request, known.unreported, where)
         approvals = replace(approvals, ended=known.ended, pointed_at=answer.pointed_at)
         if approvals.settled:  # the decisions may have changed what was read in parallel
             read_at = services.clock()
@@ -146,11 +146,11 @@ def _check_choice(request: TurnRequest, claim: ClaimedConversation) -> None:
 
 
 async def _approvals(
-    services: ChatServices, claim: ClaimedConversation, request: TurnRequest, news: list[Approval], where: str
+    services: ChatServices, claim: ClaimedConversation, request: TurnRequest, unreported: list[Approval], where: str
 ) -> TurnApprovals:
     """Settle the decisions posted with this turn, and collect the outcomes that the model is told."""
     if not request.decisions:
-        return TurnApprovals((), news)
+        return TurnApprovals((), unreported)
     settled = await settle_all(
         services,
         claim.user_id,
@@ -161,11 +161,11 @@ async def _approvals(
     )
     says_more = request.text is not None or request.regenerate
     if not settled and says_more:
-        return TurnApprovals((), news)
-    news = await services.approvals.news(claim.user_id, claim.conversation_id)
-    if not says_more and not news:
+        return TurnApprovals((), unreported)
+    unreported = await services.approvals.unreported(claim.user_id, claim.conversation_id)
+    if not says_more and not unreported:
         raise nothing_new(settled)
-    return TurnApprovals(settled, news)
+    return TurnApprovals(settled, unreported)
 
 
 async def _prepare(
@@ -180,7 +180,7 @@ async def _prepare(
     deadline: float,
 ) -> Turn:
     assignment = assigned(services.designs, claim, request, known)
-    claim, said = await up_to_date(services, replace(claim, assignment=assignment), request, said)
+    claim, said = await reread_if_changed(services, replace(claim, assignment=assignment), request, said)
     if assignment and claim.abandoned:
         claim = replace(claim, assignment=assignment.after_deaths(len(claim.abandoned)))
     agent = agent_of(services.designs, claim)
@@ -189,7 +189,7 @@ async def _prepare(
     answered = complete_answer(request, earlier)
     if asked and not answered:
         stands = await end_replaced(services, claim.user_id, claim.conversation_id, replaced_runs(earlier))
-        approvals = replace(approvals, news=[*approvals.news, *(each for each in stands if not each.news)])
+        approvals = replace(approvals, unreported=[*approvals.unreported, *(each for each in stands if not each.news)])
     text = asked.content if asked and request.regenerate else request.text or ""
     return Turn(
         claim=claim,

@@ -46,7 +46,7 @@ class ContextData:
     """The best for the first message; None if the conversation is probably not new."""
     last_withdrawn: float | None
     level: Level
-    news: list[Approval]
+    unreported: list[Approval]
     """Approvals whose outcome the model was not told yet."""
     ended: list[Draft]
     """Ended drafts that the model was not told of yet."""
@@ -76,8 +76,8 @@ async def read_known(services: Services, user_id: str, conversation_id: str, req
         services.memories.last_withdrawn(user_id),
         services.autonomy.level(user_id),
         asyncio.gather(
-            services.approvals.news(user_id, conversation_id),
-            services.drafts.news(user_id, conversation_id, MOST_DRAFTS_TOLD),
+            services.approvals.unreported(user_id, conversation_id),
+            services.drafts.unreported(user_id, conversation_id, MOST_DRAFTS_TOLD),
             read_under_way(services, user_id),
         ),
         pause.check(services.signals, user_id),

@@ -11,7 +11,7 @@ from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.turns import ClaimedConversation
 
 
-async def up_to_date(
+async def reread_if_changed(
     services: Services, claim: ClaimedConversation, request: TurnRequest, said: History
 ) -> tuple[ClaimedConversation, History]:
     """Read again if the reads, which ran in parallel to the claim, saw an older state, or if a killed turn was

@@ -14,7 +14,7 @@ from qwestly_agent.base.errors import AgentError, ConversationBusy, NotFound, To
 from qwestly_agent.chat.admission import admit_stream
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.telling import Telling
-from qwestly_agent.chat.told_events import news
+from qwestly_agent.chat.told_events import new_events
 from qwestly_agent.chat.turn_registry import KEEP_SECONDS, RENEW_SECONDS, WENT_ON_ELSEWHERE
 from qwestly_agent.chat.used_sources import SourcesNamed, naming
 from qwestly_agent.stores.message import USAGE
@@ -97,7 +97,7 @@ def _telling(following: Following, found: Followed, states: AsyncIterator[Follow
         while True:
             if state.partial:
                 latest = state.partial
-                for event in news(told, latest.told):
+                for event in new_events(told, latest.told):
                     are_sources_named |= isinstance(event, SourcesNamed)
                     yield event
                 told = latest.told

@@ -199,7 +199,12 @@ def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
         background=BackgroundWork(services, user_id),
         cards=Cards(services, user_id, turn.run_id, conversation_id),
         memory_service=MemoryService(
-            services, user_id, conversation_id, turn.message_id, turn.text, others_spoke=_others_spoke(turn)
+            services,
+            user_id,
+            conversation_id,
+            turn.message_id,
+            turn.text,
+            has_untrusted_content=_has_untrusted_content(turn),
         ),
         proposer=Proposer(
             services,
@@ -252,7 +257,7 @@ def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
     )
 
 
-def _others_spoke(turn: Turn) -> bool:
+def _has_untrusted_content(turn: Turn) -> bool:
     """True if the window has any text that the user did not type."""
     summed_up = turn.summary is not None and turn.summary.has_others_words
     return summed_up or holds_others_words(turn.text) or has_others_words(turn.window)

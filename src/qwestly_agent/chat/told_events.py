@@ -72,7 +72,7 @@ class Told:
         return [*self._events, *_dumped(self._last)]
 
 
-def news(before: Sequence[str], now: Sequence[str]) -> Iterator[AgentStreamEvent]:
+def new_events(before: Sequence[str], now: Sequence[str]) -> Iterator[AgentStreamEvent]:
     """Return the events for a reader who has got `before`; `now` begins with these."""
     if before and now[len(before) - 1] != before[-1]:
         told, grown = (_event().validate_json(each[len(before) - 1]) for each in (before, now))

@@ -182,7 +182,7 @@ class Record:
 
     def words_alone(self) -> str:
         """Replaces `model_messages` if those cannot be serialized."""
-        return ModelMessagesTypeAdapter.dump_json([spoken(self.content)]).decode()
+        return ModelMessagesTypeAdapter.dump_json([text_response(self.content)]).decode()
 
     def _responses(self) -> list[ModelResponse]:
         return [each for each in self.messages if isinstance(each, ModelResponse) and _is_of_model(each)]
@@ -205,7 +205,7 @@ def step_of(call: Call) -> Step:
         name=well_formed(call.tool),
         label=well_formed(call.label),
         effect=call.contract.effect if call.contract else None,
-        outside=call.is_outside,
+        outside=call.is_untrusted,
         users_own=call.is_users_own,
         arguments=_json_start(call.arguments),
         ok=None if call.outcome in ("running", "waiting", "cancelled") else call.outcome == "succeeded",
@@ -235,7 +235,7 @@ def _json_start(value: Any, mask: Callable[[str], str] = str) -> str:
     return well_formed(visible(text[:AUDITED_CHARACTERS])) + ("…" if len(text) > AUDITED_CHARACTERS else "")
 
 
-def spoken(words: str) -> ModelResponse:
+def text_response(words: str) -> ModelResponse:
     """An answer that is only text."""
     return ModelResponse(parts=[TextPart(words)])
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.pause import Pause, PauseStatus
-from qwestly_agent.approvals.unknown_outcomes import up_to_date
+from qwestly_agent.approvals.unknown_outcomes import refresh_outcomes
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.clock import Clock, Moment, to_datetime
 from qwestly_agent.base.errors import Invalid
@@ -184,7 +184,7 @@ async def _read_named(services: Services, user_id: str, cursor: Cursor, news: Se
     running = [each for each in under_way if each.status == "running"]
     # The brake freezes what waits, and its release thaws it.
     waiting = await services.approvals.waiting(user_id, MOST_ITEMS) if tells_brake or cursor.is_active else []
-    sent = await up_to_date(services, [each for each in waiting if each.status in CARRIED_OUT])
+    sent = await refresh_outcomes(services, [each for each in waiting if each.status in CARRIED_OUT])
     told = _once([*named, *(waiting if tells_brake else ()), *sent])
     return _Read(told, _once([*drafts, *running]), brake, turns, tells_brake, views)
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, UserPromptPart
 
-from qwestly_agent.chat.turn_record import spoken
+from qwestly_agent.chat.turn_record import text_response
 from qwestly_agent.domain.summary import Summary
 from qwestly_agent.stores.message import Message
 from qwestly_agent.text.clean import quoted
@@ -55,7 +55,7 @@ def as_model_saw(answer: Message) -> list[ModelMessage]:
     try:
         return ModelMessagesTypeAdapter.validate_json(answer.model_messages)
     except ValidationError:
-        return [spoken(answer.content)]
+        return [text_response(answer.content)]
 
 
 def model_history(messages: Sequence[Message], start: int, summary: Summary | None) -> list[ModelMessage]:

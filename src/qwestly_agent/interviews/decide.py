@@ -1,7 +1,7 @@
 """The orchestrator: after each answer, which topics there are, what is closed, and what to ask next."""
 
 from qwestly_agent.interviews.decision import NextMove
-from qwestly_agent.interviews.draft_state import MOST_MESSAGES, DraftState, by_number, is_behind, renamed, spoken
+from qwestly_agent.interviews.draft_state import MOST_MESSAGES, DraftState, by_number, is_behind, renamed, transcript_of
 from qwestly_agent.interviews.prompts import orchestrator_context
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
@@ -45,7 +45,7 @@ async def decide(services: ModelServices, given: DraftState) -> DraftState:
     if "decision" in work:
         return given
     recent = await services.messages.recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
-    said = spoken(recent)[-MOST_HEARD:]
+    said = transcript_of(recent)[-MOST_HEARD:]
     decision = await structured_output(
         services,
         user_id,

@@ -47,7 +47,7 @@ class DraftState(UserState):
         return {"run_id": self.run_id, "conversation_id": self.conversation_id}
 
 
-def spoken(messages: Sequence[Message]) -> list[Spoken]:
+def transcript_of(messages: Sequence[Message]) -> list[Spoken]:
     """Return the messages, the person's without pasted text; none that is excluded from prompts."""
     in_trouble = {each.run_id for each in messages if each.role == "user" and _in_trouble(each)}
     told = (each for each in messages if not each.withheld and each.run_id not in in_trouble)

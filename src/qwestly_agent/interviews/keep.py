@@ -8,7 +8,7 @@ from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.change import change
 from qwestly_agent.interviews.decision import NextMove, decided, with_evaded, written
-from qwestly_agent.interviews.draft_state import MOST_MESSAGES, DraftState, sources_of, spoken, still_remembered
+from qwestly_agent.interviews.draft_state import MOST_MESSAGES, DraftState, sources_of, still_remembered, transcript_of
 from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
@@ -34,7 +34,7 @@ async def keep(services: Services, given: DraftState) -> DraftState:
     if work is None:
         return given.model_copy(update={"overtaken": True})
     recent = await services.messages.recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
-    sources = sources_of(spoken(recent))
+    sources = sources_of(transcript_of(recent))
     statements = [DraftSentence.model_validate(each) for each in work.get("statements", [])]
     quotes = [quote for each in statements for quote in each.quotes]
     remembered = await still_remembered(services.memories, user_id, {each.message_id for each in quotes})

@@ -29,7 +29,7 @@ from qwestly_agent.interviews.draft_state import (
     remembered,
     renamed,
     sources_of,
-    spoken,
+    transcript_of,
 )
 from qwestly_agent.interviews.prompts import writer_context
 from qwestly_agent.interviews.written_draft import (
@@ -95,7 +95,7 @@ async def write(services: ModelServices, given: DraftState) -> DraftState:
         return given
     interview = await services.interviews.get(user_id, conversation_id)
     recent = await services.messages.recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
-    said = [*await remembered(services.memories, user_id, interview), *spoken(recent)]
+    said = [*await remembered(services.memories, user_id, interview), *transcript_of(recent)]
     now, sources = services.clock(), sources_of(said)
     told = decided(interview, NextMove.model_validate(work.get("decision", {})), sources, now)
     material = Material(told, said, sources, to_datetime(now).date())

@@ -176,7 +176,7 @@ class Refusals(AbstractCapability[Any]):
         request_context: ModelRequestContext,
         error: Exception,
     ) -> ModelResponse:
-        if refuses_everybody(error):
+        if refuses_all_requests(error):
             status = error.status_code if isinstance(error, ModelHTTPError) else None
             measure_refusal(request_context.model.model_id, status)
         raise error
@@ -188,7 +188,7 @@ def capabilities_of(model: TierModel) -> list[AbstractCapability[Any]]:
     return [*traced, *([Fallback(model.fallback)] if model.fallback else []), Refusals()]
 
 
-def refuses_everybody(error: BaseException) -> bool:
+def refuses_all_requests(error: BaseException) -> bool:
     """True if a provider refuses every request: because of our key, billing, the model's name or our request format.
 
     Refusals of one conversation's content differ by the error's code and message only: the status is 400 for both, and

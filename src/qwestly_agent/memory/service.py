@@ -65,7 +65,7 @@ class MemoryService:
     message_id: str
     text: str
     """The user's message of this turn."""
-    others_spoke: bool = False
+    has_untrusted_content: bool = False
     """True if the window has untrusted content, not counting the first-turn context."""
     is_done: bool = False
     """True once something was remembered in this turn."""
@@ -162,7 +162,14 @@ class MemoryService:
         retells = before.tombstones if before else ()
         if retells and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
-        ask = ask or self.others_spoke or note.sensitive or note.is_doubtful or before is not None or not is_about_it
+        ask = (
+            ask
+            or self.has_untrusted_content
+            or note.sensitive
+            or note.is_doubtful
+            or before is not None
+            or not is_about_it
+        )
         if ask and not note.is_checked:
             raise Invalid(_LATER)
         now, new_id = services.clock(), f"mem_{sha256_hex(user_id, services.new_id(), note.hash)[:32]}"

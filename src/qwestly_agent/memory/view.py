@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from qwestly_agent.approvals.forget import Forgotten
     from qwestly_agent.memory.edit import Explanation
 
-Sureness: TypeAlias = Literal["sure", "fairly sure", "unsure"]
+ConfidenceLabel: TypeAlias = Literal["sure", "fairly sure", "unsure"]
 
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_CONTENT_CHARACTERS, strip_whitespace=True)]
 """Something to remember."""
@@ -34,7 +34,7 @@ _FROM = {
 }
 
 
-def sureness(memory: Memory) -> Sureness:
+def confidence_label(memory: Memory) -> ConfidenceLabel:
     """The word that people and models see instead of numbers."""
     match memory.trust:
         case "user_said":
@@ -46,9 +46,9 @@ def sureness(memory: Memory) -> Sureness:
 
 
 def sureness_and_origin(memory: Memory) -> str:
-    """Sureness, with the origin unless that is the user's own words."""
+    """ConfidenceLabel, with the origin unless that is the user's own words."""
     origin = _FROM.get(memory.trust)
-    return f"{sureness(memory)}: {origin}" if origin else sureness(memory)
+    return f"{confidence_label(memory)}: {origin}" if origin else confidence_label(memory)
 
 
 # --- the API ----------------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ class MemoryView(BaseModel):
     content: str
     trust: str
     """Its origin: user_said, user_document, tool, external or inferred."""
-    sure: Sureness
+    sure: ConfidenceLabel
     quote: str
     """The user's own words, verbatim."""
     question: str
@@ -167,7 +167,7 @@ def list_of(
 def _shown(memory: Memory) -> dict[str, Any]:
     return {
         **memory.model_dump(include=MemoryView.model_fields.keys() - {"last_seen", "superseded_at", "undo_until"}),
-        "sure": sureness(memory),
+        "sure": confidence_label(memory),
         "said_at": memory.created_at,
         "since": memory.valid_from,
         "last_seen": memory.last_seen or None,

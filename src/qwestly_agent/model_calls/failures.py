@@ -34,7 +34,7 @@ from qwestly_agent.base.errors import (
     TooManySteps,
     Unavailable,
 )
-from qwestly_agent.llm.models import refuses_everybody
+from qwestly_agent.llm.models import refuses_all_requests
 
 KEPT = "Your message is saved"
 DOWN = f"Our AI can’t be reached right now. {KEPT}; please try again {{when}}."
@@ -79,7 +79,7 @@ def failure_of(error: BaseException, *, spoke: bool = False) -> AgentError:
 
 
 def _of_the_model(error: Exception, spoke: bool) -> ModelUnavailable:
-    if refuses_everybody(error):
+    if refuses_all_requests(error):
         return ModelUnavailable(NOT_FOR_US)
     wait = error.retry_after if isinstance(error, ModelAPIError) else None
     match error:

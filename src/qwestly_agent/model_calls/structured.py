@@ -15,7 +15,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.base.errors import AgentError, ModelRefused, OverBudget
 from qwestly_agent.base.observability import Event, cause_of, measure_answer
-from qwestly_agent.llm.models import TierModel, capabilities_of, refuses_everybody
+from qwestly_agent.llm.models import TierModel, capabilities_of, refuses_all_requests
 from qwestly_agent.model_calls.budget import BoundedCost, Budget, BudgetAlone
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.services import Services
@@ -87,7 +87,7 @@ def _failure(error: Exception) -> AgentError:
     causes = error.exceptions if isinstance(error, FallbackExceptionGroup) else (error,)
     if not all(isinstance(each, _FOR_GOOD) for each in causes):
         return failure_of(error)
-    return ModelRefused() if any(map(refuses_everybody, causes)) else ContentRefused()
+    return ModelRefused() if any(map(refuses_all_requests, causes)) else ContentRefused()
 
 
 async def account(services: Services, user_id: str, cost_usd: float) -> None:

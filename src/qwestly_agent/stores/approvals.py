@@ -119,7 +119,7 @@ class Approvals(Store):
         found = await self._find({"user_id": user_id, "tool": tool, "subject": subject}, 1, None)
         return found[0] if found else None
 
-    async def news(self, user_id: str, conversation_id: str) -> list[Approval]:
+    async def unreported(self, user_id: str, conversation_id: str) -> list[Approval]:
         """Outcomes in this conversation that the model has not been told; oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return [_approval(each) async for each in self.database[COLLECTION].find(query).sort("updated_at", 1)]

@@ -141,7 +141,7 @@ class Drafts(Store):
         query = {"user_id": user_id, "conversation_id": conversation_id}
         return await self._find(query, "created_at", -1, limit)
 
-    async def news(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
+    async def unreported(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
         """Ended drafts that this conversation has not reported yet, without their parts; oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return await self._find(query, "updated_at", 1, limit)

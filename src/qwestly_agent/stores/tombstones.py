@@ -20,7 +20,7 @@ _TOMBSTONE_FIELDS = (
 
 
 @dataclass(frozen=True)
-class Gone:
+class PendingErasure:
     """A memory that is being forgotten: its text is kept until it is removed everywhere else."""
 
     id: str
@@ -76,11 +76,11 @@ class Tombstones(Store):
                 replaced[memory_id] = before["superseded_by"]
         return replaced
 
-    async def begun(self, user_id: str) -> list[Gone]:
+    async def begun(self, user_id: str) -> list[PendingErasure]:
         """Memories that are being forgotten, including those left by a process that died."""
         query = {"user_id": user_id, "status": FORGOTTEN, "content": {"$exists": True}}
         found = self.database[COLLECTION].find(query, WITHOUT_VECTORS)
-        return [_gone(document) async for document in found]
+        return [_pending_erasure(document) async for document in found]
 
     async def end(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
         """Reduce these memories to tombstones. `now` is recorded: prompts made until then may contain them."""
@@ -112,7 +112,7 @@ def _tombstone(document: Document) -> Tombstone:
     )
 
 
-def _gone(document: Document) -> Gone:
+def _pending_erasure(document: Document) -> PendingErasure:
     said = (*document.get("source", {}).get("message_ids", ()), *document.get("seen", ()))
     texts = {name: document.get(name, "") for name in ("content", "quote", "question", "hash")}
-    return Gone(id=document["_id"], message_ids=tuple(dict.fromkeys(said)), **texts)
+    return PendingErasure(id=document["_id"], message_ids=tuple(dict.fromkeys(said)), **texts)

@@ -90,7 +90,7 @@ def test_a_run_that_said_nothing_has_no_first_words() -> None:
 )
 def test_a_step_is_ok_when_its_call_was(outcome: Outcome, ok: bool | None) -> None:
     record = record_of()
-    contract = Contract("read", "Looking up your profile…", 10, 1_000, outside=False)
+    contract = Contract("read", "Looking up your profile…", 10, 1_000, is_untrusted=False)
     call = record.calls.begin("c1", "get_user_profile", contract, {"a": 1}, 100.0)
     call.outcome = outcome
     [step] = record.steps()

@@ -83,6 +83,6 @@ def _shown(application: Application) -> dict[str, Any]:
 
 TOOLS = [
     with_boards(proposes(apply, APPLY, label="Proposing to apply…")),
-    with_boards(tool(list_applications, effect="read", label="Reading your applications…", outside=True)),
+    with_boards(tool(list_applications, effect="read", label="Reading your applications…", is_untrusted=True)),
     with_boards(proposes(update_application, UPDATE_APPLICATION, label="Proposing to change your list…")),
 ]

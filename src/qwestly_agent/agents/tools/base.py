@@ -45,9 +45,9 @@ def tool(
     label: str,
     timeout: float = TIMEOUT_SECONDS,
     result_characters: int = RESULT_CHARACTERS,
-    outside: bool = False,
+    is_untrusted: bool = False,
 ) -> Tool[AgentDeps]:
-    declared = Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters, outside)})
+    declared = Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters, is_untrusted)})
     declared.function_schema.json_schema = slim(declared.function_schema.json_schema)
     return declared
 

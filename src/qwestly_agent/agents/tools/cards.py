@@ -97,13 +97,15 @@ async def read_draft(ctx: RunContext[AgentDeps], draft_id: DraftId) -> dict[str,
 
 TOOLS = [
     tool(generate_qwestly_card, effect="draft", label="Beginning your card…"),
-    tool(suggest_headline, effect="draft", label="Drafting headlines…", timeout=PROFILE_TEXT_SECONDS, outside=True),
+    tool(
+        suggest_headline, effect="draft", label="Drafting headlines…", timeout=PROFILE_TEXT_SECONDS, is_untrusted=True
+    ),
     tool(
         suggest_linkedin_about,
         effect="draft",
         label="Drafting your About section…",
         timeout=PROFILE_TEXT_SECONDS,
-        outside=True,
+        is_untrusted=True,
     ),
-    tool(read_draft, effect="read", label="Reading your draft…", outside=True),
+    tool(read_draft, effect="read", label="Reading your draft…", is_untrusted=True),
 ]

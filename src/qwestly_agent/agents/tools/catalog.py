@@ -17,7 +17,7 @@ from qwestly_agent.agents.tools import (
     work,
 )
 
-_ABLE = [
+_DESCRIBED = [
     *profile.TOOLS,
     *memories.TOOLS,
     *conversations.TOOLS,
@@ -32,4 +32,4 @@ _ABLE = [
     confirm.CONFIRM,
 ]
 
-TOOLS = [*_ABLE, capabilities.describe(_ABLE), trouble.REPORT_TROUBLE]
+TOOLS = [*_DESCRIBED, capabilities.describe(_DESCRIBED), trouble.REPORT_TROUBLE]

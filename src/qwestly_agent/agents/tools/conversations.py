@@ -49,4 +49,4 @@ def _shown(said: SaidBefore, has_words: bool, here: str) -> dict[str, Any]:
 
 
 # Outside: people paste what others wrote, and answers tell of it.
-TOOLS = [tool(search_conversation, effect="read", label="Looking at what we said…", outside=True)]
+TOOLS = [tool(search_conversation, effect="read", label="Looking at what we said…", is_untrusted=True)]

@@ -23,4 +23,4 @@ async def query_user_knowledge(ctx: RunContext[AgentDeps], query: QueryText) -> 
     return listed("passages", passages, "The user's documents hold nothing about that.", *by_words_alone(vector))
 
 
-TOOLS = [tool(query_user_knowledge, effect="read", label="Searching your documents…", outside=True)]
+TOOLS = [tool(query_user_knowledge, effect="read", label="Searching your documents…", is_untrusted=True)]

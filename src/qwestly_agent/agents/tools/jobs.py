@@ -131,9 +131,9 @@ def _offered_if(is_there: Callable[[AgentDeps], bool], needs: str, declared: Too
 
 
 TOOLS = [
-    with_boards(tool(search_jobs, effect="read", label="Looking for jobs…", timeout=20.0, outside=True)),
-    with_boards(tool(read_job, effect="read", label="Reading the job posting…", outside=True)),
+    with_boards(tool(search_jobs, effect="read", label="Looking for jobs…", timeout=20.0, is_untrusted=True)),
+    with_boards(tool(read_job, effect="read", label="Reading the job posting…", is_untrusted=True)),
     with_boards(tool(tailor_resume, effect="draft", label="Starting your résumé…")),
     with_boards(tool(cover_letter, effect="draft", label="Starting your letter…")),
-    _with_web(tool(search_web, effect="read", label="Searching the web…", timeout=20.0, outside=True)),
+    _with_web(tool(search_web, effect="read", label="Searching the web…", timeout=20.0, is_untrusted=True)),
 ]

@@ -79,7 +79,7 @@ async def store_decision(ctx: RunContext[AgentDeps], kind: DecisionKind, text: W
 TOOLS = [
     tool(search_topics, effect="read", label="Looking through the library…"),
     tool(detect_granularity, effect="read", label="Seeing how broad that is…"),
-    tool(get_learning_progress, effect="read", label="Looking at what you learnt…", outside=True),
+    tool(get_learning_progress, effect="read", label="Looking at what you learnt…", is_untrusted=True),
     tool(generate_content, effect="draft", label="Having your lesson written…"),
     CONFIRM,
     tool(store_decision, effect="draft", label="Keeping your decision…", timeout=50.0),

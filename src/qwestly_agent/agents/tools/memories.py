@@ -75,9 +75,9 @@ async def remember(
         sensitive: Health, religion, origin, politics, sexuality, union, pay or convictions of theirs.
         about_writing: Only for how to write about them.
     """
-    others_spoke = ctx.deps.calls.others_spoke
+    has_untrusted_content = ctx.deps.calls.has_untrusted_content
     written = await ctx.deps.memory_service.remember(
-        type, text, quote, ask=others_spoke, sensitive=sensitive, about_writing=about_writing
+        type, text, quote, ask=has_untrusted_content, sensitive=sensitive, about_writing=about_writing
     )
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
 
@@ -94,7 +94,7 @@ async def correct_memory(
         sensitive: As in remember.
     """
     written = await ctx.deps.memory_service.correct(
-        memory_id, text, quote, ask=ctx.deps.calls.others_spoke, sensitive=sensitive
+        memory_id, text, quote, ask=ctx.deps.calls.has_untrusted_content, sensitive=sensitive
     )
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
 
@@ -194,9 +194,9 @@ def _day(moment: date | None) -> str | None:
 
 
 TOOLS = [
-    tool(search_user_memories, effect="read", label="Searching your memories…", outside=True),
+    tool(search_user_memories, effect="read", label="Searching your memories…", is_untrusted=True),
     tool(remember, effect="memory", label="Remembering that…"),
     proposes(forget_memory, FORGET_MEMORIES, label="Asking what shall be forgotten…"),
     tool(correct_memory, effect="memory", label="Correcting a memory…"),
-    tool(explain_memory, effect="read", label="Looking up why I know that…", outside=True),
+    tool(explain_memory, effect="read", label="Looking up why I know that…", is_untrusted=True),
 ]

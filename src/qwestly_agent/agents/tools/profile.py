@@ -15,4 +15,4 @@ async def get_user_profile(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     return {"profile": profile} if profile else {"profile": None, "note": "This user has no profile yet."}
 
 
-TOOLS = [tool(get_user_profile, effect="read", label="Looking up your profile…", outside=True)]
+TOOLS = [tool(get_user_profile, effect="read", label="Looking up your profile…", is_untrusted=True)]

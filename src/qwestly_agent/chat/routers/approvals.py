@@ -10,7 +10,7 @@ from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.earned import kinds_of
 from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.settle import settle
-from qwestly_agent.approvals.unknown_outcomes import up_to_date
+from qwestly_agent.approvals.unknown_outcomes import refresh_outcomes
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
 from qwestly_agent.approvals.view import list_of as approvals_of
 from qwestly_agent.approvals.view import view_of as approval_view_of
@@ -41,7 +41,7 @@ async def list_approvals(
     """
     read = services.approvals.waiting if state == "waiting" else services.approvals.all
     found, is_paused = await asyncio.gather(read(user_id, limit + 1, after), services.signals.is_braked(user_id))
-    found = await up_to_date(services, found)
+    found = await refresh_outcomes(services, found)
     return approvals_of(found, limit, is_paused=is_paused)
 
 
@@ -51,7 +51,7 @@ async def read_approval(approval_id: str, services: TheServices, user_id: TheUse
     found, is_paused = await asyncio.gather(
         services.approvals.get(user_id, approval_id), services.signals.is_braked(user_id)
     )
-    [found] = await up_to_date(services, [found])
+    [found] = await refresh_outcomes(services, [found])
     return approval_view_of(found, is_paused=is_paused)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from qwestly_agent.approvals.unknown_outcomes import up_to_date
+from qwestly_agent.approvals.unknown_outcomes import refresh_outcomes
 from qwestly_agent.base.clock import Position, to_datetime
 from qwestly_agent.base.traces import flush, span_below
 from qwestly_agent.chat.conversation_view import (
@@ -83,7 +83,7 @@ async def read_conversation(
     memories = await services.memories.of_ids(user_id, ids) if ids else []
     view = ui_view_of if form == "ui" else view_of
     again = {each for message in said for each in shown_again(message)} - {each.id for each in approvals}
-    approvals = await up_to_date(
+    approvals = await refresh_outcomes(
         services, [*(each for each in approvals if not each.undoes), *await services.approvals.of_ids(user_id, again)]
     )
     return view(conversation, said, Made(approvals, drafts, memories, is_paused), limit, before, services.clock())
