@@ -10,39 +10,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import (
-    briefings,
-    doors,
-    growth,
-    latency,
-    prompts,
-    reads,
-    resumes,
-    roles,
-    searches,
-    stack,
-    streams,
-    tracing,
-    turns,
-    widget,
-)
+from benchmarks import latency, prompts, searches, streams, tracing, turns
 from benchmarks.figures import Row, table
 
 PARTS = {
     "turns": turns,
     "streams": streams,
     "latency": latency,
-    "roles": roles,
     "prompts": prompts,
-    "reads": reads,
     "searches": searches,
-    "growth": growth,
-    "briefings": briefings,
-    "resumes": resumes,
-    "doors": doors,
     "tracing": tracing,
-    "stack": stack,
-    "widget": widget,
 }
 FOLDER = Path(__file__).parent
 

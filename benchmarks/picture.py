@@ -8,27 +8,24 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks import doors, latency, reads, streams, turns
+from benchmarks import latency, streams, turns
 from benchmarks.servers import OURS, PLAIN
 
 COLOURS = {PLAIN: "#9aa5b1", OURS: "#1f6feb"}
-BY_READ = {"session start": "#1f6feb", "search": "#e36209", "consolidation": "#6f42c1"}
-INCHES = (13, 14)
+INCHES = (13, 10.5)
 
 
 def draw(found: Mapping[str, Any], path: Path) -> None:
     # The same figures make the same file, and its words stay words.
     mpl.rcParams.update({"svg.hashsalt": "qwestly-agent", "svg.fonttype": "none", "font.size": 9})
     figure = Figure(figsize=INCHES, layout="constrained")
-    panels: Sequence[Axes] = figure.subplots(4, 2).flat
+    panels: Sequence[Axes] = figure.subplots(3, 2).flat
     _turns(panels[0], found["turns"])
     _lambda(panels[1], found["turns"])
     _first_texts(panels[2], found["streams"])
     _cpu_by_streams(panels[3], found["streams"])
     _memory(panels[4], found["streams"])
     _latency(panels[5], found["latency"])
-    _reads(panels[6], found["reads"])
-    _doors(panels[7], found["doors"])
     figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 
@@ -70,22 +67,6 @@ def _latency(axes: Axes, found: Mapping[str, Any]) -> None:
         texts = [found["added_ms"][str(added)][of] for added in latency.ADDED_MS]
         axes.plot(latency.ADDED_MS, texts, style, color=COLOURS[OURS], label=title)
     _label(axes, "First text_delta by the database's distance", "ms farther", "ms")
-
-
-def _reads(axes: Axes, found: Mapping[str, Any]) -> None:
-    for name, colour in BY_READ.items():
-        documents = [found[str(size)][name]["documents"] for size in reads.SIZES]
-        axes.loglog(reads.SIZES, documents, "-o", color=colour, label=name)
-    _label(axes, "Documents read", "memories of the user", "documents")
-
-
-def _doors(axes: Axes, found: Mapping[str, Any]) -> None:
-    costs = doors.by_cost(found)
-    colours = [COLOURS[PLAIN] if name in doors.COMPARED_WITH else COLOURS[OURS] for name, _ in costs]
-    axes.barh([name for name, _ in costs], [seconds for _, seconds in costs], color=colours)
-    axes.tick_params(axis="y", labelsize=6)
-    axes.set_title("CPU of an import, clients of AWS built")
-    axes.set_xlabel("seconds")
 
 
 def _pairs(axes: Axes, names: Sequence[str], values: Mapping[str, Sequence[float]]) -> None:

@@ -27,7 +27,7 @@ NEVER_ASKED = ["27", "28"]
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How fast the first text is: `python -m benchmarks roles` on an idle machine."""
+    """How fast the first text is: no test asserts it."""
     monkeypatch.setattr("evals.played.MOST_FIRST_TEXT_MS", float("inf"))
 
 
