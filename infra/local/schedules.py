@@ -1,18 +1,14 @@
 """EventBridge Scheduler on the laptop: when a schedule of template.yaml is due, and a clock that waits for it."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from infra.local.environment import SCHEDULE, Template
 
 UNITS = {"minute": 60, "hour": 3600, "day": 86400}
-MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
-WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
-SEARCHED_DAYS = 9 * 366
-"""A 29 February is eight years away at most."""
 
 
 @dataclass(frozen=True)
@@ -44,98 +40,29 @@ def schedules_of(template: Template) -> list[Schedule]:
 # --- when -------------------------------------------------------------------------------------------------------------
 
 
-def next_time(expression: str, zone: ZoneInfo, after: float, since: float) -> float | None:
-    """The first moment after `after`, in seconds since the epoch; None where there is none within nine years.
+def next_time(expression: str, zone: ZoneInfo, after: float, since: float) -> float:
+    """The first moment after `after`, in seconds since the epoch.
 
-    A rate counts from `since`. A cron's local time that does not exist is skipped, one that comes twice counts once.
-    Raises `ValueError` for an expression that is neither `rate(…)` nor a `cron(…)` without L, W and #.
+    A rate counts from `since`. A local time that does not exist is skipped, one that comes twice counts once. Raises
+    `ValueError` for other expressions than `rate(…)` and `cron(MINUTES HOURS * * ? *)`.
     """
-    match re.fullmatch(r"(rate|cron)\((.*)\)", expression.strip()):
-        case re.Match() as found if found[1] == "rate":
-            period = _period(found[2])
-            return since + ((after - since) // period + 1) * period
-        case re.Match() as found:
-            return _Cron.parse(found[2]).next_time(zone, after)
-        case _:
-            raise ValueError(f"{expression!r} is no rate(…) and no cron(…).")
-
-
-def _period(text: str) -> int:
-    found = re.fullmatch(r"([1-9]\d*) (minute|hour|day)s?", text.strip())
-    if not found:
-        raise ValueError(f"rate({text}) is no number of minutes, hours or days.")
-    return int(found[1]) * UNITS[found[2]]
-
-
-@dataclass(frozen=True)
-class _Cron:
-    minutes: Sequence[int]
-    hours: Sequence[int]
-    days: Sequence[int]
-    months: Sequence[int]
-    weekdays: Sequence[int]
-    years: Sequence[int]
-
-    @classmethod
-    def parse(cls, text: str) -> "_Cron":
-        fields = text.split()
-        if len(fields) != 6 or (fields[2] == "?") == (fields[4] == "?"):
-            raise ValueError(f"cron({text}) must have six fields, and ? for either the day of month or of week.")
-        minutes, hours, days, months, weekdays, years = fields
-        return cls(
-            _numbers(minutes, 0, 59),
-            _numbers(hours, 0, 23),
-            _numbers(days, 1, 31),
-            _numbers(months, 1, 12, MONTHS),
-            _numbers(weekdays, 1, 7, WEEKDAYS),
-            _numbers(years, 1970, 2199),
-        )
-
-    def next_time(self, zone: ZoneInfo, after: float) -> float | None:
+    if found := re.fullmatch(r"rate\(([1-9]\d*) (minute|hour|day)s?\)", expression):
+        period = int(found[1]) * UNITS[found[2]]
+        return since + ((after - since) // period + 1) * period
+    if found := re.fullmatch(r"cron\(([\d,]+) ([\d,]+) \* \* \? \*\)", expression):
+        times = [time(int(hour), int(minute)) for hour in found[2].split(",") for minute in found[1].split(",")]
         today = datetime.fromtimestamp(after, zone).date()
-        for day in (today + timedelta(days=n) for n in range(SEARCHED_DAYS)):
-            if self._matches(day):
-                due = (moment for moment in self._moments(day, zone) if moment > after)
-                if found := next(due, None):
-                    return found
-        return None
-
-    def _matches(self, day: date) -> bool:
-        weekday = day.isoweekday() % 7 + 1
-        parts = ((day.year, self.years), (day.month, self.months), (day.day, self.days), (weekday, self.weekdays))
-        return all(part in allowed for part, allowed in parts)
-
-    def _moments(self, day: date, zone: ZoneInfo) -> Iterator[float]:
-        for hour in self.hours:
-            for minute in self.minutes:
-                local = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
-                moment = local.timestamp()
-                if datetime.fromtimestamp(moment, zone).replace(fold=0) == local:
-                    yield moment
+        moments = (moment for days in range(3) for moment in _moments(today + timedelta(days=days), times, zone))
+        return min(moment for moment in moments if moment > after)
+    raise ValueError(f"The laptop's clock does not read {expression!r}.")
 
 
-def _numbers(text: str, lowest: int, highest: int, names: Sequence[str] = ()) -> list[int]:
-    found: set[int] = set()
-    for part in text.split(","):
-        whole, _, step = part.partition("/")
-        first, dash, last = whole.partition("-")
-        if first in ("*", "?"):
-            start, end = lowest, highest
-        else:
-            start = _number(first, names)
-            end = _number(last, names) if dash else highest if step else start
-        if not lowest <= start <= end <= highest or (step and not step.isdecimal()):
-            raise ValueError(f"{part!r} is not within {lowest} to {highest}.")
-        found.update(range(start, end + 1, int(step or 1)))
-    return sorted(found)
-
-
-def _number(text: str, names: Sequence[str]) -> int:
-    if text.upper() in names:
-        return names.index(text.upper()) + 1
-    if not text.isdecimal():
-        raise ValueError(f"{text!r} is nothing that the laptop's clock understands.")
-    return int(text)
+def _moments(day: date, times: Iterable[time], zone: ZoneInfo) -> Iterator[float]:
+    for each in times:
+        local = datetime.combine(day, each, zone)
+        moment = local.timestamp()
+        if datetime.fromtimestamp(moment, zone).replace(fold=0) == local:
+            yield moment
 
 
 # --- the clock --------------------------------------------------------------------------------------------------------
@@ -150,11 +77,11 @@ class Clock:
 
     def due(self, now: float) -> list[tuple[Schedule, float]]:
         """Return each due schedule, with the moment at which it was due."""
-        found = [(each, moment) for each, moment in self._next.items() if moment is not None and moment <= now]
+        found = [(each, moment) for each, moment in self._next.items() if moment <= now]
         self._next.update((each, self._after(each, now)) for each, _ in found)
         return found
 
-    def _after(self, schedule: Schedule, now: float) -> float | None:
+    def _after(self, schedule: Schedule, now: float) -> float:
         return next_time(schedule.expression, schedule.zone, now, self._since)
 
 

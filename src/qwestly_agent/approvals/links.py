@@ -1,6 +1,7 @@
 """Serve the page behind a mailed link: anyone with the link may read and decide this one approval.
 
-Only the link's hash is stored. A GET changes nothing; a POST decides like any other decision.
+A link is 256 random bits, and only its hash is stored: a signed link could not be withdrawn, and its secret would open
+every record. A GET changes nothing; a POST decides like any other decision.
 """
 
 import hashlib

@@ -1,4 +1,5 @@
-"""`agent_approvals`: pending and decided approvals. A record changes by compare-and-set alone."""
+"""`agent_approvals`: pending and decided approvals. A record changes only by compare-and-set on its
+revision, so that the rules of its moves stand in the domain and not in queries."""
 
 import json
 from collections.abc import Callable, Collection
