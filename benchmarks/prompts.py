@@ -2,7 +2,7 @@
 
 Both conversations go through the chat door, to the model's wire and back. Tokens are counted by the scripted server,
 four characters each, and cached as providers do it: in blocks of 64 tokens of a prefix that was sent before. Prices are
-those of `llm.py`. No real provider has counted this.
+those of `llm/models.py`. No real provider has counted this.
 """
 
 import json
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from pydantic_ai.usage import RequestUsage
 from pymongo import MongoClient
 
 from benchmarks.figures import Row, Target
@@ -19,6 +20,7 @@ from benchmarks.servers import Server, World, ours, world
 from infra.local.environment import DEMO_DATABASE
 from infra.local.model_embedding import embedding
 from qwestly_agent.llm.embeddings import DIMENSIONS
+from qwestly_agent.llm.models import DEFAULT_MODELS, PEAK, price_of
 from qwestly_agent.stores.knowledge import COLLECTION
 from qwestly_agent.stores.ranks import to_binary
 from tests.servers import Client
@@ -26,7 +28,10 @@ from tests.servers import Client
 TURNS, A_TOOL_EACH = 40, 3
 LEAST_PREFIX = 0.95
 COSTED_TURNS, ANSWER_TOKENS, RESULT_TOKENS = 10, 150, 600
-MOST_USD = 0.0025
+MOST_USD = 0.002
+"""Outside of peak hours."""
+SUNDAY = PEAK - 86_400
+PEAK_TURNS = "ten turns, at peak prices"
 CHARACTERS_A_TOKEN = 4
 FRAME_CHARACTERS = 254
 SENTENCE = "That is a good question, and here is what I would say to it in a few plain sentences. "
@@ -77,7 +82,20 @@ def _ten_turns(world: World, user: Client) -> dict[str, Any]:
     assert len(results) == COSTED_TURNS // 2, results
     assert all(abs(each - RESULT_TOKENS) < 5 for each in results), results
     totals = {name: sum(each[name] for each in spent) for name in ("input_tokens", "cached_tokens", "output_tokens")}
-    return {**totals, "usd": sum(each["cost_usd"] for each in spent), "tokens_of_results": results}
+    usd = {hours: sum(_usd(each, at) for each in spent) for hours, at in (("off_peak", SUNDAY), ("peak", PEAK))}
+    return {**totals, "usd": usd, "tokens_of_results": results}
+
+
+def _usd(spent: dict[str, Any], at: float) -> float:
+    """The price of a turn at this time, whatever the hour is now."""
+    tokens = RequestUsage(
+        input_tokens=spent["input_tokens"],
+        cache_read_tokens=spent["cached_tokens"],
+        output_tokens=spent["output_tokens"],
+    )
+    price = price_of(DEFAULT_MODELS["fast"], None, tokens, at)
+    assert price is not None
+    return float(price)
 
 
 def _look_up(tool: str) -> dict[str, Any]:
@@ -101,5 +119,7 @@ def rows(found: dict[str, Any]) -> Iterator[Row]:
     share = found["prefix"]["mean"]
     yield Row(f"prefix over {TURNS} turns", "share", share, None, Target("share", share, at_least=LEAST_PREFIX))
     each = found["ten_turns"]
-    yield Row("a conversation of ten turns", "USD", each["usd"], None, Target("USD", each["usd"], at_most=MOST_USD))
+    off_peak, peak = each["usd"]["off_peak"], each["usd"]["peak"]
+    yield Row("ten turns, off-peak", "USD", off_peak, None, Target("USD", off_peak, at_most=MOST_USD))
+    yield Row(PEAK_TURNS, "USD", peak)
     yield Row("its cached input tokens", "share", each["cached_tokens"] / each["input_tokens"])

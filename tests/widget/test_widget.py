@@ -1777,7 +1777,7 @@ def test_the_local_page_draws_workflows_as_graphs_and_marks_where_each_is(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):
     card = backstage.get_by_role("list", name="States of generate card")
-    expect(backstage.locator("details.graph")).to_have_count(len(list(Path(ROOT, "statemachines").iterdir())))
+    expect(backstage.locator("details.graph")).to_have_count(len(list(Path(ROOT, "statemachines").glob("*.asl.yaml"))))
     expect(card).to_be_hidden()
     runs = [WORKFLOW | {"name": name, "machine": "qwestly-agent-local-generate-card"} for name in ("a", "b", "c")]
     states = ("draft_section", "ask_approval", "ask_approval")
