@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.capacity import Load
-from benchmarks.prompts import PEAK_TURNS
+from benchmarks.prompts import OFF_PEAK_TURNS
 from infra.local.environment import FUNCTION, ROOT, Template
 from infra.machines import read_machine
 from infra.stages import Stage
@@ -72,7 +72,7 @@ class Cost:
 def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost]:
     """Compute what a thousand conversations cost."""
     chat, turns = int(stage.parameter("ChatMemory")) / 1_024, 1_000 * load.turns
-    [ten_turns] = [row["ours"] for row in results["rows"]["prompts"] if row["what"] == PEAK_TURNS]
+    [ten_turns] = [row["ours"] for row in results["rows"]["prompts"] if row["what"] == OFF_PEAK_TURNS]
     polls = 1_000 / load.conversations * load.minutes_open * 2 + turns * load.turn_seconds / 2
     nights, cards = 1_000 * load.remembers / load.conversations, 1_000 * CARDS
     mails = 1_000 / load.conversations * load.asks * load.mailed * 2
@@ -87,7 +87,11 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
     transitions = sum(count * _states(machine) for _, count, _, machine, _ in others)
     transitions += 1_000 * states["extract_memories"] + nights * states["consolidate"] + cards * states["generate_card"]
     return [
-        Cost("models: turns", turns / 10 * ten_turns, "turns × what ten turns cost ÷ 10 (measured at peak prices, cached prefix)"),
+        Cost(
+            "models: turns",
+            turns / 10 * ten_turns,
+            "turns × what ten turns cost ÷ 10 (measured off-peak, cached prefix)",
+        ),
         Cost("models: memories read", 1_000 * sum(each.usd for each in EXTRACTION), "conversations × extraction"),
         Cost("models: nights", nights * sum(each.usd for each in NIGHT), "users with something new × night"),
         Cost("models: cards", cards * sum(each.usd for each in CARD), f"{CARDS:.0%} of conversations × card"),

@@ -31,7 +31,7 @@ COSTED_TURNS, ANSWER_TOKENS, RESULT_TOKENS = 10, 150, 600
 MOST_USD = 0.002
 """Outside of peak hours."""
 SUNDAY = PEAK - 86_400
-PEAK_TURNS = "ten turns, at peak prices"
+OFF_PEAK_TURNS = "ten turns, off-peak"
 CHARACTERS_A_TOKEN = 4
 FRAME_CHARACTERS = 254
 SENTENCE = "That is a good question, and here is what I would say to it in a few plain sentences. "
@@ -120,6 +120,6 @@ def rows(found: dict[str, Any]) -> Iterator[Row]:
     yield Row(f"prefix over {TURNS} turns", "share", share, None, Target("share", share, at_least=LEAST_PREFIX))
     each = found["ten_turns"]
     off_peak, peak = each["usd"]["off_peak"], each["usd"]["peak"]
-    yield Row("ten turns, off-peak", "USD", off_peak, None, Target("USD", off_peak, at_most=MOST_USD))
-    yield Row(PEAK_TURNS, "USD", peak)
+    yield Row(OFF_PEAK_TURNS, "USD", off_peak, None, Target("USD", off_peak, at_most=MOST_USD))
+    yield Row("ten turns, at peak prices", "USD", peak)
     yield Row("its cached input tokens", "share", each["cached_tokens"] / each["input_tokens"])
