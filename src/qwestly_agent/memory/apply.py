@@ -1,4 +1,4 @@
-"""Replace what the journal has of a run, and ask about what may hold no more."""
+"""Apply a run's replacements from the journal, and ask about memories that may be outdated."""
 
 from qwestly_agent.approvals.arguments import MOST_FORGOTTEN
 from qwestly_agent.approvals.ask import Asker, ask
@@ -35,7 +35,7 @@ async def _replace(merges: Merges, clock: Clock, run: Run, each: ReplacedMemory)
 
 
 async def _ask_about_outdated(services: Services, run: Run) -> None:
-    """One question, however often this is delivered; not about what has changed since."""
+    """Ask once, however often this is delivered, and leave out memories that have changed since."""
     now = services.clock()
     ids = [each.id for each in await services.memories.of_ids(run.user_id, run.outdated) if _is_outdated(each, now)]
     outdated = await services.memories.lineage(run.user_id, ids)
@@ -52,6 +52,6 @@ async def _ask_about_outdated(services: Services, run: Run) -> None:
 
 
 def _is_outdated(memory: Memory, now: float) -> bool:
-    """Still: it may have been corrected since, or said again by what was merged into it."""
+    """Check again: it may have been corrected since, or confirmed by a memory that was merged into it."""
     ended = memory.valid_until is not None and memory.valid_until.timestamp() <= now
     return memory.status == "active" and (ended or memory.last_seen <= now - YEAR)

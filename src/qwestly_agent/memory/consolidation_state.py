@@ -20,13 +20,13 @@ class ConsolidationState(UserState):
     planned: int = 0
     """Memories that could be merged or superseded."""
     begun: int = 0
-    """Those of them that the journal has, within the cap."""
+    """Memories of these that are in the journal, within the cap."""
     merged: int = 0
-    """Merged or superseded."""
+    """Memories that were merged or superseded."""
     questions: int = 0
-    """To its user, about memories that may hold no more: one or none."""
+    """Number of questions to the user about possibly outdated memories: one or none."""
     error: str = ""
-    """The kind of what failed."""
+    """The kind of the error."""
 
     @property
     def run_name(self) -> str:
@@ -44,18 +44,18 @@ class ConsolidationPage(WorkflowState):
     after: str = ""
     """The last user of the page before."""
     again: bool = False
-    """Whether it is past the last id, and began again with the first."""
+    """True if it is past the last id and continued with the first."""
     users: tuple[str, ...] = ()
     more: bool = False
-    """Whether there may be users behind these."""
+    """True if there may be further users."""
     seen: int = 0
     """Users of all pages so far."""
     broken: int = 0
-    """Those of them on whom the next night will fail as well."""
+    """Users for whom the next night will fail too."""
     results: tuple[ConsolidationState, ...] = Field(default=(), exclude=True)
 
 
 async def end(merges: Merges, journal: Journal, run: Run, now: float) -> None:
-    """Nothing is left to be done of this run."""
+    """End the run: nothing is left to do."""
     await merges.compared(run.user_id, run.compared)
     await journal.end(run, "applied", now)

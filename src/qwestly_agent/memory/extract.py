@@ -29,14 +29,14 @@ from qwestly_agent.workflow_state import state
 WRITER: Tier = "fast"
 JUDGE_SECONDS = 40.0
 MOST_MESSAGES = 200
-"""Read at a time; what follows them is due at once again."""
+"""Messages read at a time; the rest is due again at once."""
 MOST_PROMPT_CHARACTERS = 24_000
-"""About 6,000 tokens of the user's words; what follows them is read in a batch of its own."""
+"""About 6,000 tokens of the user's words; the rest is read in another batch."""
 SECONDS = 60.0
 MOST_EMBEDDED_CHARACTERS = 4_000
 FEWEST_EMBEDDED_WORDS = 3
 MOST_NOTES = 20
-"""In one conversation: what is more is chatter."""
+"""Maximum notes of one conversation: more would be chatter."""
 OUTPUT_RETRIES = 1
 
 INSTRUCTIONS = """\
@@ -87,7 +87,7 @@ class Extracted(BaseModel):
 
 @state(ExtractionState)
 async def extract(services: ModelServices, given: ExtractionState) -> ExtractionState:
-    """With the batch of what was found and judged. Raises what `structured_output` raises of the extracting model."""
+    """Store the found and judged notes as a batch. Raises what `structured_output` raises for the extracting model."""
     await services.conversations.recover_abandoned(
         given.user_id, given.conversation_id, services.new_id(), services.clock()
     )
@@ -107,7 +107,7 @@ async def extract(services: ModelServices, given: ExtractionState) -> Extraction
 async def _found(
     services: ModelServices, given: ExtractionState, batch_id: str, read_from: int, waiting: Sequence[Memory]
 ) -> Batch | None:
-    """Find what was said since, and the memories that wait unchecked; None where there is nothing."""
+    """Read new messages and unchecked memories; return None if there are none."""
     # With the message before the first: a short answer is understood by what was asked.
     messages = await services.messages.since(given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES)
     said, characters = [], 0
@@ -140,8 +140,8 @@ async def _found(
 
 
 async def _embed(services: ModelServices, user_id: str, said: Sequence[UserMessage]) -> None:
-    """Give what was typed its vectors, so that `search_conversation` finds it by meaning; by words alone where no
-    embedding is available."""
+    """Embed the typed messages, so that `search_conversation` finds them by meaning; without an embedding it finds them
+    by words."""
     texts = {each.id: "\n".join(each.typed)[:MOST_EMBEDDED_CHARACTERS] for each in said}
     told = {message_id: text for message_id, text in texts.items() if len(text.split()) >= FEWEST_EMBEDDED_WORDS}
     vectors = await vectors_or_none(services.embeddings, services.logger, [*told.values()]) if told else []
@@ -159,7 +159,7 @@ def _note_of(memory: Memory) -> Note:
 
 
 async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) -> None:
-    """A judge reads the notes; where none can be asked they go on unchecked."""
+    """Have a judge read the notes; without one they stay unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
     judge = make_note_judge(partial(structured_output, services, given.user_id, services.judges[WRITER]), JUDGE_SECONDS)
     today = to_datetime(services.clock()).date()
@@ -176,7 +176,7 @@ async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) 
 
 
 def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
-    """The `seq` up to which all is read: before the first of the user's messages that was not."""
+    """Return the `seq` up to which everything is read: before the user's first unread message."""
     read = read_from
     for message in messages:
         if message.seq > read_from and is_evidence(message) and message.id not in said:
@@ -191,8 +191,8 @@ def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
 async def find_notes(
     services: ModelServices, user_id: str, conversation_id: str, said: Sequence[UserMessage]
 ) -> tuple[list[Note], Counter[str]]:
-    """The notes whose quotes stand there, and how many were dropped for which reason. Raises what `structured_output`
-    raises; no model is asked where the user typed nothing."""
+    """Return the notes whose quotes are found, and how many were dropped for which reason. Raises what
+    `structured_output` raises; no model is asked if the user typed nothing."""
     told = {f"m{number}": each for number, each in enumerate(said, 1) if each.typed}
     if not told:
         return [], Counter()

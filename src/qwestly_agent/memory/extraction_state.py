@@ -22,9 +22,9 @@ from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState
 class ExtractionState(UserState):
     conversation_id: str
     batch_id: str | None = None
-    """None where nothing was to be read."""
+    """None if there was nothing to read."""
     memory_ids: tuple[str, ...] = ()
-    """Of what waits for a yes."""
+    """Ids of memories that wait for approval."""
     proposed: bool = False
     approval_id: str | None = None
     decided: TokenAnswer | None = Field(default=None, exclude=True)
@@ -45,7 +45,7 @@ async def batch_of(extractions: Extractions, given: ExtractionState) -> Batch | 
 
 
 def batch_id_of(given: ExtractionState, read_from: int, waiting: Sequence[Memory]) -> str:
-    """Named by where it begins, and by what waits for a judge then."""
+    """Derive the id from where the batch begins, and from what waits for a judge then."""
     tried = (f"{each.id} {each.tries}" for each in waiting)
     return f"ex_{sha256_hex(given.user_id, given.conversation_id, str(read_from), *tried)[:32]}"
 
@@ -57,8 +57,8 @@ def memory_id(batch: Batch, at: int) -> str:
 async def must_be_there(
     conversations: Conversations, memories: Memories, unchecked: Unchecked, extractions: Extractions, batch: Batch
 ) -> None:
-    """Keep nothing of a conversation that was deleted meanwhile, or whose user left: asked after writing, so that
-    either we see that it is gone, or whoever deletes it sees what we wrote. Raises `NotFound`."""
+    """Check that the conversation and its user still exist. Called after writing: either this sees the deletion, or the
+    deletion sees what was written. Raises `NotFound`."""
     if not await conversations.exists(batch.user_id, batch.conversation_id):
         made = [memory_id(batch, at) for at in range(len(batch.found))]
         waiting = await unchecked.of_conversation(batch.user_id, batch.conversation_id)

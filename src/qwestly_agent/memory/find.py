@@ -25,9 +25,9 @@ EMBEDDING_SECONDS = 0.15
 """How long a session's start waits for the embedding of its first message."""
 
 NEIGHBOURS = 8
-"""Of a note, by words and by meaning."""
+"""Number of neighbors of a note, by words and by meaning."""
 MOST_EMBEDDED = 100
-"""Memories that are embedded later, at a time."""
+"""Maximum memories embedded later at a time."""
 
 _MOST_RESULTS = MOST_SALIENT + BEST_FOR_MESSAGE
 """Enough that the best remain even if all of the most salient are among the results."""
@@ -95,8 +95,8 @@ async def best_by_words(memories: Memories, clock: Clock, user_id: str, message:
 
 
 async def vectors_or_none(embeddings: "Embeddings", logger: Logger, texts: Sequence[str]) -> list[list[float]]:
-    """A vector for each text, all empty where no embedding is available: what is written is found by words until
-    `embed_later`."""
+    """Return a vector for each text; all are empty if no embedding is available, and the memories are found by words
+    until `embed_later`."""
     try:
         return await embeddings.embed(texts)
     except Unavailable:
@@ -105,7 +105,7 @@ async def vectors_or_none(embeddings: "Embeddings", logger: Logger, texts: Seque
 
 
 async def embed_later(services: ModelServices, user_id: str) -> None:
-    """Embed what was written while no embedding was available, as far as it is now."""
+    """Embed memories that were written while no embedding was available, if one is available now."""
     left = await services.memories.without_vectors(user_id, MOST_EMBEDDED)
     vectors = await vectors_or_none(services.embeddings, services.logger, [each.content for each in left])
     for memory, vector in zip(left, vectors, strict=True):

@@ -10,7 +10,7 @@ USERS_AT_ONCE = 100
 
 @state(ConsolidationPage, under_brake=True)
 async def find_users(services: Services, page: ConsolidationPage) -> ConsolidationPage:
-    """Go on where the last night ended, and at the end begin again, up to where this night began."""
+    """Continue where the last night ended, and after the last id with the first, up to where this night began."""
     room = min(USERS_AT_ONCE, services.settings.users_a_night - page.seen)
     if page.began_after is None:
         began = await services.sweeps.position("consolidate") or ""

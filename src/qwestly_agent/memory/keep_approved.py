@@ -1,6 +1,6 @@
-"""Keep what is sensitive once its user said yes, and drop it otherwise.
+"""Store sensitive memories after the user's yes, and drop them otherwise.
 
-The record alone is believed, not what the execution was woken with.
+Only the record is trusted, not the input with which the execution was woken.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from qwestly_agent.workflow_state import expire_if_pending, state
 
 @state(ExtractionState, under_brake=True)
 async def keep_approved(services: Services, given: ExtractionState) -> ExtractionState:
-    """After the person decided, or nobody did; under the brake as well, for `execute` looks at it. Raises `Unavailable`
-    while nobody knows what became of a yes."""
+    """Apply the decision, or its absence. Runs under the brake too, because `execute` checks it. Raises `Unavailable`
+    while the outcome of a yes is unknown."""
     approval_id = (
         (given.decided and given.decided.approval_id) or given.approval_id or id_of_question(given.batch_id or "")
     )
@@ -38,4 +38,4 @@ async def keep_approved(services: Services, given: ExtractionState) -> Extractio
 
 
 _ENDS: Mapping[Status, Literal["kept", "rejected"]] = {"done": "kept", "rejected": "rejected"}
-"""Whatever else became of the question: it was not answered with yes in time."""
+"""Any other end: there was no yes in time."""

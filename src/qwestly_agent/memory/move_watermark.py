@@ -1,6 +1,6 @@
-"""Advance the watermark of a conversation, and schedule it again where something waits for a judge.
+"""Advance the watermark of a conversation, and schedule it again if notes wait for a judge.
 
-It comes last, so that whatever dies before it is read again.
+It comes last, so that after an earlier crash the messages are read again.
 """
 
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
@@ -8,12 +8,12 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0
-"""After no judge could be asked about something: twice as long each time, up to a day."""
+"""Delay after a judge was unavailable: doubled each time, up to a day."""
 
 
 @state(ExtractionState, under_brake=True)
 async def move_watermark(services: Services, given: ExtractionState) -> ExtractionState:
-    """Under the brake as well: what was stored is read."""
+    """Runs under the brake too: the messages were read."""
     if batch := await batch_of(services.extractions, given):
         now = services.clock()
         await services.watermarks.move(given.user_id, given.conversation_id, batch.read_from, batch.read_to, now)

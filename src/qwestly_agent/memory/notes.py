@@ -56,7 +56,7 @@ class Note(BaseModel):
     """Seconds since the epoch."""
     source: MemorySource
     is_asked_for: bool = False
-    """True if a tool of a chat made it: nothing is kept at once then but words that its user typed."""
+    """True if a tool of a chat made it: then only words that the user typed are stored at once."""
     is_doubtful: bool = False
     """True if the user must approve it: code cannot tell that they typed it, or that it says what they typed."""
     is_checked: bool = False
@@ -78,7 +78,7 @@ class Note(BaseModel):
         return sentence if 0 < len(sentence) <= LONGEST_CONTENT_CHARACTERS else self.quote
 
     def memory(self, memory_id: str, status: MemoryStatus, **more: Any) -> Memory:
-        """The memory that it becomes, with these fields besides."""
+        """Make the memory, with these further fields."""
         kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive"}
         kept |= {"about_writing", "source"} | ({"context", "tries", "is_doubtful"} if status == "unchecked" else set())
         return Memory(
@@ -87,7 +87,7 @@ class Note(BaseModel):
 
     @property
     def is_in_own_words(self) -> bool:
-        """True if each content word of it stands in the user's sentence, by its stem."""
+        """True if the user's sentence contains each of its content words, by stem."""
         return set(content_stems(self.content)) <= set(content_stems(f"{self.sentence} {self.quote}"))
 
 

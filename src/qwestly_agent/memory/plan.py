@@ -1,4 +1,4 @@
-"""Find what is to be merged or superseded, and ask a model about what code cannot tell."""
+"""Find memories to merge or supersede, and ask a model about pairs that code cannot decide."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -22,11 +22,11 @@ MOST_OUTDATED = 10
 
 @state(ConsolidationState)
 async def plan(services: ModelServices, given: ConsolidationState) -> ConsolidationState:
-    """Write into the journal what is to be replaced, by the verdicts of code and model. A run that was begun and not
-    ended comes first. Delivered again it finds the run and asks no model; whoever dies between the model's answer and
-    the journal has asked in vain, and asks once more.
+    """Write the replacements into the journal, by the verdicts of code and model.
 
-    Raises what `structured_output` raises, but for `ContentRefused`.
+    A run that was begun and not ended comes first. A repeated delivery finds the run and asks no model; only a crash
+    between the model's answer and the journal causes a second request. Raises what `structured_output` raises, except
+    `ContentRefused`.
     """
     runs = await services.journal.all(given.user_id)
     run = unfinished(runs) or next((run for run in runs if run.run_id == given.run_id), None)
@@ -65,7 +65,8 @@ async def _planned(services: ModelServices, given: ConsolidationState, runs: Seq
 
 
 async def _held(merges: Merges, user_id: str) -> tuple[list[Held], bytearray]:
-    """All that is active, and its vectors one behind the other: zeros for what has none, or another model's."""
+    """Return the active memories, and their vectors in order: zeros for one without a vector, or with another
+    model's."""
     held, floats = list[Held](), bytearray()
     async for each, vector in merges.each_held(user_id):
         held.append(each)
@@ -85,8 +86,8 @@ async def _related(
 
 
 def outdated(held: Iterable[Held], now: float) -> list[str]:
-    """The memories that may hold no more: those whose end has passed, the longest ended first, then those of little
-    importance that were not said for a year. None that was asked about within a year."""
+    """Return memories that may be outdated: those whose end has passed, the longest ended first, then unimportant ones
+    not said for a year. Without those asked about within a year."""
     ended, unsaid = list[tuple[float, str]](), list[tuple[float, str]]()
     for each in held:
         if each.asked is not None and each.asked > now - YEAR:

@@ -1,7 +1,7 @@
-"""Notes against what is remembered: new, said again, in place of something older, or forgotten.
+"""Compare notes with the memories: new, said again, a replacement, or forgotten.
 
-Code decides where it is exact: equal notes are one, and what was forgotten is not remembered again. Whatever else is
-near is compared by a model, and each verdict that it can quote is applied.
+Code decides exact cases: equal notes are joined, and forgotten ones are not remembered again. A model compares all
+other near ones, and each verdict with quotes is applied.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,10 +39,10 @@ async def reconcile(services: ModelServices, given: ExtractionState) -> Extracti
 async def decide_on_notes(
     services: ModelServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
 ) -> tuple[list[NoteDecision], list[list[float]]]:
-    """A decision for each note, the checked ones first, and their vectors. `may_ask_again`: whether the user may be
-    asked about what is near to something forgotten.
+    """Return a decision for each note, the checked ones first, and their vectors.
 
-    Raises `Unavailable` where nothing can be compared, and what `structured_output` raises.
+    `may_ask_again`: True if the user may be asked about a note near to something forgotten. Raises `Unavailable` if
+    nothing can be compared, and what `structured_output` raises.
     """
     if not notes:
         return [], []
@@ -83,7 +83,7 @@ async def decide_on_notes(
 
 
 def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> NoteDecision:
-    """Before anything near was compared."""
+    """Decide before near memories are compared."""
     if equal is None or equal.id == note.memory_id:
         retells = before.tombstones if before else ()
         ask = note.sensitive or note.is_doubtful or before is not None
@@ -94,7 +94,7 @@ def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> 
 
 
 def _said_before(decisions: Sequence[NoteDecision]) -> list[Memory]:
-    """The notes of the same conversation before this one, as memories; the last first, as many as neighbors."""
+    """Return earlier notes of the same conversation as memories, the last first, as many as neighbors."""
     new = [(at, each.note) for at, each in enumerate(decisions) if each.verb == "add" and not each.ask]
     return [_as_memory(at, note) for at, note in new[: -NEIGHBOURS - 1 : -1]]
 
@@ -104,7 +104,7 @@ def _as_memory(at: int, note: Note) -> Memory:
 
 
 def _is_known(note: Note, near: Near) -> bool:
-    """Tell whether prompts have it already. What waits for a yes is in none, and only its user's word ends that."""
+    """True if prompts contain it already. A memory that waits for approval is in no prompt until the user decides."""
     return near.memory.status == "active" and near.memory.id != note.memory_id
 
 

@@ -1,4 +1,4 @@
-"""Read a conversation again later that could not be read, or set it aside with its cause after the last try."""
+"""Schedule a conversation again after a failure, or set it aside with the cause after the last try."""
 
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.base.observability import Event, measure_set_aside
@@ -7,16 +7,16 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
-"""After each attempt that failed; after the last one it is set aside."""
+"""Delays after failed attempts; after the last one it is set aside."""
 POSTPONED_SECONDS = 3_600.0
-"""Where it is no fault of the conversation, and no attempt: a day's budget, a refusing model or Lambda; and the brake,
-after which it is due at once: the sweep picks it when the brake is released."""
+"""Delay if the cause is not the conversation, which then counts as no attempt: a daily budget, a refusing model or
+Lambda; after the brake it is due at once."""
 _NOT_ITS_FAULT = ("Braked", "OverBudget", "StageOverBudget", "ModelRefused", "Lambda.TooManyRequestsException")
 
 
 @state(ExtractionState, under_brake=True)
 async def retry_later(services: Services, given: ExtractionState) -> ExtractionState:
-    """It fails alone. Under the brake as well."""
+    """Affects only this conversation. Runs under the brake too."""
     cause, now = given.error.kind if given.error else "", services.clock()
     try:
         reading = await services.watermarks.reading(given.user_id, given.conversation_id)

@@ -1,7 +1,7 @@
-"""What is remembered after a yes alone (sensitive content), and what is never remembered (credentials).
+"""Find sensitive content, which is remembered only after a yes, and credentials, which never are.
 
-A model that notes or remembers something flags what is sensitive. A few words in which no ordinary sentence about a
-career means anything else make it sensitive whatever the model says.
+The model that makes a note flags sensitive ones. A few words that are unambiguous in a sentence about a career make it
+sensitive whatever the model says.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Make memories of what was decided. From here on it is remembered."""
+"""Apply the decisions: from here on the memories exist."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,12 +17,12 @@ from qwestly_agent.stores.extractions import Batch
 from qwestly_agent.workflow_state import state
 
 MOST_NAMED = 50
-"""Memories that an event names."""
+"""Maximum memories named in an event."""
 
 
 @state(ExtractionState)
 async def store(services: Services, given: ExtractionState) -> ExtractionState:
-    """With the ids of what waits for a yes."""
+    """Return the state with the ids of memories that wait for approval."""
     batch = await batch_of(services.extractions, given)
     if batch is None:
         return given
@@ -49,8 +49,8 @@ async def store(services: Services, given: ExtractionState) -> ExtractionState:
 
 
 def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, now: float) -> list[ActivityEvent]:
-    """One event, or none if nothing that is remembered has changed and all was read: what waits for a yes is told by
-    its approval."""
+    """Return one event, or none if no memory has changed and everything was read: pending ones have the event of their
+    approval."""
     count = "something" if len(kept) == 1 else f"{len(kept)} things"
     told = [f"Remembered {count} you said in a conversation"] if kept else []
     told += ["Brought what is remembered up to date"] if superseded and not kept else []
@@ -82,7 +82,7 @@ def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, no
 
 
 def _resolved(batch: Batch, decisions: Sequence[NoteDecision], decision: NoteDecision) -> NoteDecision:
-    """With the memories that earlier decisions of the same batch make, or reinforce, in place of their numbers."""
+    """Replace numbers by the memories that earlier decisions of the same batch made or reinforced."""
     target = _memory_of(batch, decisions, decision.target) if decision.target else None
     ended = (_memory_of(batch, decisions, each) for each in decision.supersedes)
     verb = "add" if decision.verb == "reinforce" and target is None else decision.verb
@@ -91,7 +91,7 @@ def _resolved(batch: Batch, decisions: Sequence[NoteDecision], decision: NoteDec
 
 
 def _memory_of(batch: Batch, decisions: Sequence[NoteDecision], name: str) -> str | None:
-    """None for what is not remembered."""
+    """Return None for a note that is not remembered."""
     if not name.startswith("#"):
         return name
     at = int(name[1:])
@@ -112,7 +112,7 @@ async def _apply(
     decision: NoteDecision,
     vector: tuple[float, ...],
 ) -> Memory | None:
-    """The memory that it made, if it made one."""
+    """Return the memory that it made, if it made one."""
     note, user_id = decision.note, batch.user_id
     new = _memory(note.memory_id or memory_id(batch, at), decision)
     match decision.verb:
@@ -165,7 +165,7 @@ async def _is_forgotten(
 
 
 def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:
-    """Since when it holds: as they said, or since they told that it changed."""
+    """Return since when it holds: as the user said, or since they said that it changed."""
     if note.since:
         return datetime.fromisoformat(note.since)
     return to_datetime(note.said_at) if supersedes else None

@@ -1,4 +1,4 @@
-"""Tell in the log and in metrics what became of a page of users."""
+"""Log and measure the results of a page of users."""
 
 from qwestly_agent.base.observability import Event, measure_consolidation, measure_left
 from qwestly_agent.memory.consolidation_state import ConsolidationPage
@@ -9,13 +9,13 @@ PASSING = (
     *("Braked", "Unavailable", "DataGone", "Lambda.TooManyRequestsException"),
     *("OverBudget", "StageOverBudget", "ModelUnavailable", "DeadlineExceeded"),
 )
-"""What the next night makes up for. A provider that refuses us (`ModelRefused`) is not among them: somebody must mend
+"""Errors that the next night makes up for. A provider that refuses us (`ModelRefused`) is not one: a person must fix
 that."""
 
 
 @state(ConsolidationPage, under_brake=True)
 async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPage:
-    """`broken` rings the alarm once all users had their turn."""
+    """`broken` users ring the alarm after all users had their turn."""
     failed = [each for each in page.results if each.error and each.error != "Braked"]
     for each in failed:
         services.logger.warning(Event.CONSOLIDATION_FAILED, extra={"user_id": each.user_id, "cause": each.error})

@@ -1,6 +1,6 @@
-"""Sum up what fell out of a conversation's window: once for each cut, by lines that quote what was said.
+"""Summarize the messages that left a conversation's window: once for each cut, by lines with quotes.
 
-A line that no judge supports is told by its quote. What was excluded from prompts is not summed up.
+A line that no judge supports is replaced by its quote. Messages excluded from prompts are left out.
 """
 
 import json
@@ -31,7 +31,7 @@ SECONDS, JUDGE_SECONDS = 30.0, 30.0
 OUTPUT_RETRIES = 1
 MOST_MESSAGES = 200
 MOST_CHARACTERS = 24_000
-"""Of the newest messages; what is older is found by a search."""
+"""Maximum characters of the newest messages; older ones are found by a search."""
 LONGEST_MESSAGE = 2_000
 MOST_NEW_LINES, MOST_LINES = 8, 48
 
@@ -55,7 +55,7 @@ that it was asked, a wish that it was wished, advice that it was given; not that
 class SummaryState(UserState):
     conversation_id: str
     window_from: int
-    """The `seq` at which the window begins: what stands before it is summed up."""
+    """The `seq` at which the window begins: earlier messages are summarized."""
 
     @property
     def run_name(self) -> str:
@@ -78,8 +78,8 @@ class WrittenSummary(BaseModel):
 
 @state(SummaryState)
 async def summarize(services: ModelServices, given: SummaryState) -> SummaryState:
-    """Keep a summary of all before the cut, unless there is one or another cut has been made since. Raises `NotFound`,
-    and what `structured_output` raises."""
+    """Store a summary of all messages before the cut, unless there is one or another cut was made since. Raises
+    `NotFound`, and what `structured_output` raises."""
     user_id, conversation_id = given.user_id, given.conversation_id
     due, before = await services.summaries.due(user_id, conversation_id)
     if due != given.window_from or (before and before.to >= due):
@@ -98,7 +98,7 @@ async def summarize(services: ModelServices, given: SummaryState) -> SummaryStat
 
 
 def _countable(messages: Sequence[Message]) -> list[Message]:
-    """Without what was excluded from prompts, and what people in trouble said and were told."""
+    """Leave out messages excluded from prompts, and those of people in trouble with their answers."""
     in_trouble = {
         each.run_id for each in messages if each.in_trouble or (each.role == "user" and trouble_in(each.content))
     }
@@ -112,7 +112,7 @@ def _words_of(message: Message) -> str:
 
 
 def _that_fit(messages: Sequence[Message]) -> list[Message]:
-    """The newest, in their order."""
+    """Return the newest ones that fit, in order."""
     fit, characters = list[Message](), 0
     for each in reversed(messages):
         characters += len(_words_of(each))
@@ -123,7 +123,7 @@ def _that_fit(messages: Sequence[Message]) -> list[Message]:
 
 
 async def _lines(services: ModelServices, user_id: str, messages: Sequence[Message]) -> tuple[SummaryLine, ...]:
-    """No model is asked where nothing was said."""
+    """No model is asked if there is no message."""
     said = {f"m{number}": each for number, each in enumerate(messages, 1)}
     if not said:
         return ()
@@ -174,7 +174,7 @@ def _line(
     line: WrittenSummaryLine,
     verdict: GroundingVerdict,
 ) -> SummaryLine | None:
-    """None where its quote does not stand in its message."""
+    """Return None if its message does not contain its quote."""
     found, message = find_quote(_quote(line), sources), said[line.message_id]
     if found is None:
         return None

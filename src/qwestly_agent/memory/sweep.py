@@ -1,4 +1,4 @@
-"""Pick the conversations that are to be read."""
+"""Pick the conversations to read."""
 
 import asyncio
 
@@ -9,8 +9,8 @@ from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, state
 
 PICKED_SECONDS = 3_600.0
-"""So long a conversation that was picked is nobody else's: longer than all tries of its states take, while one waits
-for a slot of Lambda, too. Reading it twice adds nothing."""
+"""Time in which no other run picks the conversation: longer than all tries of its states, with waits for a slot of
+Lambda. Reading it twice adds nothing."""
 
 
 class Picked(WorkflowState):
@@ -21,8 +21,8 @@ class Picked(WorkflowState):
 
 @state(Picked, under_brake=True)
 async def sweep(services: Services, _: Picked) -> Picked:
-    """What is due of users whose brake is on stays due, so that it is read as soon as they release it; so does
-    everything once most of the stage's day is spent."""
+    """Conversations of users whose brake is on stay due, so that they are read once it is released; so do all once most
+    of the stage's day is spent."""
     now, run_id = services.clock(), services.new_id()
     braked = await services.sweeps.braked_users()
     limit = services.settings.conversations_a_sweep

@@ -1,4 +1,4 @@
-"""Take back what a run of `consolidate` replaced."""
+"""Undo the replacements of a run of `consolidate`."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,13 +11,13 @@ class Undone(BaseModel):
 
     run_id: str
     restored: tuple[str, ...] = ()
-    """The memories that hold again."""
+    """The memories that are active again."""
 
 
 async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now: float) -> Undone:
-    """Make active again what the run replaced, except what was forgotten or is said by another one since, and what was
-    merged into one that stopped being true. Counts and importance are as before. Its pairs are never joined again.
-    Raises `NotFound`."""
+    """Reactivate the replaced memories, except those that were forgotten, that another one repeats, or that were merged
+    into one that is no longer true. Counts and importance are restored. Its pairs are never joined again. Raises
+    `NotFound`."""
     run = await journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)

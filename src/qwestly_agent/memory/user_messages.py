@@ -18,7 +18,7 @@ from qwestly_agent.text.clean import visible, well_formed
 from qwestly_agent.text.user_text import Part, parts_of, questions_in, trouble_in, unread_lines
 
 LONGEST_READ_CHARACTERS = 24_000
-"""Of one message."""
+"""Maximum characters read of one message."""
 CONTEXT_CHARACTERS = 300
 """Length of the message text before and after a quote that the judge reads as context."""
 
@@ -43,7 +43,7 @@ class UserMessage:
 
     @property
     def unread(self) -> str:
-        """The numbers of the lines that are not read, as "3–9"; "" if all are."""
+        """Numbers of the unread lines, such as "3–9"; empty if all are read."""
         return unread_lines(self.text, self.typed)
 
     @cached_property
@@ -66,7 +66,7 @@ def said_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
 
 
 def is_evidence(message: Message) -> bool:
-    """True for a message of the user's that memories may be drawn from."""
+    """True for a user message from which memories may be extracted."""
     in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn left no mark
     return message.role == "user" and not message.withheld and not in_trouble
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ConfidenceLabel: TypeAlias = Literal["sure", "fairly sure", "unsure"]
 
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_CONTENT_CHARACTERS, strip_whitespace=True)]
-"""Something to remember."""
+"""A statement to remember."""
 Quoted = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_QUOTE_CHARACTERS)]
 """Words of the user, verbatim."""
 

@@ -1,4 +1,4 @@
-"""Write a memory: the one way in which a note, or what its user typed, comes to be remembered."""
+"""Write a memory: the only way in which notes and the user's statements become memories."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -28,12 +28,12 @@ async def write_memory(
     events: Callable[[str], Sequence[ActivityEvent]] = lambda _: (),
     is_forgotten: Callable[[Memory], Awaitable[bool]] | None = None,
 ) -> Memory | None:
-    """Add the memory, or count that the equal one was said again; return the one that stands. None if it is gone.
+    """Add the memory, or count a repetition of an equal one; return the resulting memory, or None if it is gone.
 
-    An active one supersedes what it replaces; one that waits for a yes does so once it is approved. `was_unchecked`: it
-    is the judged version of the memory of its id. `events` are those of an added one, by its id. `is_forgotten` is
-    asked after writing: either it sees that its user had the same forgotten meanwhile, or the forgetting sees this
-    memory.
+    An active memory supersedes those it replaces; a proposed one does so once it is approved. `was_unchecked`: it is
+    the judged version of the memory with its id. `events` makes the events of an added memory from its id.
+    `is_forgotten` is called after writing: either it sees that the user had the same forgotten meanwhile, or the
+    forgetting sees this memory.
     """
     key, now = hash_of(memory.content), services.clock()
     if was_unchecked:
@@ -64,7 +64,7 @@ async def write_memory(
 async def say_again(
     memories: Memories, clock: Clock, user_id: str, memory_id: str, said: Memory, replaces: Sequence[str] = ()
 ) -> Memory | None:
-    """Count that a memory was said again; if both are active, what the new one replaces is superseded. None if it is
+    """Count a repetition of a memory; if both are active, supersede those that the new one replaces. None if it is
     gone."""
     await memories.reinforce(
         user_id, memory_id, said.source.message_ids, said.last_seen, about_writing=said.about_writing
@@ -84,8 +84,8 @@ async def keep(
     known: Memory | None,
     is_forgotten: Callable[[Memory], Awaitable[bool]] | None = None,
 ) -> Memory:
-    """Write what its user asked for, in place of the known memory if there is one. Raises `Invalid` if it was forgotten
-    this moment, or if the known one does not hold any more."""
+    """Write a memory that the user asked for, replacing the `known` one if given. Raises `Invalid` if it was just
+    forgotten, or if the known one is no longer active."""
     now, where = services.clock(), memory.source.conversation_id
     corrects = known is not None and known.status == "active" and memory.status != "unchecked"
 
