@@ -89,7 +89,8 @@ def _readings(at: str, note: Note) -> list[_Reading]:
 
 
 def _needs_yes(note: Note) -> bool:
-    """True if a tool made the note and it has a word that the user did not type, or its quote is or answers a question."""
+    """True if a tool made the note, and it has a word that the user did not type, or its quote is or answers a
+    question."""
     return note.is_asked_for and (bool(note.question) or not note.is_in_own_words or bool(questions_in(note.quote)))
 
 
