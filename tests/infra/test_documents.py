@@ -19,7 +19,7 @@ from functions.chat.app import create_app
 from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
 from infra.local.environment import API, FUNCTION, VARIABLES, Template, _Loader
 from infra.local.front import TURNS
-from infra.mongo.indexes import INDEXES
+from infra.mongo.indexes import COLLECTIONS, INDEXES
 from infra.stages import Stage
 from qwestly_agent.agents.contract import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
@@ -38,9 +38,9 @@ from qwestly_agent.domain.approval import Level, Status, Verb
 from qwestly_agent.llm import embeddings, moderation
 from qwestly_agent.llm.client import PROVIDER_ADDRESSES
 from qwestly_agent.llm.models import DEFAULT_MODELS
-from qwestly_agent.stores import adverts
+from qwestly_agent.stores import user_data
+from qwestly_agent.stores.collection import Expires, Stays
 from qwestly_agent.stores.drafts import DraftKind
-from qwestly_agent.stores.user_data import COLLECTIONS, Expires, Stays
 from tests.statemachines.conftest import states_of
 
 ROOT = Path(__file__).parents[2]
@@ -248,10 +248,8 @@ def test_each_collection_that_we_write_is_described() -> None:
 
 def test_each_collection_is_listed_with_how_long_it_is_kept() -> None:
     listed = {name.strip("`"): kept for name, _, kept in rows(DATA, "collection")}
-    periods = {name: period_of(kept.after) for name, kept in COLLECTIONS.items() if isinstance(kept, Expires)}
-    periods |= {adverts.COLLECTION: period_of(adverts.RETENTION), adverts.ANSWERS: "1 day"}
-    assert timedelta(days=1).total_seconds() == adverts.LONGEST_CACHE_SECONDS
-    periods |= {name: "until the user erases it" for name, kept in COLLECTIONS.items() if isinstance(kept, Stays)}
+    periods = {each: period_of(each.kept.after) for each in COLLECTIONS if isinstance(each.kept, Expires)}
+    periods |= {each: "until the user erases it" for each in user_data.COLLECTIONS if isinstance(each.kept, Stays)}
     assert listed.keys() == periods.keys()
     wrong = {name: (listed[name], each) for name, each in periods.items() if not listed[name].startswith(each)}
     assert not wrong

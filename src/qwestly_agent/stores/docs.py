@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from qwestly_agent.stores.collection import MongoCollection, Stays
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Document, Searchable
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "qwestly_docs"
+COLLECTION = MongoCollection("qwestly_docs", Stays("Ingested anew."), of_no_user="Our own documentation.")
 
 
 @dataclass(frozen=True)
