@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from pymongo.asynchronous.database import AsyncDatabase
 
@@ -28,7 +29,7 @@ class Docs(Store):
     searchable: Searchable
 
     @classmethod
-    def of(cls, database: AsyncDatabase[Document]) -> "Docs":
+    def of(cls, database: AsyncDatabase[Document]) -> Self:
         searchable = Searchable(
             database[COLLECTION],
             "qwestly_docs_vector_index",
