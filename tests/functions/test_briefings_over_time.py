@@ -14,10 +14,10 @@ from zoneinfo import ZoneInfo
 import pytest
 import yaml
 
-from functions.brief import writer
 from infra.local.model_server import ModelServer
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.briefings import BRIEF
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.sweep import begin_if_due
 from qwestly_agent.domain.activity import of_memory
@@ -39,7 +39,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 DEFINITION = yaml.safe_load(Path("statemachines/brief.asl.yaml").read_text())
 MACHINE: dict[str, dict[str, Any]] = DEFINITION["States"]
 TASKS = {name for name, each in MACHINE.items() if each["Type"] == "Task"}
-FUNCTIONS = writer.STATES
+FUNCTIONS = BRIEF.states("writer")
 
 
 @dataclass

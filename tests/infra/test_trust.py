@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.__main__ import main
-from infra.local.environment import MACHINE, ROOT, Template
+from infra.local.environment import ROOT
 from infra.mongo.command import OPENER_ROLE, READER_ROLE, ROLE
 from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.stores import (
@@ -25,6 +25,8 @@ from qwestly_agent.stores import (
     signals,
     usage,
 )
+from qwestly_agent.workflow import Side
+from qwestly_agent.workflows import WORKFLOWS
 from tests.reached import asked_of_services, collections_of
 from tests.statemachines.conftest import states_of
 
@@ -43,11 +45,6 @@ COLLECTIONS: Mapping[str, frozenset[str]] = {
 }
 """Of each store."""
 EVERYTHING = {"sweeps", "user_data"}
-WORKFLOWS = [
-    str(machine["DefinitionUri"]).rpartition("/")[2].partition(".")[0]
-    for machine in Template.load().of_type(MACHINE).values()
-]
-
 READERS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/reader.py"))
 """Of the workflows, and of what a schedule calls alone."""
 
@@ -57,7 +54,7 @@ def actions(role: Path) -> dict[str, set[str]]:
     return {each["resource"]["collection"]: set(each["actions"]) for each in privileges}
 
 
-def asked_for(workflow: str, side: str) -> set[str]:
+def asked_for(workflow: str, side: Side) -> set[str]:
     """The names in `Services` that the states of this function ask for."""
     return set[str]().union(*(asked_of_services(state.work) for state in states_of(workflow, side).values()))
 
@@ -108,7 +105,7 @@ def test_a_reader_is_given_no_way_to_have_an_effect(folder: str) -> None:
     assert not asked_for(folder, "reader") & {"approvals", "autonomy", "candidate_app", "mail", "workflows"}
 
 
-@pytest.mark.parametrize("workflow", WORKFLOWS)
+@pytest.mark.parametrize("workflow", [each.name for each in WORKFLOWS])
 def test_a_writer_is_given_no_model(workflow: str) -> None:
     assert not asked_for(workflow, "writer") & {"models", "judges", "embeddings", "moderation"}
 

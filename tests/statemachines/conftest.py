@@ -28,7 +28,9 @@ from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
+from qwestly_agent.workflow import Side
 from qwestly_agent.workflow_state import StateFunction
+from qwestly_agent.workflows import WORKFLOWS
 from tests.servers import API_SECRET, FakeClock, until
 from tests.statemachines.second_interpreter import PYTHON, LocalStackServer
 from tests.statemachines.slots import Slots
@@ -40,11 +42,14 @@ TEMPLATE = Template.load()
 TEMPLATE = replace(TEMPLATE, parameters={**TEMPLATE.parameters, "ReserveConcurrency": "false"})
 """Nothing is refused here but by `World.slots`."""
 MACHINE = TEMPLATE.name("GenerateCardMachine")
+BY_NAME = {each.name: each for each in WORKFLOWS}
 
 
-def states_of(folder: str, module: str) -> dict[str, StateFunction[Any, Any]]:
-    """The states of a workflow that its reader, or its writer, has."""
-    return load_module(TEMPLATE.folder / "functions" / folder, module).STATES
+def states_of(folder: str, side: Side) -> dict[str, StateFunction[Any, Any]]:
+    """The states that a function has: one of a workflow, or one that a schedule calls alone."""
+    if folder in BY_NAME:
+        return BY_NAME[folder].states(side)
+    return load_module(TEMPLATE.folder / "functions" / folder, side).STATES
 
 
 @dataclass
@@ -115,10 +120,7 @@ class World:
         if state == "request":  # a function of its own, by which each machine asks
             folder, module = "approve", state
         else:
-            sides = [
-                each for each in ("opener", "reader") if (TEMPLATE.folder / f"functions/{folder}/{each}.py").exists()
-            ]
-            module = next((side for side in sides if state in states_of(folder, side)), "writer")
+            [module] = [side for side in BY_NAME[folder].sides if state in states_of(folder, side)]
         [logical_id] = [
             name
             for name, each in TEMPLATE.python_functions().items()
