@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -26,10 +27,12 @@ from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resum
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Level, Verb
 from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.stores import runs, signals
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
-from qwestly_agent.workflow import Side
-from qwestly_agent.workflow_state import StateFunction
+from qwestly_agent.stores.user_data import COLLECTIONS
+from qwestly_agent.workflow import Side, Workflow
+from qwestly_agent.workflow_state import StateFunction, UserState
 from qwestly_agent.workflows import WORKFLOWS
 from tests.servers import API_SECRET, FakeClock, until
 from tests.statemachines.second_interpreter import PYTHON, LocalStackServer
@@ -93,6 +96,37 @@ class World:
 
         with self.instead_of(state, dies_once, folder=folder):
             yield died
+
+    @contextmanager
+    def delivered_twice(self, workflow: Workflow) -> Iterator[list[str]]:
+        """Each state of one user runs twice with the same input. The list has those that did; at the end none may have
+        given two answers, or have left other documents of its user after the second time."""
+        delivered, unlike = list[str](), list[Any]()
+
+        def twice(state: str, own: Handler) -> Handler:
+            def handler(event: Any, context: Any) -> Any:
+                first = own(event, context)
+                left = self.left_of(event.get("user_id"))
+                second = own(event, context)
+                delivered.append(state)
+                unlike.extend(each for each in [(state, first, second)] if first != second)
+                after = self.left_of(event.get("user_id"))
+                unlike.extend((state, name, left[name], after[name]) for name in left if left[name] != after[name])
+                return second
+
+            return handler
+
+        with ExitStack() as closing:
+            for name, state in (each for side in workflow.sides for each in workflow.states(side).items()):
+                if issubclass(state.model, UserState):  # others find what is new, which the first time takes up
+                    closing.enter_context(self.instead_of(name, partial(twice, name), workflow.name))
+            yield delivered
+        assert not unlike
+
+    def left_of(self, user_id: str) -> dict[str, list[Document]]:
+        """The user's documents, by collection, without what says that something runs."""
+        named = [each for each in COLLECTIONS if each not in (runs.COLLECTION, signals.COLLECTION)]
+        return {name: [*self.database[name].find({"user_id": user_id}).sort("_id")] for name in named}
 
     @contextmanager
     def slots(self, logical_id: str, count: int, *, crowded: bool = False) -> Iterator[Slots]:
