@@ -14,7 +14,7 @@ from infra.local.aws import AwsServer
 from infra.local.aws_functions import Handler, load_handler, load_module
 from infra.local.candidate_app import CandidateAppServer, schema
 from infra.local.demo import person
-from infra.local.environment import Template
+from infra.local.environment import API, Template
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
@@ -325,13 +325,7 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
         "MODEL_BASE_URL": _model_server.base_url,
         "EMBEDDINGS_BASE_URL": _model_server.base_url,
         "TASK_TOKEN_KEY": TEMPLATE.name("TaskTokenAlias"),
-        "CARD_MACHINE_ARN": TEMPLATE.arn("GenerateCardMachine"),
-        "MEMORY_MACHINE_ARN": TEMPLATE.arn("ExtractMemoriesMachine"),
-        "BRIEF_MACHINE_ARN": TEMPLATE.arn("BriefMachine"),
-        "DRAFT_MACHINE_ARN": TEMPLATE.arn("WriteDraftMachine"),
-        "SCOUT_MACHINE_ARN": TEMPLATE.arn("ScoutJobsMachine"),
-        "LESSON_MACHINE_ARN": TEMPLATE.arn("WriteLessonMachine"),
-        "RESUME_MACHINE_ARN": TEMPLATE.arn("ParseResumeMachine"),
+        **{name: arn for name, arn in TEMPLATE.environment(API).items() if name.endswith("_MACHINE_ARN")},
         **dict.fromkeys(("ADZUNA_APP_ID", "ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"), KEY),
         "APPROVE_URL": "http://127.0.0.1:9/approve",
         "MAIL_FROM": "Qwestly <agent@qwestly.example>",

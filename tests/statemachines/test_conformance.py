@@ -1,7 +1,9 @@
 """What every state of every workflow keeps to, called as its function is called."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,13 +16,6 @@ from qwestly_agent.stores import briefings, journal, runs
 from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflow_state import StateFunction, UserState
 from qwestly_agent.workflows import WORKFLOWS
-from tests.statemachines import (
-    test_brief,
-    test_consolidate,
-    test_extract_memories,
-    test_parse_resume,
-    test_write_lesson,
-)
 from tests.statemachines.conftest import Person, World
 
 
@@ -107,56 +102,22 @@ def test_the_brake_stops_a_state_before_it_does_anything(
 # --- delivered twice --------------------------------------------------------------------------------------------------
 
 
-def gives_a_briefing(world: World, model: ModelServer) -> None:
-    user = test_brief.User(world)
-    user.is_asked()
-    assert test_brief.comes(world, user) == ["SUCCEEDED"]
+def its_tests(workflow: Workflow) -> ModuleType:
+    return import_module(f"tests.statemachines.test_{workflow.name}")
 
 
-def reads_a_resume(world: World, model: ModelServer) -> None:
-    person, content = test_parse_resume.LAYOUTS["two columns"]
-    model.script(test_parse_resume.finds(test_parse_resume.ideal(person)))
-    status, _ = test_parse_resume.User(world).gives_and_waits(content)
-    assert status == "SUCCEEDED"
-
-
-def teaches(world: World, model: ModelServer) -> None:
-    status, _ = test_write_lesson.Learner(world, model).begins(*test_write_lesson.SCRIPT)
-    assert status == "SUCCEEDED"
-
-
-def consolidates(world: World, model: ModelServer) -> None:
-    test_consolidate.has_told(world, *test_consolidate.SAME)
-    assert test_consolidate.consolidates(world).status == "SUCCEEDED"
-
-
-def remembers(world: World, model: ModelServer) -> None:
-    user = test_extract_memories.Speaker(world, model)
-    user.says("I live in Lisbon.")
-    test_extract_memories.ends(world, test_extract_memories.silence(world))
-    assert user.remembered()
-
-
-SCENARIOS: Mapping[str, Callable[[World, ModelServer], None]] = {
-    "brief": gives_a_briefing,
-    "consolidate": consolidates,
-    "extract_memories": remembers,
-    "parse_resume": reads_a_resume,
-    "write_lesson": teaches,
-}
-OF_THEIR_OWN = {"generate_card", "scout_jobs", "write_draft"}
+WITH_KILLS = {"generate_card", "scout_jobs", "write_draft"}
 """Workflows whose own tests kill or repeat each state, and count what each model was asked."""
 
 
-def test_each_workflow_has_a_scenario_in_which_its_states_are_delivered_twice() -> None:
-    assert {each.name for each in WORKFLOWS} == SCENARIOS.keys() | OF_THEIR_OWN
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("workflow", [each for each in WORKFLOWS if each.name in SCENARIOS], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "workflow", [each for each in WORKFLOWS if each.name not in WITH_KILLS], ids=lambda each: each.name
+)
 def test_a_state_that_is_delivered_twice_answers_the_same_and_does_nothing_a_second_time(
     world: World, model: ModelServer, workflow: Workflow
 ) -> None:
+    """`runs_once` of the workflow's own tests runs an execution to its end."""
     with world.delivered_twice(workflow) as delivered:
-        SCENARIOS[workflow.name](world, model)
+        its_tests(workflow).runs_once(world, model)
     assert delivered
