@@ -17,8 +17,9 @@ import pytest
 from pymongo.monitoring import CommandListener, CommandStartedEvent
 
 import qwestly_agent
+from infra.mongo.indexes import COLLECTIONS
 from qwestly_agent.domain import approval as domain
-from qwestly_agent.stores import activity, adverts, answers, docs, due, rollouts, signals, topics
+from qwestly_agent.stores import activity, signals
 
 ROLE = Path(__file__).parents[1] / "infra/mongo/roles.json"
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
@@ -34,15 +35,7 @@ PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
 """What they read or write is no longer what the first stage chose."""
 
 WITH_EVERYBODYS = {activity.COLLECTION, signals.COLLECTION}
-ABOUT_NOBODY = {
-    adverts.COLLECTION,
-    adverts.ANSWERS,
-    answers.COLLECTION,
-    docs.COLLECTION,
-    due.COLLECTION,
-    rollouts.COLLECTION,
-    topics.COLLECTION,
-}
+ABOUT_NOBODY = {each for each in COLLECTIONS if each.of_no_user}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""
 SWEEPS = "stores/due.py:", "stores/answers.py:"
@@ -71,6 +64,8 @@ def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
         wrong, shown = "which the package may only read", list(_selections(name, command))
     elif past := PAST_THE_FILTER & set(_names_in(pipeline)):
         wrong = f"with {', '.join(sorted(past))}, which reaches past its filter"
+    elif collection in ABOUT_NOBODY and name in WRITES and "user_id" in _names_in(command):
+        wrong, shown = "whose documents are said to be of no user", dict(command)
     elif (
         (name == "find" and collection in WITH_EVERYBODYS and _is_with_everybodys(command.get("filter")))
         or collection in ABOUT_NOBODY

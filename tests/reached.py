@@ -9,6 +9,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from qwestly_agent.stores.collection import MongoCollection
+
 Named = Callable[..., Any]
 
 _PACKAGE = "qwestly_agent."
@@ -29,21 +31,55 @@ def asked_of_services(function: Named) -> Mapping[str, str]:
 
 @cache
 def _read(function: Named) -> tuple[frozenset[str], tuple[Named, ...]]:
-    scope = vars(sys.modules[function.__module__])
-    names, named = set[str](), list[Any]()
-    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))):
+    names = set[str]()
+    for node in ast.walk(_tree(function)):
         match node:
             case ast.Attribute(ast.Name("services" | "_services") | ast.Attribute(_, "services" | "_services"), name):
                 names.add(name)
+            case _:
+                pass
+    return frozenset(names), tuple(each for each in _values_named(function) if _may_hold_services(each))
+
+
+@cache
+def _values_named(function: Named) -> tuple[Any, ...]:
+    """Values of the names in a function or a class that its module defines or imports."""
+    scope, named = vars(sys.modules[function.__module__]), list[Any]()
+    for node in ast.walk(_tree(function)):
+        match node:
             case ast.Attribute(ast.Name(module), name) if isinstance(scope.get(module), ModuleType):
                 named.append(getattr(scope[module], name, None))
             case ast.Name(name):
                 named.append(scope.get(name))
             case _:
                 pass
-    return frozenset(names), tuple(each for each in named if _may_hold_services(each))
+    return tuple(named)
+
+
+@cache
+def _tree(function: Named) -> ast.Module:
+    return ast.parse(textwrap.dedent(inspect.getsource(function)))
+
+
+def _is_code(value: Any) -> bool:
+    return inspect.isfunction(value) or inspect.isclass(value)
 
 
 def _may_hold_services(value: Any) -> bool:
-    is_code = inspect.isfunction(value) or inspect.isclass(value)
-    return is_code and value.__module__.startswith(_PACKAGE) and not value.__module__.startswith(_HOLD_NO_SERVICES)
+    return (
+        _is_code(value) and value.__module__.startswith(_PACKAGE) and not value.__module__.startswith(_HOLD_NO_SERVICES)
+    )
+
+
+def collections_of(store: type[Any]) -> frozenset[str]:
+    """Collections that a store names, itself and through every function and class of the stores that it names."""
+    todo, seen, found = [store], set[Named](), set[str]()
+    while todo:
+        if (each := todo.pop()) not in seen:
+            seen.add(each)
+            for value in _values_named(each):
+                if isinstance(value, MongoCollection):
+                    found.add(value)
+                elif _is_code(value) and value.__module__.startswith(f"{_PACKAGE}stores."):
+                    todo.append(value)
+    return frozenset(found)

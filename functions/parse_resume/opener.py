@@ -1,13 +1,6 @@
 """The state of parse_resume that opens untrusted files. It holds no key, and reaches only that file."""
 
-from typing import Any
-
 from qwestly_agent import container
-from qwestly_agent.resumes.read import read
-from qwestly_agent.workflow_state import by_name, dispatch
+from qwestly_agent.resumes import PARSE_RESUME
 
-STATES = by_name(read)
-
-
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    return container.services.run(dispatch(STATES, event, context))
+handler = container.serve(PARSE_RESUME, "opener")

@@ -4,7 +4,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from aws_lambda_powertools import Logger
@@ -25,49 +25,13 @@ from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.references import look_up_all
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.services import ModelServices, Services
-from qwestly_agent.stores.activity import Activity
-from qwestly_agent.stores.adverts import Adverts
-from qwestly_agent.stores.answers import Answers
-from qwestly_agent.stores.applications import Applications
-from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.autonomy import Autonomy
-from qwestly_agent.stores.briefing_plans import BriefingPlans
-from qwestly_agent.stores.briefings import Briefings
-from qwestly_agent.stores.conversation_search import ConversationSearch
-from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
-from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.extractions import Extractions
-from qwestly_agent.stores.interviews import Interviews
-from qwestly_agent.stores.job_matches import JobMatches
-from qwestly_agent.stores.job_searches import JobSearches
-from qwestly_agent.stores.journal import Journal
 from qwestly_agent.stores.knowledge import Knowledge
-from qwestly_agent.stores.learning import Learning
-from qwestly_agent.stores.lessons import Lessons
-from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.merges import Merges
-from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.mongo_client import RenewingMongoClient
-from qwestly_agent.stores.partial_answers import PartialAnswers
-from qwestly_agent.stores.profiles import Profiles
-from qwestly_agent.stores.resumes import ResumeFiles, Resumes
-from qwestly_agent.stores.rollouts import Rollouts
-from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.stage_day import StageDay
-from qwestly_agent.stores.summaries import Summaries
-from qwestly_agent.stores.tombstones import Tombstones
-from qwestly_agent.stores.tool_calls import ToolCalls
-from qwestly_agent.stores.topics import Topics
-from qwestly_agent.stores.unchecked import Unchecked
-from qwestly_agent.stores.usage import Usage
-from qwestly_agent.stores.user_data import UserData
-from qwestly_agent.stores.user_settings import UserSettingsStore
-from qwestly_agent.stores.variant_counts import VariantCounts
-from qwestly_agent.stores.watermarks import Watermarks
+from qwestly_agent.stores.store import Store
 
 if TYPE_CHECKING:
     from qwestly_agent.chat.services import ChatServices
@@ -177,48 +141,10 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         traces=Traces(http, secrets, logger) if settings.traces_url else None,
         mongo=mongo,
         http=http,
-        conversations=Conversations(database),
-        conversation_search=ConversationSearch(database),
-        messages=Messages(database),
-        summaries=Summaries(database),
-        partial_answers=PartialAnswers(database),
-        watermarks=Watermarks(database),
-        signals=Signals(database),
-        runs=Runs(database),
-        autonomy=Autonomy(database),
-        user_settings=UserSettingsStore(database),
-        profiles=Profiles(database),
-        memories=Memories.of(database),
-        unchecked=Unchecked(database),
-        tombstones=Tombstones(database),
-        merges=Merges(database),
-        journal=Journal(database),
+        **_stores(database),
         knowledge=Knowledge.of(database),
-        approvals=Approvals(database),
-        drafts=Drafts(database),
-        extractions=Extractions(database),
-        interviews=Interviews(database),
-        learning=Learning(database),
-        lessons=Lessons(database),
-        resumes=Resumes(database),
-        resume_files=ResumeFiles(database),
-        rollouts=Rollouts(database),
-        tool_calls=ToolCalls(database),
-        topics=Topics(database),
-        usage=Usage(database),
         stage_day=StageDay(Sweeps(database), settings.stage_day_ceiling_usd),
-        activity=Activity(database),
-        adverts=Adverts(database),
-        answers=Answers(database),
         job_boards=make_job_boards(http, secrets),
-        applications=Applications(database),
-        job_matches=JobMatches(database),
-        job_searches=JobSearches(database),
-        briefings=Briefings(database),
-        briefing_plans=BriefingPlans(database),
-        user_data=UserData(database),
-        variant_counts=VariantCounts(database),
-        sweeps=Sweeps(database),
         candidate_app=CandidateApp(
             http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id, renewed_secret
         ),
@@ -242,6 +168,14 @@ def make_mongo_client(uri: str) -> RenewingMongoClient:
         # By default a cold pool opens two connections at a time.
         maxConnecting=FIRST_COMMANDS,
     )
+
+
+def _stores(database: AsyncDatabase[Document]) -> dict[str, Any]:
+    """Each store that `Services` names."""
+    kinds = {name: field.type for name, field in Services.__dataclass_fields__.items()}
+    return {
+        name: kind.of(database) for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Store)
+    }
 
 
 async def open_connections(mongo: AsyncMongoClient[Document]) -> None:

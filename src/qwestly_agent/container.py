@@ -8,12 +8,14 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import flush
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
 from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.workflow import Side, Workflow
+from qwestly_agent.workflow_state import dispatch, dispatch_within_day
 
 if TYPE_CHECKING:  # a slow import, which handlers without models do not need
     from qwestly_agent.resumes.services import ResumeServices
@@ -91,3 +93,16 @@ services = Container(_services)
 """The container of handlers that call no model."""
 model_services = Container(_model_services)
 resume_services = Container(_resume_services)
+
+
+def serve(workflow: Workflow, side: Side) -> Callable[[dict[str, Any], object], dict[str, Any]]:
+    """Make the handler of one function of a workflow. Its states are imported now, before the first event."""
+    states = {**workflow.states(side), **workflow.scheduled(side)}
+
+    def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+        if side != "reader":
+            return services.run(dispatch(states, event, context))
+        asking = resume_services if workflow.has_parser else model_services
+        return asking.run(dispatch_within_day(states, event, context))
+
+    return handler

@@ -4,16 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pymongo import MongoClient
 
 from infra.brake import run as operate
-from infra.local.aws_functions import load_module
 from infra.local.candidate_app import CandidateAppServer, Fault
-from infra.local.environment import MACHINE, Template
+from infra.local.environment import Template
 from infra.local.model_server import ModelServer
 from qwestly_agent import bootstrap
 from qwestly_agent.approvals import pause
@@ -31,13 +29,14 @@ from qwestly_agent.memory.sweep import Picked
 from qwestly_agent.resumes.keep_document import keep_document
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
+from qwestly_agent.workflow import Workflow
 from qwestly_agent.workflow_state import OutcomeUnknown
+from qwestly_agent.workflows import WORKFLOWS
 from tests.functions.talking import Talk, talking
 from tests.functions.test_round_trips import Gate
 from tests.servers import API_SECRET, ChatServer, Client, until
 
 TEMPLATE = Template.load()
-FOLDERS = {name: Path(each["DefinitionUri"]).name.split(".")[0] for name, each in TEMPLATE.of_type(MACHINE).items()}
 RECEIPT_NAMES = {
     "generate_card": "card-d1",
     "extract_memories": "memories-c1",
@@ -150,13 +149,14 @@ async def test_the_receipt_names_the_briefing_that_waits_for_its_hour(talk: Talk
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("whose", ["its user", EVERYBODY])
-@pytest.mark.parametrize("machine", FOLDERS)
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.name)
 @pytest.mark.thorough
-async def test_every_state_machine_stops_and_is_named_in_the_receipt(talk: Talk, machine: str, whose: str) -> None:
-    folder, services, user_id = FOLDERS[machine], talk.services, talk.user_id
-    paths = (TEMPLATE.folder / "functions" / folder).glob("*er.py")  # reader, writer and, where there is one, opener
-    modules = (load_module(TEMPLATE.folder / "functions" / folder, each.stem) for each in sorted(paths))
-    stopped = [each for module in modules for each in module.STATES.values() if not each.under_brake]
+async def test_every_state_machine_stops_and_is_named_in_the_receipt(
+    talk: Talk, workflow: Workflow, whose: str
+) -> None:
+    services, user_id = talk.services, talk.user_id
+    states = [state for side in workflow.sides for state in workflow.states(side).values()]
+    stopped = [each for each in states if not each.under_brake]
     assert stopped
     braked = EVERYBODY if whose == EVERYBODY else user_id
     given = {"user_id": user_id, "run_id": "r1", "draft_id": "d1", "conversation_id": "c1", "briefing_id": "b1"}
@@ -171,7 +171,7 @@ async def test_every_state_machine_stops_and_is_named_in_the_receipt(talk: Talk,
         talk.clock.advance(1)
         # Kept after the release.
         status = await pause.status(services.signals, services.sweeps, braked, talk.clock)
-        name = "summary-c1" if state.name == "summarize" else RECEIPT_NAMES[folder]
+        name = "summary-c1" if state.name == "summarize" else RECEIPT_NAMES[workflow.name]
         assert (status.state, status.receipt and status.receipt.stopped) == ("running", (name,))
 
 

@@ -13,11 +13,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from functions.brief import writer
 from infra.local.model_server import ModelServer
 from infra.machines import read_machine
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.briefings import BRIEF
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.sweep import begin_if_due
 from qwestly_agent.domain.activity import of_memory
@@ -39,7 +39,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 DEFINITION = read_machine(Path("statemachines/brief.asl.yaml"))
 MACHINE: dict[str, dict[str, Any]] = DEFINITION["States"]
 TASKS = {name for name, each in MACHINE.items() if each["Type"] == "Task"}
-FUNCTIONS = writer.STATES
+FUNCTIONS = BRIEF.states("writer")
 
 
 @dataclass

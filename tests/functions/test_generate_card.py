@@ -14,6 +14,7 @@ from infra.local.aws_functions import Context, load_module
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
 from qwestly_agent.base.errors import Internal, NotFound, Unavailable
+from qwestly_agent.cards import GENERATE_CARD
 from qwestly_agent.cards.card_state import CardState
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.workflow_state import UnknownState
@@ -21,7 +22,7 @@ from tests.servers import API_SECRET
 
 FOLDER = Path(__file__).parents[2] / "functions" / "generate_card"
 FUNCTIONS = {each: load_module(FOLDER, each) for each in ("reader", "writer")}
-STATES = {state: module.handler for module in FUNCTIONS.values() for state in module.STATES}
+STATES = {state: FUNCTIONS[side].handler for side in GENERATE_CARD.sides for state in GENERATE_CARD.states(side)}
 SECRET_WORDS = "My salary is a secret of mine"
 
 

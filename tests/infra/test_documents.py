@@ -19,7 +19,7 @@ from functions.chat.app import create_app
 from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
 from infra.local.environment import API, FUNCTION, VARIABLES, Template, _Loader
 from infra.local.front import TURNS
-from infra.mongo.indexes import INDEXES
+from infra.mongo.indexes import COLLECTIONS, INDEXES
 from infra.stages import Stage
 from qwestly_agent.agents.contract import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
@@ -32,16 +32,17 @@ from qwestly_agent.base.expiries import HOURS
 from qwestly_agent.base.observability import Event
 from qwestly_agent.base.settings import Settings, is_reference
 from qwestly_agent.bootstrap import FIRST_COMMANDS, MOST_CONNECTIONS
+from qwestly_agent.cards import GENERATE_CARD
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.clients import job_boards
 from qwestly_agent.domain.approval import Level, Status, Verb
 from qwestly_agent.llm import embeddings, moderation
 from qwestly_agent.llm.client import PROVIDER_ADDRESSES
 from qwestly_agent.llm.models import DEFAULT_MODELS
-from qwestly_agent.stores import adverts
+from qwestly_agent.stores import user_data
+from qwestly_agent.stores.collection import Expires, Stays
 from qwestly_agent.stores.drafts import DraftKind
-from qwestly_agent.stores.user_data import COLLECTIONS, Expires, Stays
-from tests.statemachines.conftest import states_of
+from tests.statemachines.conftest import BY_NAME, states_of
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")})
@@ -248,10 +249,8 @@ def test_each_collection_that_we_write_is_described() -> None:
 
 def test_each_collection_is_listed_with_how_long_it_is_kept() -> None:
     listed = {name.strip("`"): kept for name, _, kept in rows(DATA, "collection")}
-    periods = {name: period_of(kept.after) for name, kept in COLLECTIONS.items() if isinstance(kept, Expires)}
-    periods |= {adverts.COLLECTION: period_of(adverts.RETENTION), adverts.ANSWERS: "1 day"}
-    assert timedelta(days=1).total_seconds() == adverts.LONGEST_CACHE_SECONDS
-    periods |= {name: "until the user erases it" for name, kept in COLLECTIONS.items() if isinstance(kept, Stays)}
+    periods = {each: period_of(each.kept.after) for each in COLLECTIONS if isinstance(each.kept, Expires)}
+    periods |= {each: "until the user erases it" for each in user_data.COLLECTIONS if isinstance(each.kept, Stays)}
     assert listed.keys() == periods.keys()
     wrong = {name: (listed[name], each) for name, each in periods.items() if not listed[name].startswith(each)}
     assert not wrong
@@ -283,7 +282,7 @@ def test_each_folder_of_tests_has_its_line() -> None:
 
 def test_each_state_of_a_workflow_has_its_line() -> None:
     text = ARCHITECTURE.read_text(encoding="utf-8")
-    states = [state for side in ("reader", "writer") for state in states_of("generate_card", side)]
+    states = [state for side in GENERATE_CARD.sides for state in GENERATE_CARD.states(side)]
     assert not [state for state in states if f"`{state}`" not in text]
 
 
@@ -291,8 +290,7 @@ def test_the_other_workflows_have_their_states_and_drafts_all_their_kinds() -> N
     text = ARCHITECTURE.read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", text, re.MULTILINE))
     for folder in ("brief", "parse_resume", "scout_jobs", "write_draft", "write_lesson"):
-        sides = [path.stem for path in (ROOT / "functions" / folder).glob("*er.py")]
-        states = {state for side in sides for state in states_of(folder, side)}
+        states = {state for side in BY_NAME[folder].sides for state in states_of(folder, side)}
         assert set(re.findall(r"`(\w+)`", rows[folder])) == states
     [drafts] = [line for line in text.splitlines() if line.startswith("| `agent_drafts` |")]
     [kinds] = re.findall(r"`kind` \(([^)]+)\)", drafts)

@@ -4,9 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, cast
 
 import pytest
@@ -17,43 +19,21 @@ from pymongo.errors import OperationFailure
 from pymongo.operations import SearchIndexModel
 
 from infra.local.model_server import ModelServer
-from infra.mongo.command import apply, check
-from infra.mongo.indexes import INDEXES, SEARCH_INDEXES
+from infra.mongo.command import OPENER_ROLE, READER_ROLE, ROLE, apply, check
+from infra.mongo.indexes import COLLECTIONS, INDEXES, SEARCH_INDEXES
 from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
+from qwestly_agent import stores
 from qwestly_agent.bootstrap import make_embeddings
 from qwestly_agent.domain import candidate_shapes
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores import (
-    activity,
-    adverts,
-    answers,
-    applications,
-    approvals,
-    autonomy,
-    briefings,
-    conversations,
     docs,
-    drafts,
-    due,
-    extractions,
-    job_matches,
-    job_searches,
-    journal,
     knowledge,
-    learning,
-    lessons,
     memories,
     messages,
-    resumes,
-    rollouts,
-    runs,
-    signals,
-    tool_calls,
-    topics,
-    usage,
-    user_settings,
-    variant_counts,
+    user_data,
 )
+from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 from tests.servers import SECRET, settings_for
@@ -396,103 +376,37 @@ async def test_a_great_handbook_is_embedded_in_batches(ingesting: Ingesting) -> 
 # --- the role -----------------------------------------------------------------------------------------------------
 
 FOREIGN = {*candidate_shapes.READ_FIELDS, knowledge.COLLECTION}
-OURS = {
-    activity.COLLECTION,
-    approvals.COLLECTION,
-    autonomy.COLLECTION,
-    briefings.COLLECTION,
-    conversations.COLLECTION,
-    messages.COLLECTION,
-    docs.COLLECTION,
-    drafts.COLLECTION,
-    due.COLLECTION,
-    extractions.COLLECTION,
-    adverts.COLLECTION,
-    adverts.ANSWERS,
-    applications.COLLECTION,
-    job_matches.COLLECTION,
-    job_searches.COLLECTION,
-    journal.COLLECTION,
-    memories.COLLECTION,
-    resumes.COLLECTION,
-    resumes.FILES,
-    topics.COLLECTION,
-    learning.COLLECTION,
-    lessons.COLLECTION,
-    signals.COLLECTION,
-    runs.COLLECTION,
-    tool_calls.COLLECTION,
-    usage.COLLECTION,
-    user_settings.COLLECTION,
-    rollouts.COLLECTION,
-    variant_counts.COLLECTION,
-    answers.COLLECTION,
+ROLES: Mapping[Path, Callable[[MongoCollection], str]] = {
+    ROLE: lambda _: ALL_ACTIONS,
+    READER_ROLE: lambda collection: collection.reader,
+    OPENER_ROLE: lambda collection: collection.opener,
 }
 
 
-def actions_on(collection: str) -> set[str]:
-    role = json.loads((ROOT / "infra/mongo/roles.json").read_text())
-    return {
-        action
-        for privilege in role["privileges"]
-        if privilege["resource"]["collection"] == collection
-        for action in privilege["actions"]
+def declared_by_stores() -> Iterator[MongoCollection]:
+    for each in iter_modules(stores.__path__):
+        module = import_module(f"{stores.__name__}.{each.name}")
+        yield from (value for value in vars(module).values() if isinstance(value, MongoCollection))
+
+
+def test_each_collection_that_a_store_declares_is_listed_with_those_of_users_or_says_why_it_is_of_none() -> None:
+    assert len({*COLLECTIONS}) == len(COLLECTIONS)
+    assert {*declared_by_stores()} == {*COLLECTIONS}
+    assert {each for each in COLLECTIONS if not each.of_no_user} == {*user_data.COLLECTIONS}
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.stem)
+def test_each_role_may_do_what_the_collections_declare_and_only_read_those_of_the_candidate_app(role: Path) -> None:
+    granted = {
+        privilege["resource"]["collection"]: " ".join(privilege["actions"])
+        for privilege in json.loads(role.read_text(encoding="utf-8"))["privileges"]
     }
-
-
-def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> None:
-    modules = (
-        activity,
-        adverts,
-        answers,
-        approvals,
-        autonomy,
-        briefings,
-        conversations,
-        docs,
-        drafts,
-        due,
-        extractions,
-        applications,
-        job_matches,
-        job_searches,
-        journal,
-        knowledge,
-        learning,
-        lessons,
-        memories,
-        messages,
-        resumes,
-        rollouts,
-        runs,
-        signals,
-        tool_calls,
-        topics,
-        usage,
-        user_settings,
-        variant_counts,
-    )
-    named = {
-        value
-        for module in modules
-        for name, value in vars(module).items()
-        if name in ("COLLECTION", "FILES", "ANSWERS")
-    }
-    assert named | {*candidate_shapes.READ_FIELDS} == FOREIGN | OURS
-
-
-@pytest.mark.parametrize("collection", sorted(OURS))
-def test_our_collections_may_be_written(collection: str) -> None:
-    assert actions_on(collection) == {"find", "insert", "update", "remove"}
-
-
-@pytest.mark.parametrize("collection", sorted(FOREIGN))
-def test_the_candidate_apps_collections_may_only_be_read(collection: str) -> None:
-    assert actions_on(collection) == {"find"}
+    foreign = {} if role == OPENER_ROLE else dict.fromkeys(FOREIGN, "find")
+    assert granted == foreign | {each: ROLES[role](each) for each in COLLECTIONS if ROLES[role](each)}
 
 
 def test_only_what_is_ours_gets_indexes_of_ours() -> None:
-    assert set(INDEXES) <= OURS
+    assert set(INDEXES) <= {*COLLECTIONS}
     assert {each.collection for each in SEARCH_INDEXES if not each.ours} <= FOREIGN
 
 

@@ -7,110 +7,44 @@ from pathlib import Path
 import pytest
 
 from infra.__main__ import main
-from infra.local.environment import MACHINE, ROOT, Template
+from infra.local.environment import ROOT
 from infra.mongo.command import OPENER_ROLE, READER_ROLE, ROLE
 from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.stores import (
     activity,
-    adverts,
-    answers,
-    applications,
     approvals,
     autonomy,
-    briefings,
     conversations,
-    docs,
-    drafts,
-    extractions,
-    job_matches,
-    job_searches,
-    journal,
     knowledge,
     learning,
     lessons,
     memories,
-    messages,
     profiles,
     resumes,
-    rollouts,
     runs,
     signals,
-    tool_calls,
-    topics,
     usage,
-    user_settings,
-    variant_counts,
 )
-from tests.reached import asked_of_services
+from qwestly_agent.workflow import Side
+from qwestly_agent.workflows import WORKFLOWS
+from tests.reached import asked_of_services, collections_of
 from tests.statemachines.conftest import states_of
 
-COLLECTIONS: Mapping[str, set[str]] = {
-    "activity": {activity.COLLECTION},
-    "approvals": {approvals.COLLECTION, activity.COLLECTION},
-    "autonomy": {autonomy.COLLECTION, activity.COLLECTION},
-    "briefings": {briefings.COLLECTION, activity.COLLECTION},
-    "briefing_plans": {user_settings.COLLECTION},
-    "conversation_search": {conversations.COLLECTION, messages.COLLECTION},
-    "conversations": {conversations.COLLECTION, messages.COLLECTION, variant_counts.COLLECTION},
-    "messages": {messages.COLLECTION},
-    "summaries": {conversations.COLLECTION},
-    "interviews": {conversations.COLLECTION},
-    "watermarks": {conversations.COLLECTION},
-    "user_settings": {user_settings.COLLECTION},
-    "docs": {docs.COLLECTION},
-    "drafts": {drafts.COLLECTION, activity.COLLECTION},
-    "extractions": {extractions.COLLECTION, activity.COLLECTION},
-    "journal": {journal.COLLECTION, activity.COLLECTION},
-    "knowledge": {knowledge.COLLECTION},
-    "memories": {memories.COLLECTION, activity.COLLECTION},
-    "unchecked": {memories.COLLECTION, activity.COLLECTION},
-    "tombstones": {memories.COLLECTION, activity.COLLECTION},
-    "merges": {memories.COLLECTION},
-    "profiles": set(profiles.READ_FIELDS),
-    "partial_answers": {conversations.COLLECTION},
-    "runs": {runs.COLLECTION},
-    "signals": {signals.COLLECTION, activity.COLLECTION},
-    "tool_calls": {tool_calls.COLLECTION},
-    "learning": {learning.COLLECTION, conversations.COLLECTION, lessons.COLLECTION},
-    "answers": {answers.COLLECTION, messages.COLLECTION},
-    "adverts": {adverts.COLLECTION, adverts.ANSWERS},
-    "applications": {applications.COLLECTION, activity.COLLECTION},
-    "job_matches": {job_matches.COLLECTION},
-    "job_searches": {job_searches.COLLECTION, activity.COLLECTION},
-    "lessons": {lessons.COLLECTION, activity.COLLECTION},
-    "topics": {topics.COLLECTION},
-    "resumes": {resumes.COLLECTION, resumes.FILES, activity.COLLECTION},
-    "resume_files": {resumes.FILES},
-    "rollouts": {rollouts.COLLECTION},
-    "stage_day": {usage.COLLECTION},
-    "usage": {usage.COLLECTION},
-    "variant_counts": {variant_counts.COLLECTION},
+SERVICES = {name: field.type for name, field in ResumeServices.__dataclass_fields__.items()}
+STORES = {
+    name: kind
+    for name, kind in SERVICES.items()
+    if isinstance(kind, type) and kind.__module__.startswith("qwestly_agent.stores.")
 }
-"""Of each store. Two more, of all that is due and of all that a user has, reach every collection."""
-NO_STORES = {
-    "settings",
-    "secrets",
-    "traces",
-    "clock",
-    "new_id",
-    "logger",
-    "candidate_app",
-    "event_bus",
-    "job_boards",
-    "workflows",
-    "mail",
-    "embeddings",
-    "moderation",
-    "models",
-    "judges",
-    "resume_parser",
+NO_STORES = SERVICES.keys() - STORES.keys()
+COLLECTIONS: Mapping[str, frozenset[str]] = {
+    **{name: collections_of(kind) for name, kind in STORES.items()},
+    "knowledge": frozenset({knowledge.COLLECTION}),
+    "profiles": frozenset(profiles.READ_FIELDS),
+    "stage_day": frozenset({usage.COLLECTION}),  # the one question that it has for `Sweeps`
 }
+"""Of each store."""
 EVERYTHING = {"sweeps", "user_data"}
-WORKFLOWS = [
-    str(machine["DefinitionUri"]).rpartition("/")[2].partition(".")[0]
-    for machine in Template.load().of_type(MACHINE).values()
-]
-
 READERS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/reader.py"))
 """Of the workflows, and of what a schedule calls alone."""
 
@@ -120,7 +54,7 @@ def actions(role: Path) -> dict[str, set[str]]:
     return {each["resource"]["collection"]: set(each["actions"]) for each in privileges}
 
 
-def asked_for(workflow: str, side: str) -> set[str]:
+def asked_for(workflow: str, side: Side) -> set[str]:
     """The names in `Services` that the states of this function ask for."""
     return set[str]().union(*(asked_of_services(state.work) for state in states_of(workflow, side).values()))
 
@@ -131,9 +65,11 @@ def test_what_a_state_asks_for_is_found_through_the_functions_that_it_names() ->
     assert asked_for("generate_card", "reader") >= {"judges", "models", "usage"}
 
 
-def test_each_name_that_a_state_may_ask_for_is_a_store_or_none() -> None:
-    known = {*COLLECTIONS, *NO_STORES, *EVERYTHING}
-    assert set(ResumeServices.__dataclass_fields__) - {"mongo", "http"} == known
+def test_which_collections_a_store_reaches_is_found_through_the_functions_that_it_names() -> None:
+    assert COLLECTIONS["lessons"] == {lessons.COLLECTION, activity.COLLECTION}
+    assert COLLECTIONS["learning"] == {learning.COLLECTION, conversations.COLLECTION, lessons.COLLECTION}
+    assert COLLECTIONS["merges"] == {memories.COLLECTION}
+    assert all(COLLECTIONS[name] for name in STORES.keys() - EVERYTHING)
 
 
 def test_the_readers_role_has_the_collections_of_the_stores_that_readers_ask_for() -> None:
@@ -169,7 +105,7 @@ def test_a_reader_is_given_no_way_to_have_an_effect(folder: str) -> None:
     assert not asked_for(folder, "reader") & {"approvals", "autonomy", "candidate_app", "mail", "workflows"}
 
 
-@pytest.mark.parametrize("workflow", WORKFLOWS)
+@pytest.mark.parametrize("workflow", [each.name for each in WORKFLOWS])
 def test_a_writer_is_given_no_model(workflow: str) -> None:
     assert not asked_for(workflow, "writer") & {"models", "judges", "embeddings", "moderation"}
 

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -13,7 +14,7 @@ from infra.local.aws import AwsServer
 from infra.local.aws_functions import Handler, load_handler, load_module
 from infra.local.candidate_app import CandidateAppServer, schema
 from infra.local.demo import person
-from infra.local.environment import Template
+from infra.local.environment import API, Template
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
@@ -26,9 +27,13 @@ from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resum
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Level, Verb
 from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.stores import runs, signals
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
-from qwestly_agent.workflow_state import StateFunction
+from qwestly_agent.stores.user_data import COLLECTIONS
+from qwestly_agent.workflow import Side, Workflow
+from qwestly_agent.workflow_state import StateFunction, UserState
+from qwestly_agent.workflows import WORKFLOWS
 from tests.servers import API_SECRET, FakeClock, until
 from tests.statemachines.second_interpreter import PYTHON, LocalStackServer
 from tests.statemachines.slots import Slots
@@ -40,11 +45,14 @@ TEMPLATE = Template.load()
 TEMPLATE = replace(TEMPLATE, parameters={**TEMPLATE.parameters, "ReserveConcurrency": "false"})
 """Nothing is refused here but by `World.slots`."""
 MACHINE = TEMPLATE.name("GenerateCardMachine")
+BY_NAME = {each.name: each for each in WORKFLOWS}
 
 
-def states_of(folder: str, module: str) -> dict[str, StateFunction[Any, Any]]:
-    """The states of a workflow that its reader, or its writer, has."""
-    return load_module(TEMPLATE.folder / "functions" / folder, module).STATES
+def states_of(folder: str, side: Side) -> dict[str, StateFunction[Any, Any]]:
+    """The states that a function has: one of a workflow, or one that a schedule calls alone."""
+    if folder in BY_NAME:
+        return BY_NAME[folder].states(side)
+    return load_module(TEMPLATE.folder / "functions" / folder, side).STATES
 
 
 @dataclass
@@ -90,6 +98,37 @@ class World:
             yield died
 
     @contextmanager
+    def delivered_twice(self, workflow: Workflow) -> Iterator[list[str]]:
+        """Each state of one user runs twice with the same input. The list has those that did; at the end none may have
+        given two answers, or have left other documents of its user after the second time."""
+        delivered, unlike = list[str](), list[Any]()
+
+        def twice(state: str, own: Handler) -> Handler:
+            def handler(event: Any, context: Any) -> Any:
+                first = own(event, context)
+                left = self.left_of(event.get("user_id"))
+                second = own(event, context)
+                delivered.append(state)
+                unlike.extend(each for each in [(state, first, second)] if first != second)
+                after = self.left_of(event.get("user_id"))
+                unlike.extend((state, name, left[name], after[name]) for name in left if left[name] != after[name])
+                return second
+
+            return handler
+
+        with ExitStack() as closing:
+            for name, state in (each for side in workflow.sides for each in workflow.states(side).items()):
+                if issubclass(state.model, UserState):  # others find what is new, which the first time takes up
+                    closing.enter_context(self.instead_of(name, partial(twice, name), workflow.name))
+            yield delivered
+        assert not unlike
+
+    def left_of(self, user_id: str) -> dict[str, list[Document]]:
+        """The user's documents, by collection, without what says that something runs."""
+        named = [each for each in COLLECTIONS if each not in (runs.COLLECTION, signals.COLLECTION)]
+        return {name: [*self.database[name].find({"user_id": user_id}).sort("_id")] for name in named}
+
+    @contextmanager
     def slots(self, logical_id: str, count: int, *, crowded: bool = False) -> Iterator[Slots]:
         """The function runs so often at once, and is refused beyond; a call takes 20 s by a clock of its own."""
         name, slots = TEMPLATE.name(logical_id), Slots(20, crowded)
@@ -115,10 +154,7 @@ class World:
         if state == "request":  # a function of its own, by which each machine asks
             folder, module = "approve", state
         else:
-            sides = [
-                each for each in ("opener", "reader") if (TEMPLATE.folder / f"functions/{folder}/{each}.py").exists()
-            ]
-            module = next((side for side in sides if state in states_of(folder, side)), "writer")
+            [module] = [side for side in BY_NAME[folder].sides if state in states_of(folder, side)]
         [logical_id] = [
             name
             for name, each in TEMPLATE.python_functions().items()
@@ -289,13 +325,7 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
         "MODEL_BASE_URL": _model_server.base_url,
         "EMBEDDINGS_BASE_URL": _model_server.base_url,
         "TASK_TOKEN_KEY": TEMPLATE.name("TaskTokenAlias"),
-        "CARD_MACHINE_ARN": TEMPLATE.arn("GenerateCardMachine"),
-        "MEMORY_MACHINE_ARN": TEMPLATE.arn("ExtractMemoriesMachine"),
-        "BRIEF_MACHINE_ARN": TEMPLATE.arn("BriefMachine"),
-        "DRAFT_MACHINE_ARN": TEMPLATE.arn("WriteDraftMachine"),
-        "SCOUT_MACHINE_ARN": TEMPLATE.arn("ScoutJobsMachine"),
-        "LESSON_MACHINE_ARN": TEMPLATE.arn("WriteLessonMachine"),
-        "RESUME_MACHINE_ARN": TEMPLATE.arn("ParseResumeMachine"),
+        **{name: arn for name, arn in TEMPLATE.environment(API).items() if name.endswith("_MACHINE_ARN")},
         **dict.fromkeys(("ADZUNA_APP_ID", "ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"), KEY),
         "APPROVE_URL": "http://127.0.0.1:9/approve",
         "MAIL_FROM": "Qwestly <agent@qwestly.example>",

@@ -157,6 +157,13 @@ def begun(world: World) -> set[str]:
     return {each.name for each in world.aws.workflows() if each.machine == TEMPLATE.name("BriefMachine")}
 
 
+def runs_once(world: World, model: ModelServer) -> None:
+    """For `test_conformance.py`."""
+    user = User(world)
+    user.is_asked()
+    assert comes(world, user) == ["SUCCEEDED"]
+
+
 def test_a_day_with_something_new_is_told_in_the_app_and_by_mail(world: World, model: ModelServer) -> None:
     user = User(world)
     asked = user.is_asked("Change your location", after="Lisbon")

@@ -86,6 +86,12 @@ def everything(world: World) -> list[Any]:
     return [list(world.database[name].find().sort("_id")) for name in (memories.COLLECTION, journal.COLLECTION)]
 
 
+def runs_once(world: World, model: ModelServer) -> None:
+    """For `test_conformance.py`."""
+    has_told(world, *SAME)
+    assert consolidates(world).status == "SUCCEEDED"
+
+
 @pytest.mark.thorough
 def test_what_says_the_same_is_merged_of_all_who_told_something_new(world: World, metrics: Metrics) -> None:
     ada, bob, eve = has_told(world, *SAME), has_told(world, SAME[2]), has_told(world, *SAME[:2])

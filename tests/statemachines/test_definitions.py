@@ -5,18 +5,19 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from infra.local.aws import definition_of
-from infra.local.aws_functions import load_module
 from infra.local.environment import MACHINE, ROOT, Template
 from infra.machines import SOURCES, build, read_machine, source_of
 from qwestly_agent.cards.start import ALIVE_SECONDS
 from qwestly_agent.learning.as_seen import ALIVE_SECONDS as LESSON_SECONDS
 from qwestly_agent.memory.sweep import PICKED_SECONDS
 from qwestly_agent.stores.job_searches import SEARCHING_SECONDS
+from qwestly_agent.workflow import Side
+from tests.statemachines.conftest import BY_NAME
 
 TEMPLATE = Template.load()
 MACHINES = TEMPLATE.of_type(MACHINE)
@@ -180,25 +181,31 @@ def test_all_that_is_substituted_is_given_and_all_that_is_given_is_substituted(n
     )
 
 
-SIDES = ("Opener", "Reader", "Writer")
-
-
 @pytest.mark.parametrize("name", MACHINES)
 def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: str) -> None:
+    """Neither a state of the machine without a function, nor a function or one of its states without the machine."""
     folder = TEMPLATE.folder / "functions" / Path(MACHINES[name]["DefinitionUri"]).name.partition(".")[0]
-    called: dict[str, set[str]] = {side: set() for side in MACHINES[name]["DefinitionSubstitutions"] if side in SIDES}
+    workflow, given = BY_NAME[folder.name], MACHINES[name]["DefinitionSubstitutions"]
+    called: dict[Side, set[str]] = {side: set() for side in workflow.sides}
     for state_name, state in states_of(written(name)):
         if state["Type"] == "Task" and (substitution := re.fullmatch(r"\$\{(\w+)\}", state["Resource"])):
-            called[substitution[1]].add(state_name)
+            called[cast("Side", substitution[1].lower())].add(state_name)
             assert state["Parameters"] == {"state.$": "$$.State.Name", "given.$": "$"}, state_name
-    for side, names in called.items():
-        logical_id = MACHINES[name]["DefinitionSubstitutions"][side][1].removesuffix(".Alias")
-        function = TEMPLATE.python_functions()[logical_id]
-        assert (TEMPLATE.folder / function["CodeUri"], function["Handler"]) == (folder, f"{side.lower()}.handler")
-        states = load_module(folder, side.lower()).STATES
-        assert {each: state.work.__module__.rpartition(".")[2] for each, state in states.items()} == {
-            each: each for each in names
+    assert called == {side: {*workflow.states(side)} for side in workflow.sides}
+    assert {path.stem for path in folder.glob("*.py")} == {*workflow.sides}
+    for side in workflow.sides:
+        function = TEMPLATE.python_functions()[given[side.capitalize()][1].removesuffix(".Alias")]
+        assert (TEMPLATE.folder / function["CodeUri"], function["Handler"]) == (folder, f"{side}.handler")
+        names = {each.rpartition(".")[2]: each for each in getattr(workflow, side)}
+        modules = {each: state.work.__module__ for each, state in workflow.states(side).items()}
+        assert modules == {
+            each: f"{workflow.package}.{path.rpartition('.')[0] or each}" for each, path in names.items()
         }
+
+
+def test_each_workflow_has_a_machine_and_each_machine_a_workflow() -> None:
+    machines = [Path(each["DefinitionUri"]).name.partition(".")[0] for each in MACHINES.values()]
+    assert sorted(machines) == sorted(BY_NAME)
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -160,6 +160,14 @@ def failing(who: Speaker, error: Exception, times: int = 100) -> tuple[Callable[
     return wrapped, handed
 
 
+def runs_once(world: World, model: ModelServer) -> None:
+    """For `test_conformance.py`."""
+    user = Speaker(world, model)
+    user.says("I live in Lisbon.")
+    ends(world, silence(world))
+    assert user.remembered()
+
+
 # --- from silence to memory -------------------------------------------------------------------------------------------
 
 

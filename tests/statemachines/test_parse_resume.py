@@ -96,6 +96,13 @@ def finds(found: dict[str, Any]) -> Reply:
     return Reply(tool_calls=[{"name": "final_result", "arguments": found}], to=PARSER)
 
 
+def runs_once(world: World, model: ModelServer) -> None:
+    """For `test_conformance.py`."""
+    person, content = LAYOUTS["two columns"]
+    model.script(finds(ideal(person)))
+    assert User(world).gives_and_waits(content)[0] == "SUCCEEDED"
+
+
 @pytest.mark.parametrize(
     "layout", [pytest.param(each, marks=() if each == "two columns" else pytest.mark.thorough) for each in LAYOUTS]
 )

@@ -24,7 +24,8 @@ from qwestly_agent.stores import (
     tool_calls,
     usage,
 )
-from qwestly_agent.stores.user_data import COLLECTIONS, Expires
+from qwestly_agent.stores.collection import Expires
+from qwestly_agent.stores.user_data import COLLECTIONS
 from tests.mongo_rule import ABOUT_NOBODY, ACTIONS, MADE_BY_TESTS
 from tests.servers import ChatServer, Client
 
@@ -85,16 +86,16 @@ def a_chat_with_everything(client: Client, model: ModelServer) -> None:
 
 
 def test_every_collection_of_users_that_the_code_names_is_exported_and_erased() -> None:
-    assert named_in_the_code() - CANDIDATE_APPS - ABOUT_NOBODY <= COLLECTIONS.keys()
+    assert named_in_the_code() - CANDIDATE_APPS - ABOUT_NOBODY <= {*COLLECTIONS}
 
 
 def test_every_collection_that_the_database_lets_us_write_is_exported_and_erased() -> None:
     writable = ACTIONS.keys() - CANDIDATE_APPS - MADE_BY_TESTS.keys() - ABOUT_NOBODY
-    assert COLLECTIONS.keys() == writable
+    assert {*COLLECTIONS} == writable
 
 
 def test_every_collection_that_has_indexes_says_how_long_it_keeps() -> None:
-    assert INDEXES.keys() - ABOUT_NOBODY <= COLLECTIONS.keys()
+    assert INDEXES.keys() - ABOUT_NOBODY <= {*COLLECTIONS}
 
 
 @pytest.mark.thorough
@@ -120,8 +121,10 @@ def test_what_expires_has_the_date_by_which_it_does(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     a_chat_with_everything(client, model)
-    for name, documents in of_user(database, client.user_id).items():
-        if isinstance(kept := COLLECTIONS.get(name), Expires):
+    found = of_user(database, client.user_id)
+    for name in COLLECTIONS:
+        documents = found.get(name, [])
+        if isinstance(kept := name.kept, Expires):
             # The laptop's server gives a date that was updated as text.
             dates = [datetime.fromisoformat(str(each[kept.field])).replace(tzinfo=UTC) for each in documents]
             latest = datetime.now(UTC) + kept.after

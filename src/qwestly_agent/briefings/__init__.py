@@ -1,1 +1,12 @@
 """Briefings: new and pending items, at the hour that each user chose."""
+
+from qwestly_agent.workflow import Workflow
+
+BRIEF = Workflow(
+    "brief",
+    __name__,
+    writer=("deliver", "gather", "note_read"),
+    sweep="sweep",
+    routers=("briefings",),
+    reasons={"briefing.told": "It comes at the hour in your settings, where you can switch briefings off."},
+)

@@ -1,1 +1,10 @@
 """Career cards and profile texts: gather evidence, draft, check, publish."""
+
+from qwestly_agent.workflow import Workflow
+
+GENERATE_CARD = Workflow(
+    "generate_card",
+    __name__,
+    reader=("cover", "draft_section", "gather_evidence"),
+    writer=("keep_draft", "note_end", "publish", "read_decision"),
+)

@@ -11,6 +11,7 @@ from qwestly_agent.domain.activity import ActivityEvent, Role, Severity
 from qwestly_agent.domain.approval import LEVEL_NAMES
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.memories import Memories
+from qwestly_agent.workflows import WORKFLOWS
 
 
 class EventView(BaseModel):
@@ -59,26 +60,17 @@ _MAILS_ENDED = (
     "The link in one of those emails ended them. If it wasn’t you, your mail program may have opened it: you can turn "
     "them on again in your settings."
 )
-_BY_TYPE: Mapping[str, str] = {
+_REASONS: Mapping[str, str] = {
+    "application": "You changed it in your list.",
     "application.due": "The step that you planned is due, or it was sent a week ago.",
     "application.preparing": "You chose this job.",
     "autonomy.ceiling": "You chose it in your settings.",
     "autonomy.taken_back": "You said no to such a change, edited it or undid it: what was earned for it has ended.",
     "approval.mails_ended": _MAILS_ENDED,
     "briefing.mails_ended": _MAILS_ENDED,
-    "briefing.told": "It comes at the hour in your settings, where you can switch briefings off.",
-    "jobs.found": "You let your agent look for jobs, each night or when you ask.",
-    "jobs.failed": "You let your agent look for jobs; it tries again.",
-    "memory.extracted": "You said it, and it was read once the conversation was over.",
     "support.looked": "Support looks only for a reason, and each look is listed here. What you forgot stays hidden.",
-    "memory.merged": "Each night, what says the same is put together; where two disagree, the newer one holds.",
-}
-_BY_SUBJECT: Mapping[str, str] = {
-    "application": "You changed it in your list.",
-    "interview": "You talked about your work; what you said becomes its draft.",
-    "lesson": "You confirmed its topic.",
-    "resume": "You gave your agent a résumé.",
-}
+} | {name: reason for each in WORKFLOWS for name, reason in each.reasons.items()}
+"""By an event's type or its subject."""
 _BY_VERB: Mapping[str, str] = {
     "deleted": "You deleted it.",
     "stopped": "Pause stops what runs.",
@@ -87,8 +79,8 @@ _BY_VERB: Mapping[str, str] = {
 
 def _why(event: ActivityEvent) -> str:
     subject, _, verb = event.type.partition(".")
-    if told := _BY_TYPE.get(event.type) or (
-        _BY_VERB.get(verb) or _BY_SUBJECT.get(subject) if subject != "approval" else ""
+    if told := _REASONS.get(event.type) or (
+        _BY_VERB.get(verb) or _REASONS.get(subject) if subject != "approval" else ""
     ):
         return told
     decided_by, answer = event.data.get("decided_by"), event.data.get("answer")

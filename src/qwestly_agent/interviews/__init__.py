@@ -1,1 +1,12 @@
 """Interviews that end by themselves: code keeps topics and phases, models propose, and each statement has quotes."""
+
+from qwestly_agent.workflow import Workflow
+
+WRITE_DRAFT = Workflow(
+    "write_draft",
+    __name__,
+    reader=("decide", "write"),
+    writer=("keep",),
+    routers=("interviews",),
+    reasons={"interview": "You talked about your work; what you said becomes its draft."},
+)

@@ -1,1 +1,16 @@
 """Jobs: found on boards at night or on demand, ranked, and given reasons that quote the advert and the person."""
+
+from qwestly_agent.workflow import Workflow
+
+SCOUT_JOBS = Workflow(
+    "scout_jobs",
+    __name__,
+    reader=("rank", "check"),
+    writer=("find", "keep", "note_end"),
+    sweep="sweep",
+    routers=("jobs",),
+    reasons={
+        "jobs.found": "You let your agent look for jobs, each night or when you ask.",
+        "jobs.failed": "You let your agent look for jobs; it tries again.",
+    },
+)

@@ -1,1 +1,12 @@
 """Learning: a library of topics, lessons that cite it, and questions that come back when they are due."""
+
+from qwestly_agent.workflow import Workflow
+
+WRITE_LESSON = Workflow(
+    "write_lesson",
+    __name__,
+    reader=("outline", "write", "check", "ask"),
+    writer=("keep", "note_end"),
+    routers=("learning",),
+    reasons={"lesson": "You confirmed its topic."},
+)

@@ -1,1 +1,14 @@
 """Résumés: open the file, read the text, ground the fields, propose changes to the profile."""
+
+from qwestly_agent.workflow import Workflow
+
+PARSE_RESUME = Workflow(
+    "parse_resume",
+    __name__,
+    opener=("read",),
+    reader=("ground", "parse"),
+    writer=("keep_document", "note_end", "propose"),
+    has_parser=True,
+    routers=("resumes",),
+    reasons={"resume": "You gave your agent a résumé."},
+)

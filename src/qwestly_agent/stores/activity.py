@@ -21,11 +21,20 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_activity"
 RETENTION = timedelta(days=90)
+COLLECTION = MongoCollection(
+    "agent_activity",
+    Expires(RETENTION),
+    # In the order of updates, and in that of the feed.
+    index("user_copied", "user_id", "copied_at"),
+    index("copied", "copied_at"),
+    index("user_at", "user_id", "-at"),
+    reader="find insert update",
+)
 EVENTS_KEPT = 50
 """Maximum number of events in a document: the newest. There are never more uncopied ones."""
 

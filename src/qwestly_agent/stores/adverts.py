@@ -9,17 +9,25 @@ from pymongo import ReturnDocument, UpdateOne
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.job import Advert, Pay
+from qwestly_agent.stores.collection import Expires, MongoCollection
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_adverts"
-ANSWERS = "agent_advert_queries"
 LONGEST_TEXT = 12_000
 RETENTION = timedelta(days=30)
 """Since a board listed it last."""
 CACHE_SECONDS = 3_600.0
 LONGEST_CACHE_SECONDS = 86_400.0
 """Age up to which an answer is used once a board's quota of the day is exhausted."""
+COLLECTION = MongoCollection(
+    "agent_adverts", Expires(RETENTION), of_no_user="What boards list, whoever searched for it.", reader="find"
+)
+ANSWERS = MongoCollection(
+    "agent_advert_queries",
+    Expires(timedelta(seconds=LONGEST_CACHE_SECONDS)),
+    of_no_user="What boards answered to a query, whoever asked.",
+    reader="find",
+)
 MINUTE_SECONDS, DAY_SECONDS = 60, 86_400
 
 

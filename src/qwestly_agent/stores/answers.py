@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.answer_day import AnswerDay
 from qwestly_agent.stores import messages
+from qwestly_agent.stores.collection import MongoCollection, Stays
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_answer_days"
-"""One document per day, with counts only; kept for good."""
+COLLECTION = MongoCollection(
+    "agent_answer_days",
+    Stays("Quality is compared over years."),
+    of_no_user="One document per day, with counts only.",
+    reader="find insert update",
+)
 
 _FIELDS = ("user_id", "conversation_id", "run_id", "seq", "status", "feedback", "receipt")
 

@@ -13,12 +13,19 @@ from qwestly_agent.base.errors import ChangedMeanwhile, NotFound, Unavailable
 from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.application import OVER, Application, StatusChange
 from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
+from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_applications"
 RETENTION = timedelta(days=365)
 """Since the last change."""
+COLLECTION = MongoCollection(
+    "agent_applications",
+    Expires(RETENTION),
+    index("user_updated", "user_id", "-updated_at"),
+    index("due_at", "due_at"),
+    has_outbox=True,
+)
 NO_SUCH_APPLICATION = "There is no such application."
 TRIES = 5
 KEYS_KEPT = 20

@@ -13,11 +13,24 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
 from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
+from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_approvals"
 RETENTION = timedelta(days=365)
+COLLECTION = MongoCollection(
+    "agent_approvals",
+    Expires(RETENTION, "kept_until"),  # `expires_at` is the deadline of the decision
+    index("queue", "user_id", "status", "-created_at"),
+    index("news", "user_id", "conversation_id", "news"),
+    index("due", "due_at"),
+    # Of all users: effects that are being sent, for the brake, and the oldest pending approval.
+    index("status", "status", "created_at"),
+    index("links", "links"),
+    # Approvals that were proposed in a trial.
+    index("variant", "variant", partialFilterExpression={"variant": {"$type": "string"}}),
+    has_outbox=True,
+)
 
 _WAITING = ("pending", "approved", "executing", *SENT)
 

@@ -12,10 +12,15 @@ from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level
 from qwestly_agent.domain.earned import LADDER, Grant, Standing, higher
 from qwestly_agent.stores.activity import copy_after_write, with_events
+from qwestly_agent.stores.collection import MongoCollection, Stays
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_autonomy"
+COLLECTION = MongoCollection(
+    "agent_autonomy",
+    Stays("One document a user: the level that they chose, and what was earned."),
+    has_outbox=True,
+)
 REMEMBERED_CHANGES = 100
 
 

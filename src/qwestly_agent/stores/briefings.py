@@ -12,11 +12,18 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Briefing, BriefingKind, Mailed
 from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
+from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_briefings"
 RETENTION = timedelta(days=90)
+COLLECTION = MongoCollection(
+    "agent_briefings",
+    Expires(RETENTION),
+    index("user_created", "user_id", "-created_at"),
+    index("unsubscribe", "unsubscribe", sparse=True),
+    has_outbox=True,
+)
 
 _NESTED = ("gathered", "before", "lines")
 

@@ -7,29 +7,41 @@ messages and then, in one conditional write, releasing the lease.
 
 import math
 from collections.abc import Callable, Collection
+from datetime import timedelta
 
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ConversationBusy, NotFound
+from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
 from qwestly_agent.stores.message import Message
-from qwestly_agent.stores.messages import Messages
+from qwestly_agent.stores.messages import RETENTION_SECONDS, RETENTION_SLACK_SECONDS, Messages
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.turns import ClaimedConversation, NewTurn, claim_of, unfinished_turns, unrecorded_messages
 from qwestly_agent.stores.variant_counts import VariantCounts
 
-COLLECTION = "agent_conversations"
-
 LEASE_SECONDS = 6.0
 """Lease duration after each renewal, and so the longest time that a killed turn blocks the next one."""
-RETENTION_SECONDS = 365 * 86_400
-"""A conversation and its messages expire this long after its last use."""
 SILENCE_SECONDS = 600.0
 """A conversation that has been silent for so long is due for memory extraction."""
-RETENTION_SLACK_SECONDS = 30 * 86_400
-"""Messages live that much longer, so that only one turn a month has to postpone the expiry of all of them."""
+COLLECTION = MongoCollection(
+    "agent_conversations",
+    Expires(timedelta(seconds=RETENTION_SECONDS)),
+    # A turn claims its conversation by `_id`, which is made of user and conversation.
+    index("user_last_used", "user_id", "-last_used"),
+    # The running turns of a user, and of all users.
+    index("user_lease", "user_id", "lease_until"),
+    index("lease", "lease_until"),
+    # Conversations that are due to be read for memories.
+    index("extract_at", "extract_at"),
+    index("set_aside", "extract_set_aside.at", sparse=True),
+    # Conversations in a trial.
+    index("assignment", "assignment.variant", sparse=True),
+    has_outbox=True,
+    reader=ALL_ACTIONS,
+)
 TITLE_CHARACTERS = 80
 SUMMARY = dict.fromkeys(("id", "title", "design", "role", "created_at", "last_used", "lease_until", "cost_usd"), 1)
 """Fields of a conversation in a list."""

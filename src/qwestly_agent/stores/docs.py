@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from qwestly_agent.stores.collection import MongoCollection, Stays
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Document, Searchable
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "qwestly_docs"
+COLLECTION = MongoCollection("qwestly_docs", Stays("Ingested anew."), of_no_user="Our own documentation.")
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Docs(Store):
     searchable: Searchable
 
     @classmethod
-    def of(cls, database: AsyncDatabase[Document]) -> "Docs":
+    def of(cls, database: AsyncDatabase[Document]) -> Self:
         searchable = Searchable(
             database[COLLECTION],
             "qwestly_docs_vector_index",

@@ -12,11 +12,19 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
+from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_drafts"
 RETENTION = timedelta(days=90)
+COLLECTION = MongoCollection(
+    "agent_drafts",
+    Expires(RETENTION),
+    index("user_updated", "user_id", "updated_at"),
+    index("status", "status"),
+    has_outbox=True,
+    reader=ALL_ACTIONS,
+)
 
 DraftKind: TypeAlias = Literal["card", "about", "headlines", "profile_text", "resume", "cover_letter"]
 DraftStatus: TypeAlias = Literal[

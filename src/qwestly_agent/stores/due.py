@@ -19,28 +19,27 @@ from qwestly_agent.stores import (
     activity,
     applications,
     approvals,
-    autonomy,
     briefings,
     drafts,
-    extractions,
     job_searches,
-    journal,
-    lessons,
     memories,
-    resumes,
     runs,
     signals,
     usage,
     user_settings,
     variant_counts,
 )
+from qwestly_agent.stores.collection import MongoCollection, Stays
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
+from qwestly_agent.stores.user_data import COLLECTIONS
 from qwestly_agent.stores.user_settings import MailKind
 
-COLLECTION = "agent_sweeps"
+COLLECTION = MongoCollection(
+    "agent_sweeps", Stays("One document a sweep."), of_no_user="Where each sweep ended, and how many mails were sent."
+)
 MEMORIES_AT_A_TIME = 1_000
 
 SweepName = Literal["approvals", "consolidate", "events out", "jobs"]
@@ -300,22 +299,7 @@ class Sweeps(Store):
         return next((each[field] for each in found), None)
 
 
-OUTBOXES = (
-    applications.COLLECTION,
-    approvals.COLLECTION,
-    autonomy.COLLECTION,
-    briefings.COLLECTION,
-    CONVERSATIONS,
-    drafts.COLLECTION,
-    extractions.COLLECTION,
-    job_searches.COLLECTION,
-    journal.COLLECTION,
-    lessons.COLLECTION,
-    memories.COLLECTION,
-    resumes.COLLECTION,
-    signals.COLLECTION,
-    user_settings.COLLECTION,
-)
+OUTBOXES = tuple(each for each in COLLECTIONS if each.has_outbox)
 _NEW: Document = {"consolidated": False, "status": memories.ACTIVE}
 
 

@@ -16,12 +16,15 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.stores.activity import copy_after_write, with_events
+from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
 from qwestly_agent.stores.ranks import to_binary, to_floats
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_extractions"
 RETENTION = timedelta(days=30)
+COLLECTION = MongoCollection(
+    "agent_extractions", Expires(RETENTION), index("user", "user_id"), has_outbox=True, reader=ALL_ACTIONS
+)
 
 BatchStatus = Literal["found", "judged", "decided", "stored"]
 

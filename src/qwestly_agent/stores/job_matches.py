@@ -10,12 +10,15 @@ from pymongo.errors import BulkWriteError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.job import Advert, JobMatch, MatchStatus, Reason, Verdict
+from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_job_matches"
 RETENTION = timedelta(days=180)
 """Since the last change."""
+COLLECTION = MongoCollection(
+    "agent_job_matches", Expires(RETENTION), index("user_found", "user_id", "-found_at", "-score")
+)
 MOST_JUDGED = 300
 NO_SUCH_JOB = "There is no such job."
 _NESTED = ("advert", "reasons_for", "reasons_against")

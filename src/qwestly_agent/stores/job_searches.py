@@ -12,10 +12,17 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.job import JobMatch, JobWishes
 from qwestly_agent.stores.activity import copy_after_write, with_events
+from qwestly_agent.stores.collection import MongoCollection, Stays, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_job_searches"
+COLLECTION = MongoCollection(
+    "agent_job_searches",
+    Stays("One document a user: the jobs that they look for, and what their thumbs taught."),
+    index("next_at", "next_at"),
+    has_outbox=True,
+    reader="find update",
+)
 SEARCHING_SECONDS = 3_600.0
 """A search without progress for this long has died: longer than a state waits for a slot and retries."""
 TRIES, KEYS_KEPT = 10, 20

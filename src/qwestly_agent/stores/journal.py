@@ -15,11 +15,18 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.stores.activity import copy_after_write, with_events
+from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_memory_journal"
 RETENTION = timedelta(days=365)
+COLLECTION = MongoCollection(
+    "agent_memory_journal",
+    Expires(RETENTION),  # an undone run has no expiry date, so that it is not done again
+    index("user_created", "user_id", "created"),
+    has_outbox=True,
+    reader=ALL_ACTIONS,
+)
 
 RunStatus: TypeAlias = Literal["planned", "applied", "undone"]
 

@@ -10,11 +10,12 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.learning import LearningPlan, LearningTalk
 from qwestly_agent.stores import conversations, lessons
+from qwestly_agent.stores.collection import Expires, MongoCollection
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_learning"
 RETENTION = timedelta(days=365)
 """Since the last change."""
+COLLECTION = MongoCollection("agent_learning", Expires(RETENTION))
 TRIES = 10
 
 

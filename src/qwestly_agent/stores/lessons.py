@@ -13,12 +13,19 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity, of_deleted
 from qwestly_agent.domain.learning import Lesson, LessonStatus, Practice
 from qwestly_agent.stores.activity import add_event, copy_after_write, outbox, with_events
+from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_lessons"
 RETENTION = timedelta(days=365)
 """Since the last answer."""
+COLLECTION = MongoCollection(
+    "agent_lessons",
+    Expires(RETENTION),
+    index("user_created", "user_id", "-created_at"),
+    has_outbox=True,
+    reader="find update",
+)
 
 _NESTED = ("outline", "written", "sentences", "questions", "practices")
 _SEVERITY: Mapping[LessonStatus, Severity] = {"failed": "warning", "stopped": "warning"}

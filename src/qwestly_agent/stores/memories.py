@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
@@ -49,7 +50,7 @@ class Memories(Store):
     searchable: Searchable
 
     @classmethod
-    def of(cls, database: AsyncDatabase[Document]) -> "Memories":
+    def of(cls, database: AsyncDatabase[Document]) -> Self:
         searchable = Searchable(
             database[COLLECTION],
             "user_memories_vector_index",

@@ -12,9 +12,25 @@ from pydantic import ValidationError
 
 from qwestly_agent.domain.memory import Memory, Score
 from qwestly_agent.domain.ranking import present
+from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection, Stays, index
 from qwestly_agent.stores.search import Document, Match
 
-COLLECTION = "user_memories"
+COLLECTION = MongoCollection(
+    "user_memories",
+    Stays("A memory holds until its user forgets it; what was forgotten is not learnt again."),
+    index("most_salient", "user_id", "status", "-salience"),
+    index("withdrawn", "user_id", "-withdrawn_at"),
+    # Unique: the same content is stored once, also by two processes at the same moment. A memory has a key as long as
+    # its content must be unique; the partial filter leaves out memories from before there were keys.
+    index("key", "user_id", "key", unique=True, partialFilterExpression={"key": {"$type": "string"}}),
+    index("newest", "user_id", "-created"),
+    index("superseded_by", "user_id", "superseded_by"),
+    # Memories that the nightly consolidation has not seen.
+    index("users_to_consolidate", "consolidated", "status", "user_id"),
+    index("consolidated", "consolidated", "status", "created"),
+    has_outbox=True,
+    reader=ALL_ACTIONS,
+)
 ACTIVE, PROPOSED, UNCHECKED = "active", "proposed", "unchecked"
 SUPERSEDED, MERGED, FORGOTTEN = "superseded", "merged", "forgotten"
 UNIQUE_STATUSES = (ACTIVE, PROPOSED, UNCHECKED)

@@ -1,19 +1,35 @@
 """`agent_messages`: one document per message; tool calls and results are part of the answer that made them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import timedelta
 
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
 from qwestly_agent.stores.message import Feedback, Message, messages_of
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.turns import ClaimedConversation
 
-COLLECTION = "agent_messages"
+RETENTION_SECONDS = 365 * 86_400
+"""A conversation and its messages expire this long after its last use."""
+RETENTION_SLACK_SECONDS = 30 * 86_400
+"""Messages live that much longer, so that only one turn a month has to postpone the expiry of all of them."""
+COLLECTION = MongoCollection(
+    "agent_messages",
+    Expires(timedelta(seconds=RETENTION_SECONDS + RETENTION_SLACK_SECONDS)),
+    # Unique: of two turns that both believe they hold a conversation, only one can record its messages.
+    index("order", "user_id", "conversation_id", "seq", unique=True),
+    index("message_id", "user_id", "conversation_id", "id"),
+    index("user_created_at", "user_id", "-created_at"),
+    # The answers of all users, of which a sample is judged at night.
+    index("answers", "created_at", partialFilterExpression={"role": "assistant"}),
+    reader=ALL_ACTIONS,
+)
 VECTOR = "vector"
 """Vector of what the user typed, in the form of `to_binary`: six kilobytes that only a search reads."""
 _SHOWN: Document = {"_id": 0, VECTOR: 0}

@@ -15,12 +15,20 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity, of_deleted
 from qwestly_agent.domain.resume import FoundResume, ResumeRecord, ResumeStatus
 from qwestly_agent.stores.activity import add_event, copy_after_write, outbox, with_events
+from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 from qwestly_agent.text.contacts import Contact
 
-COLLECTION, FILES = "agent_resumes", "agent_resume_uploads"
 RETENTION, FILE_RETENTION = timedelta(days=90), timedelta(hours=1)
+COLLECTION = MongoCollection(
+    "agent_resumes",
+    Expires(RETENTION),
+    index("user_created", "user_id", "-created_at"),
+    has_outbox=True,
+    reader="find update",
+)
+FILES = MongoCollection("agent_resume_uploads", Expires(FILE_RETENTION), reader="find", opener="find update")
 
 _NESTED = ("contacts", "found", "read", "left_out")
 _SEVERITY: Mapping[ResumeStatus, Severity] = {"failed": "warning", "stopped": "warning"}

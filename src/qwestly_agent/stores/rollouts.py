@@ -7,9 +7,10 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.domain.rollout import Rollout
+from qwestly_agent.stores.collection import MongoCollection, Stays
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_rollout"
+COLLECTION = MongoCollection("agent_rollout", Stays("One document."), of_no_user="The state of each trial.")
 _ID = "rollout"
 _TRIES = 5
 

@@ -6,16 +6,25 @@ from typing import Any
 from pymongo import ReturnDocument
 
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_runs"
 RETENTION = timedelta(days=1)
 """Of a run; a receipt keeps its name for good."""
 LONGEST_RUN_SECONDS = 330.0
 """Longer than any state of a workflow may take. A run whose process died counts as running for this long."""
 UNKNOWN_KEPT = timedelta(hours=48)
 """Of an effect with an unknown outcome: as long as the candidate app keeps keys."""
+COLLECTION = MongoCollection(
+    "agent_runs",
+    Expires(max(RETENTION, UNKNOWN_KEPT)),
+    index("user", "user_id"),
+    index("until", "until"),
+    index("stopped_at", "stopped_at"),
+    reader=ALL_ACTIONS,
+    opener=ALL_ACTIONS,
+)
 
 
 class Runs(Store):

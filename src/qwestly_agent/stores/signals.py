@@ -15,10 +15,19 @@ from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
+from qwestly_agent.stores.collection import MongoCollection, Stays, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_signals"
+COLLECTION = MongoCollection(
+    "agent_signals",
+    Stays("One document a user: their brake stays on until they release it."),
+    # A document has no `brake_since` while its brake is off.
+    index("brake_since", "brake_since"),
+    has_outbox=True,
+    reader="find",
+    opener="find",
+)
 REMEMBERED_STOPS = 50
 """More than a user can have running; older ones were read long ago."""
 

@@ -1,6 +1,7 @@
 """The base of the stores."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from pymongo.asynchronous.database import AsyncDatabase
 
@@ -15,3 +16,7 @@ class Store:
     """
 
     database: AsyncDatabase[Document]
+
+    @classmethod
+    def of(cls, database: AsyncDatabase[Document]) -> Self:
+        return cls(database)

@@ -6,10 +6,16 @@ from datetime import timedelta
 from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_tool_calls"
 RETENTION = timedelta(days=30)
+COLLECTION = MongoCollection(
+    "agent_tool_calls",
+    Expires(RETENTION),
+    index("user_at", "user_id", "-at"),
+    index("tool_outcome", "tool", "outcome", "-at"),
+)
 _TEXTS = ("arguments", "result", "error")
 
 

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 
 from qwestly_agent.domain.learning import Module
+from qwestly_agent.stores.collection import MongoCollection, Stays, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "learning_topics"
+COLLECTION = MongoCollection(
+    "learning_topics", Stays("Ingested anew."), index("topic", "topic"), of_no_user="The library.", reader="find"
+)
 
 
 class Topics(Store):

@@ -8,12 +8,13 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_usage"
 MINUTE_SECONDS = 60.0
 DAYS_KEPT = 31
+COLLECTION = MongoCollection("agent_usage", Expires(timedelta(days=DAYS_KEPT)), reader=ALL_ACTIONS)
 REMEMBERED_MESSAGES = 1_000
 """More than a user may send in a minute or have running at once: refused messages must not push out those that
 count."""

@@ -1,8 +1,6 @@
 """All of a user's data in our collections, for export and erasure."""
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import AsyncIterator
 
 from qwestly_agent.stores import (
     activity,
@@ -28,60 +26,38 @@ from qwestly_agent.stores import (
     user_settings,
     variant_counts,
 )
+from qwestly_agent.stores.collection import MongoCollection
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-
-@dataclass(frozen=True)
-class Expires:
-    """MongoDB deletes a document once the date in this field has passed."""
-
-    after: timedelta
-    """The longest time from the document's creation, or from the last use that prolongs it."""
-    field: str = "expires_at"
-
-
-@dataclass(frozen=True)
-class Stays:
-    """Kept until the user erases it; `reason` says why."""
-
-    reason: str
-
-
-COLLECTIONS: Mapping[str, Expires | Stays] = {
-    conversations.COLLECTION: Expires(timedelta(seconds=conversations.RETENTION_SECONDS)),
-    messages.COLLECTION: Expires(
-        timedelta(seconds=conversations.RETENTION_SECONDS + conversations.RETENTION_SLACK_SECONDS)
-    ),
-    tool_calls.COLLECTION: Expires(tool_calls.RETENTION),
-    memories.COLLECTION: Stays("A memory holds until its user forgets it; what was forgotten is not learnt again."),
-    extractions.COLLECTION: Expires(extractions.RETENTION),
-    # An undone run has no expiry date, so that it is not done again.
-    journal.COLLECTION: Expires(journal.RETENTION),
-    # Here `expires_at` is the deadline of the decision.
-    approvals.COLLECTION: Expires(approvals.RETENTION, "kept_until"),
-    drafts.COLLECTION: Expires(drafts.RETENTION),
-    resumes.COLLECTION: Expires(resumes.RETENTION),
-    resumes.FILES: Expires(resumes.FILE_RETENTION),
-    lessons.COLLECTION: Expires(lessons.RETENTION),
-    learning.COLLECTION: Expires(learning.RETENTION),
-    applications.COLLECTION: Expires(applications.RETENTION),
-    job_matches.COLLECTION: Expires(job_matches.RETENTION),
-    job_searches.COLLECTION: Stays("One document a user: the jobs that they look for, and what their thumbs taught."),
-    usage.COLLECTION: Expires(timedelta(days=usage.DAYS_KEPT)),
-    autonomy.COLLECTION: Stays("One document a user: the level that they chose, and what was earned."),
-    user_settings.COLLECTION: Stays(
-        "One document a user: the language, the time zone and the briefings that they chose."
-    ),
-    runs.COLLECTION: Expires(max(runs.RETENTION, runs.UNKNOWN_KEPT)),
-    activity.COLLECTION: Expires(activity.RETENTION),
-    briefings.COLLECTION: Expires(briefings.RETENTION),
-    variant_counts.COLLECTION: Expires(variant_counts.RETENTION),
+COLLECTIONS: tuple[MongoCollection, ...] = (
+    conversations.COLLECTION,
+    messages.COLLECTION,
+    tool_calls.COLLECTION,
+    memories.COLLECTION,
+    extractions.COLLECTION,
+    journal.COLLECTION,
+    approvals.COLLECTION,
+    drafts.COLLECTION,
+    resumes.COLLECTION,
+    resumes.FILES,
+    lessons.COLLECTION,
+    learning.COLLECTION,
+    applications.COLLECTION,
+    job_matches.COLLECTION,
+    job_searches.COLLECTION,
+    usage.COLLECTION,
+    autonomy.COLLECTION,
+    user_settings.COLLECTION,
+    runs.COLLECTION,
+    activity.COLLECTION,
+    briefings.COLLECTION,
+    variant_counts.COLLECTION,
     # Last: while the brake is on, nothing of this user starts, and so nothing is written again.
-    signals.COLLECTION: Stays("One document a user: their brake stays on until they release it."),
-}
-"""Every collection with documents of one user (named in `user_id`), and its retention. Export, erasure and the TTL
-indexes are derived from it."""
+    signals.COLLECTION,
+)
+"""Every collection with documents of one user (named in `user_id`), in the order in which they are exported and
+erased."""
 
 _SECRETS = ("task_token", "links", "unsubscribe")
 _NUMBERS = ("content_embedding", messages.VECTOR, "vectors", "words")

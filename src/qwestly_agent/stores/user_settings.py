@@ -15,10 +15,17 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.stores.activity import copy_after_write, with_events
+from qwestly_agent.stores.collection import MongoCollection, Stays, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTION = "agent_settings"
+COLLECTION = MongoCollection(
+    "agent_settings",
+    Stays("One document a user: the language, the time zone and the briefings that they chose."),
+    # A user whose briefings are off has no such moment.
+    index("briefing_at", "briefing_at", sparse=True),
+    has_outbox=True,
+)
 MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
 """Pending decisions · reminders at half of their time · briefings."""
 _FIELDS: Mapping[MailKind, str] = {

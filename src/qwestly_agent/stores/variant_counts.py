@@ -9,12 +9,19 @@ from datetime import timedelta
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.turns import ClaimedConversation
 
-COLLECTION = "agent_variant_counts"
 RETENTION = timedelta(days=90)
+COLLECTION = MongoCollection(
+    "agent_variant_counts",
+    Expires(RETENTION),
+    # The counts of all users, for one leg of a trial.
+    index("tag", "tag"),
+    reader="find insert update",
+)
 REMEMBERED_RUNS = 100
 """Enough to find any repetition: a turn is recovered before its conversation's next one."""
 

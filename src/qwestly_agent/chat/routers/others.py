@@ -1,38 +1,14 @@
 """The routers of everything but turns, in the order in which their routes are looked at."""
 
-from qwestly_agent.chat.routers import (
-    account,
-    activity,
-    applications,
-    approvals,
-    briefings,
-    conversations,
-    designs,
-    documents,
-    interviews,
-    jobs,
-    learning,
-    memories,
-    resumes,
-    settings,
-)
+from importlib import import_module
+
+from qwestly_agent.workflows import WORKFLOWS
 
 ROUTERS = tuple(
-    module.router
-    for module in (
-        conversations,
-        designs,
-        approvals,
-        activity,
-        briefings,
-        interviews,
-        applications,
-        documents,
-        jobs,
-        learning,
-        memories,
-        resumes,
-        settings,
-        account,
+    import_module(f"{__package__}.{each}").router
+    for each in (
+        *("conversations", "designs", "approvals", "activity", "applications", "documents"),
+        *(router for workflow in WORKFLOWS for router in workflow.routers),
+        *("settings", "account"),
     )
 )
