@@ -23,7 +23,7 @@ from qwestly_agent.approvals.execute import NEVER_KNOWN, execute
 from qwestly_agent.approvals.permission import LATEST_SECONDS
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.settle import settle
-from qwestly_agent.approvals.sweep import sweep
+from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
 from qwestly_agent.approvals.undo import undo
 from qwestly_agent.approvals.unknown_outcomes import up_to_date
 from qwestly_agent.base.clock import to_datetime
@@ -32,17 +32,19 @@ from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import FINAL, MOVES, Approval, DecidedBy, Level, Verb, sha256_hex
 from qwestly_agent.stores import activity, job_searches
 from qwestly_agent.stores.approvals import COLLECTION, Approvals, _approval
+from qwestly_agent.stores.drafts import pipeline
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Choices, Process
 from tests.simulation.world import BEGINS, CONVERSATION, FIRST_VALUES, USER, World
 
 CHAT_SECONDS, REQUEST_SECONDS, SWEEP_SECONDS = 300.0, 60.0, 55.0
 """The time limits of the functions in template.yaml."""
-GAPS = (0.0, 0.0, 0.005, 0.03, 0.2, 3.0, 12.0, 61.0, 61.0, 700.0, 4_000.0, 90_000.0, 180_000.0)
-MOST_ACTS = 9
+GAPS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.2, 0.2, 3.0, 12.0, 57.0, 61.0, 700.0, 90_000.0, 180_000.0)
+SWEPT_WITHIN = 500.0
+MOST_ACTS = 12
 LEVELS: tuple[Level, ...] = ("L1", "L3", "L2", "L1", "L3")
 VERBS: tuple[Verb, ...] = ("approve", "approve", "approve", "edit", "revise", "reject")
-QUIET_STEPS = (0.0, *[61.0] * 4, 400.0, 4_000.0, 180_000.0, 61.0, 61.0, 700_000.0, 61.0, 700_000.0, 61.0, 61.0)
+LONGEST_WAIT = 1_000_000.0
 SKEW = 8.0
 """More than all clocks together are wrong."""
 
@@ -63,8 +65,8 @@ class Story:
     decided: dict[str, list[Decided]] = field(default_factory=dict[str, list[Decided]])
     undone: set[str] = field(default_factory=set[str])
     """Ids of the approvals whose undo was asked for."""
-    paused: list[list[float]] = field(default_factory=list[list[float]])
-    """From the moment when the user was told that nothing runs any more, to the moment when they resumed."""
+    paused: list[float] = field(default_factory=list[float])
+    """When the user was told that nothing runs any more."""
     proposals: int = 0
 
     def __post_init__(self) -> None:
@@ -74,35 +76,50 @@ class Story:
     async def tell(self) -> None:
         acts: tuple[tuple[int, Callable[[], None]], ...] = (
             (3, self.propose),
-            (5, self.decide),
-            (2, self.undo),
+            (12, self.decide),
+            (4, self.undo),
             (2, self.sweep),
             (1, self.look),
-            (1, self.carry_out),
+            (2, self.carry_out),
             (2, self.pause),
             (2, self.resume),
             (1, self.change_level),
-            (1, self.change_elsewhere),
+            (2, self.change_elsewhere),
         )
         weighted = [act for weight, act in acts for _ in range(weight)]
         self.propose()
         for _ in range(1 + self.choices.number(MOST_ACTS)):
-            await asyncio.sleep(self.choices.one(GAPS))
+            gap = self.choices.one(GAPS)
+            if gap > SWEPT_WITHIN:
+                await self._pass()
+            await asyncio.sleep(gap)
             self.choices.one(weighted)()
         await self.world.scheduler.settled()
         await self._end_quietly()
 
+    async def _pass(self) -> None:
+        """Time in which sweeps come every minute, of which the first ones matter."""
+        for _ in range(2):
+            await asyncio.sleep(61.0)
+            self.sweep()
+
     async def _end_quietly(self) -> None:
         """Without faults, sweeps go on until nothing is left to do."""
-        self.world.scheduler.is_quiet = True
-        for step in QUIET_STEPS:
-            await asyncio.sleep(step)
+        scheduler, wait = self.world.scheduler, 20.0
+        scheduler.is_quiet = True
+        ends = scheduler.now + 100.0  # what is late has come by then
+        while (due := self._next_due) or scheduler.now < ends:
+            await asyncio.sleep(max(wait, min(due - self.world.time, 700_000.0)))
             self.sweep()
-            await self.world.scheduler.settled()
-            if all(each.status in FINAL and not each.is_unfinished for each in self.records):
+            await scheduler.settled()
+            wait *= 2
+            if wait > LONGEST_WAIT:
                 break
-        self.sweep()
-        await asyncio.sleep(200.0)  # what is late comes now
+
+    @property
+    def _next_due(self) -> float:
+        """0 if nothing is due any more."""
+        return min((each.due_at for each in self.records if each.due_at), default=0.0)
 
     @property
     def records(self) -> list[Approval]:
@@ -190,20 +207,14 @@ class Story:
 
     def pause(self) -> None:
         async def work(services: Any) -> None:
-            resumed = len(self.resumes)
             status = await pause.engage(services.signals, services.sweeps, USER, services.clock)
-            if status.state == "paused" and resumed == len(self.resumes):
-                self.paused.append([self.world.scheduler.now, float("inf")])
+            if status.state == "paused":
+                self.paused.append(self.world.scheduler.now)
 
         self._start("pause", work, REQUEST_SECONDS)
 
-    resumes: list[float] = field(default_factory=list[float])
-
     def resume(self) -> None:
         async def work(services: Any) -> None:
-            self.resumes.append(self.world.scheduler.now)
-            for each in self.paused:
-                each[1] = min(each[1], self.world.scheduler.now)
             await pause.release(services.signals, services.sweeps, USER, services.clock)
 
         self._start("resume", work, REQUEST_SECONDS)
@@ -217,12 +228,13 @@ class Story:
         self._start(f"set the level to {level}", work, REQUEST_SECONDS)
 
     def change_elsewhere(self) -> None:
-        value = self.choices.one((FIRST_VALUES["headline"], "Surgeon"))
+        name = self.choices.one(("headline", "location"))
+        value = self.choices.one((FIRST_VALUES[name], "Elsewhere"))
 
         async def work(_: Any) -> None:
-            self.world.change_elsewhere(headline=value)
+            self.world.change_elsewhere(**{name: value})
 
-        self._start(f"change the headline elsewhere to {value}", work, REQUEST_SECONDS)
+        self._start(f"change the {name} elsewhere to {value}", work, REQUEST_SECONDS)
 
     # --- what must hold ---
 
@@ -253,7 +265,8 @@ class Story:
         for number, (_, document) in enumerate(versions):
             if number == 0 or document["status"] != versions[number - 1][1]["status"]:
                 wanted.add(of_approval(_approval(document)).id)
-        fed = {key for key in self.world.tables.documents.get(activity.COLLECTION, {}) if key.split(":")[0] in wanted_of(wanted)}
+        feed = self.world.tables.documents.get(activity.COLLECTION, {})
+        fed = {key for key in feed if key.startswith(f"{versions[0][1]['_id']}:")}
         if fed != wanted:
             yield f"has other events in the feed than in its history: {sorted(fed ^ wanted)}"
 
@@ -267,7 +280,7 @@ class Story:
             yield "says that it was done, and it was not"
         elif record.status != "done" and effects and record.outcome != NEVER_KNOWN:
             yield f"says {record.status} ({record.outcome}), and it was done"
-        if record.redraft_id and f"draft_{record.redraft_id}" not in str(self.world.started) and record.redraft_id not in str(self.world.started):
+        if record.redraft_id and pipeline(record.redraft_id) not in self.world.started and not self._was_given_up(record):
             yield "was to be drafted anew, and was not"
         if record.tool == UPDATE_PROFILE.tool and record.status == "done":
             search = self.world.tables.documents.get(job_searches.COLLECTION, {}).get(USER, {})
@@ -275,6 +288,11 @@ class Story:
                 yield "says that it was done, and its wishes were not kept"
         if record.undoes and record.status == "done" and effects:
             yield from self._undo(record, effects[0].before, effects[0].after)
+
+    def _was_given_up(self, record: Approval) -> bool:
+        """True if no sweep came while its execution could still be started."""
+        told = next((at for at, each in self.world.records[record.id] if each["told_execution"]), 0.0)
+        return BEGINS + told - record.updated_at > NOTIFY_SECONDS - SKEW
 
     def _undo(self, record: Approval, before: Document, after: Document) -> Iterator[str]:
         original = next(each for each in self.records if each.id == record.undoes)
@@ -329,7 +347,8 @@ class Story:
             yield "was done although it was declined"
 
     def _pauses(self) -> Iterator[str]:
-        for begin, end in self.paused:
+        for begin in self.paused:
+            end = next((at for at, is_on in self.world.brakes if at >= begin and not is_on), float("inf"))
             for sent in self.world.sent:
                 if begin < sent.at < end:
                     yield f"{sent.act[:9]} was sent after the user was told that nothing runs"
@@ -347,10 +366,6 @@ class Story:
 
 
 EXPECTED_ERRORS = {"AutoReconnect", "NetworkTimeout", "Unavailable", "NotFound", "ChangedMeanwhile", "Invalid", "Braked"}
-
-
-def wanted_of(ids: set[str]) -> set[str]:
-    return {each.split(":")[0] for each in ids}
 
 
 def _values(document: Document) -> list[Any]:
