@@ -63,8 +63,8 @@ class Story:
     choices: Choices
     world: World = field(init=False)
     decided: dict[str, list[Decided]] = field(default_factory=dict[str, list[Decided]])
-    undone: set[str] = field(default_factory=set[str])
-    """Ids of the approvals whose undo was asked for."""
+    undone: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    """When the undo of which approval was asked for."""
     paused: list[float] = field(default_factory=list[float])
     """When the user was told that nothing runs any more."""
     proposals: int = 0
@@ -184,7 +184,7 @@ class Story:
         record = self.choices.one(done)
 
         async def work(services: Any) -> None:
-            self.undone.add(record.id)
+            self.undone.setdefault(record.id, []).append(self.world.scheduler.now)
             await undo(services, USER, record.id)
 
         self._start(f"undo {record.id[:9]}", work, REQUEST_SECONDS, self._times())
@@ -220,7 +220,7 @@ class Story:
         self._start("resume", work, REQUEST_SECONDS)
 
     def change_level(self) -> None:
-        level: Level = self.choices.one(("L0", "L1", "L3"))
+        level: Level = self.choices.one(("L0", "L0", "L1", "L3"))
 
         async def work(services: Any) -> None:
             await services.autonomy.set_level(USER, level, to_datetime(services.clock()))
@@ -302,7 +302,9 @@ class Story:
             return
         changed = {name for name in done.after if done.after[name] != done.before[name]}
         if any(before[name] != done.after[name] for name in changed):
-            yield "undid what somebody had changed since"
+            changes = [at for at, name in self.world.elsewhere if name in changed and at > done.at]
+            is_new = any(begun <= at for at in changes for begun in self.undone.get(original.id, ()))
+            yield f"undid what somebody {'changed while it was asked for' if is_new else 'had changed since'}"
         elif any(after[name] != done.before[name] for name in changed):
             yield "did not restore what was there"
         if original.undone_by != record.id:

@@ -96,25 +96,28 @@ class Fault:
     """Nothing comes instead of the answer."""
     repeats: bool = False
     """Delivered a second time, later."""
-    is_refused: bool = False
+    is_busy: bool = False
+    """Refused for now, without effect."""
     dies: bool = False
 
 
 NONE = Fault("")
-FAULTS = (
+LATE = (
     Fault("was slow before its effect", before=True),
+    Fault("failed, and took effect later", before=True, answers=False),
+    Fault("died, and it took effect later", before=True, dies=True),
+)
+FAULTS = (
+    *LATE,
     Fault("was slow after its effect", after=True),
     Fault("failed before its effect", arrives=False, answers=False),
     Fault("failed after its effect", answers=False),
-    Fault("failed, and took effect later", before=True, answers=False),
     Fault("died before the effect", arrives=False, dies=True),
     Fault("died after the effect", dies=True),
-    Fault("died, and it took effect later", before=True, dies=True),
     Fault("was never answered, without effect", arrives=False, is_silent=True),
     Fault("was never answered, after its effect", is_silent=True),
-    Fault("was delivered twice", repeats=True),
-    Fault("was refused for now", is_refused=True),
 )
+TWICE, BUSY = Fault("was delivered twice", repeats=True), Fault("was refused for now", is_busy=True)
 MOST_FAULTS, LONGEST_SKIP = 9, 24
 READS_A_COUNT = 3
 """Of so many reads one can go wrong, but every write can."""
@@ -132,8 +135,10 @@ class Kind:
     """Seconds."""
     patience: float = FOREVER
     """Seconds until `error` comes for a call that has no answer."""
-    has_repeats: bool = False
-    busy: Callable[[], Any] | None = None
+    weight: int = 1
+    """How much more often its writes go wrong than others'."""
+    faults: Sequence[Fault] = FAULTS
+    busy: Callable[[], Any] = lambda: None
     """The answer that refuses a call for now."""
 
 
@@ -253,7 +258,7 @@ class Scheduler:
 
         def arrive() -> None:
             try:
-                result = kind.busy() if fault.is_refused and kind.busy else effect()
+                result = kind.busy() if fault.is_busy else effect()
             except Exception as error:
                 self._answer(process, answer, error=error, seconds=answers_in - arrives_in)
             else:
@@ -301,14 +306,12 @@ class Scheduler:
         counts = writes or next(self._reads) % READS_A_COUNT == 0
         if self.is_quiet or self._faults == 0 or not counts:
             return NONE
-        if self._skip:
-            self._skip -= 1
+        if self._skip > 0:
+            self._skip -= kind.weight if writes else 1
             return NONE
         self._faults -= 1
         self._skip = self.choices.number(LONGEST_SKIP)
-        fault = self.choices.one(FAULTS)
-        impossible = (fault.repeats and not kind.has_repeats) or (fault.is_refused and not kind.busy)
-        return NONE if impossible else fault
+        return self.choices.one(kind.faults)
 
     def _latency(self) -> float:
         return self._latencies.choice(LATENCIES)

@@ -43,22 +43,24 @@ from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.user_settings import UserSettingsStore
 from tests.simulation.database import Database, Document, Tables, at_once
-from tests.simulation.scheduler import Choices, Kind, Process, Scheduler
+from tests.simulation.scheduler import BUSY, FAULTS, LATE, TWICE, Choices, Kind, Process, Scheduler
 
 T = TypeVar("T")
 
 USER, CONVERSATION = "auth0|ada", "conversation"
 BEGINS = 1_800_000_000.0
 SECRET = "the-secret-which-signs-towards-the-candidate-app"
-APP_SKEWS = (0.0, 0.0, 2.0, -2.0)
+APP_SKEWS = (0.0, 0.0, 2.0, -2.0, 20.0, -20.0)
+"""The contract has it allow for 30 seconds."""
 FIRST_VALUES = {"headline": "Nurse", "location": "Porto", "roles": ["Nurse"]}
 
 DATABASE = Kind(error=lambda: NetworkTimeout("no answer"), refused=lambda: AutoReconnect("no server"), patience=3.0)
 APP = Kind(
     error=lambda: httpx2.ReadError("lost"),
     refused=lambda: httpx2.ConnectError("refused"),
-    slow=(0.05, 1.0, 8.0, 15.0, 40.0, 57.0, 65.0, 85.0),
-    has_repeats=True,
+    slow=(0.05, 8.0, 15.0, 40.0, 59.0, 61.0, 65.0, 80.0),
+    weight=5,
+    faults=(*FAULTS, *LATE, TWICE, BUSY, BUSY),
     busy=lambda: _response(429, b'{"error": {"code": "too_many_requests", "message": "Please wait."}}'),
 )
 WORKFLOWS = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 5.0))
@@ -98,6 +100,8 @@ class World:
     levels: list[tuple[float, Level]] = field(default_factory=list[tuple[float, Level]])
     sent: list[Sent] = field(default_factory=list[Sent])
     effects: list[Effect] = field(default_factory=list[Effect])
+    elsewhere: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
+    """When which field was changed by others."""
     started: list[str] = field(default_factory=list[str])
     """Names of executions."""
     logged: list[str] = field(default_factory=list[str])
@@ -129,6 +133,7 @@ class World:
 
     def change_elsewhere(self, **values: Any) -> None:
         """As the user does in the candidate app."""
+        self.elsewhere += [(self.scheduler.now, name) for name in values]
         self.tables.update(CANDIDATES, {"_id": USER}, {"$set": values, "$inc": {"version": 1}})
 
     def set_level(self, level: Level) -> None:
