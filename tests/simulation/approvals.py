@@ -68,6 +68,8 @@ class Story:
     paused: list[float] = field(default_factory=list[float])
     """When the user was told that nothing runs any more."""
     proposals: int = 0
+    broken: list[str] = field(default_factory=list[str])
+    """Sentences about what did not hold in the end."""
 
     def __post_init__(self) -> None:
         self.world = World(self.choices)
@@ -120,6 +122,10 @@ class Story:
     def _next_due(self) -> float:
         """0 if nothing is due any more."""
         return min((each.due_at for each in self.records if each.due_at), default=0.0)
+
+    @property
+    def script(self) -> list[str]:
+        return self.world.scheduler.script
 
     @property
     def records(self) -> list[Approval]:
@@ -238,8 +244,8 @@ class Story:
 
     # --- what must hold ---
 
-    def broken(self) -> Iterator[str]:
-        """Sentences about what does not hold."""
+    def check(self) -> Iterator[str]:
+        """Return sentences about what does not hold."""
         yield from self._crashes()
         for record in self.records:
             versions = self.world.records[record.id]
@@ -386,12 +392,25 @@ def stood_in(story: Story) -> Iterator[None]:
         yield
 
 
-def play(choices: Choices) -> Story:
+def play(choices: Choices, tell: Callable[[Story], Coroutine[Any, Any, None]] = Story.tell) -> Story:
     story = Story(choices)
     with stood_in(story):
-        story.world.scheduler.run(story.tell())
+        story.world.scheduler.run(tell(story))
+    story.broken = list(story.check())
     return story
 
 
-def report(story: Story) -> str:
-    return "\n".join([*story.world.scheduler.script, *(f"BROKEN: {each}" for each in story.broken())])
+# Faults in the code that are known and not mended yet, each with a test in test_known_faults.py.
+KNOWN = (
+    "which says that it was undone by None",
+    "undid what somebody changed while it was asked for",
+    "says failed (It was refused, and nothing was done: Please wait.), and it was done",
+    "says failed (You no longer let the agent do this, so nothing was done.), and it was done",
+)
+
+
+def play_unknown(choices: Choices) -> Story:
+    """Without what is known to be broken."""
+    story = play(choices)
+    story.broken = [each for each in story.broken if not any(known in each for known in KNOWN)]
+    return story

@@ -111,7 +111,10 @@ def _second_decision_counts() -> Iterator[None]:
         if before.status not in ("pending", "rejected"):
             return await original(services, user_id, approval_id, decision, **how)
         return await services.approvals.change(
-            before, lambda record: decide._decided(record, decision, services.clock(), how["by"], how["where"])
+            before,
+            lambda record: decide._decided(record, decision, services.clock(), how["by"], how["where"])
+            if record.status in ("pending", "rejected")
+            else None,
         )
 
     original = decide.decide

@@ -20,23 +20,24 @@ T = TypeVar("T")
 
 
 class Choices:
-    """Numbers from one source, and a code that repeats them."""
+    """Numbers from a row of bytes, and zeros from its end on; `code` repeats them."""
 
-    def __init__(self, draw: Callable[[int], int]) -> None:
-        self._draw = draw
+    LENGTH = 192
+    """Bytes: more than a schedule takes."""
+
+    def __init__(self, numbers: bytes) -> None:
+        self._numbers = iter(numbers)
         self.taken: list[int] = []
 
     @classmethod
     def of(cls, seed: str) -> "Choices":
         """From a number, or from the code of an earlier run, which begins with x."""
-        if not seed.startswith("x"):
-            return cls(random.Random(seed).randrange)
-        numbers = iter(bytes.fromhex(seed[1:]))
-        return cls(lambda below: min(next(numbers, 0), below - 1))
+        code = bytes.fromhex(seed[1:]) if seed.startswith("x") else random.Random(int(seed)).randbytes(cls.LENGTH)
+        return cls(code)
 
     def number(self, below: int) -> int:
         """At most 256."""
-        self.taken.append(self._draw(below))
+        self.taken.append(next(self._numbers, 0) % below)
         return self.taken[-1]
 
     def one(self, items: Sequence[T]) -> T:
@@ -44,7 +45,7 @@ class Choices:
 
     @property
     def code(self) -> str:
-        return "x" + bytes(self.taken).rstrip(b"\0").hex()
+        return f"x{bytes(self.taken).rstrip(bytes(1)).hex()}"
 
 
 # --- time -------------------------------------------------------------------------------------------------------------
