@@ -35,7 +35,7 @@ from qwestly_agent.stores.approvals import COLLECTION, Approvals, _approval
 from qwestly_agent.stores.drafts import pipeline
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Choices, Process
-from tests.simulation.world import BEGINS, CONVERSATION, FIRST_VALUES, USER, World
+from tests.simulation.world import BEGINS, CONVERSATION, FIRST_VALUES, USER, Effect, World
 
 CHAT_SECONDS, REQUEST_SECONDS, SWEEP_SECONDS = 300.0, 60.0, 55.0
 """The time limits of the functions in template.yaml."""
@@ -97,7 +97,7 @@ class Story:
             await asyncio.sleep(gap)
             self.choices.one(weighted)()
         await self.world.scheduler.settled()
-        await self._end_quietly()
+        await self.end_quietly()
 
     async def _pass(self) -> None:
         """Time in which sweeps come every minute, of which the first ones matter."""
@@ -105,7 +105,7 @@ class Story:
             await asyncio.sleep(61.0)
             self.sweep()
 
-    async def _end_quietly(self) -> None:
+    async def end_quietly(self) -> None:
         """Without faults, sweeps go on until nothing is left to do."""
         scheduler, wait = self.world.scheduler, 20.0
         scheduler.is_quiet = True
@@ -235,7 +235,7 @@ class Story:
 
     def change_elsewhere(self) -> None:
         name = self.choices.one(("headline", "location"))
-        value = self.choices.one((FIRST_VALUES[name], "Elsewhere"))
+        value = self.choices.one(("Elsewhere", FIRST_VALUES[name]))
 
         async def work(_: Any) -> None:
             self.world.change_elsewhere(**{name: value})
@@ -293,14 +293,15 @@ class Story:
             if record.id not in search.get("wishes_changed_by", ()):
                 yield "says that it was done, and its wishes were not kept"
         if record.undoes and record.status == "done" and effects:
-            yield from self._undo(record, effects[0].before, effects[0].after)
+            yield from self._undo(record, effects[0])
 
     def _was_given_up(self, record: Approval) -> bool:
         """True if no sweep came while its execution could still be started."""
         told = next((at for at, each in self.world.records[record.id] if each["told_execution"]), 0.0)
         return BEGINS + told - record.updated_at > NOTIFY_SECONDS - SKEW
 
-    def _undo(self, record: Approval, before: Document, after: Document) -> Iterator[str]:
+    def _undo(self, record: Approval, effect: Effect) -> Iterator[str]:
+        before, after, undone_at = effect.before, effect.after, effect.at
         original = next(each for each in self.records if each.id == record.undoes)
         done = next((each for each in self.world.effects if each.act == original.id), None)
         if done is None:
@@ -308,7 +309,8 @@ class Story:
             return
         changed = {name for name in done.after if done.after[name] != done.before[name]}
         if any(before[name] != done.after[name] for name in changed):
-            changes = [at for at, name in self.world.elsewhere if name in changed and at > done.at]
+            others = [(each.at, name) for each in self.world.effects for name in changed if each.after[name] != each.before[name]]
+            changes = [at for at, name in (*self.world.elsewhere, *others) if name in changed and done.at < at < undone_at]
             is_new = any(begun <= at for at in changes for begun in self.undone.get(original.id, ()))
             yield f"undid what somebody {'changed while it was asked for' if is_new else 'had changed since'}"
         elif any(after[name] != done.before[name] for name in changed):

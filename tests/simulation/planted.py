@@ -110,10 +110,12 @@ def _second_decision_counts() -> Iterator[None]:
         before = await services.approvals.get(user_id, approval_id)
         if before.status not in ("pending", "rejected"):
             return await original(services, user_id, approval_id, decision, **how)
+        if before.status == "pending":
+            return await original(services, user_id, approval_id, decision, **how)
         return await services.approvals.change(
             before,
             lambda record: decide._decided(record, decision, services.clock(), how["by"], how["where"])
-            if record.status in ("pending", "rejected")
+            if record.status == "rejected"
             else None,
         )
 
@@ -172,17 +174,6 @@ def _level_read_once() -> AbstractContextManager[Any]:
     return patch.object(execute, "why_not", why_not)
 
 
-def _any_version() -> AbstractContextManager[Any]:
-    """A change is sent for whatever version there is now."""
-
-    async def write(self: CandidateApp, effect: Effect, method: str, subject: str, *rest: Any, **more: Any) -> Outcome:
-        version = await self.version_of(effect.user_id, effect.act, subject)
-        return await original(self, replace(effect, version=version), method, subject, *rest, **more)
-
-    original = CandidateApp._write
-    return patch.object(CandidateApp, "_write", write)
-
-
 PLANTED: Mapping[str, Plant] = {
     plant.__name__.strip("_").replace("_", " "): plant
     for plant in (
@@ -199,6 +190,5 @@ PLANTED: Mapping[str, Plant] = {
         _not_known_is_not_done,
         _event_apart_from_its_change,
         _level_read_once,
-        _any_version,
     )
 }

@@ -8,7 +8,8 @@ same run. Nothing here knows what the processes do.
 import asyncio
 import itertools
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import Context, ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -103,22 +104,26 @@ class Fault:
 
 
 NONE = Fault("")
-LATE = (
-    Fault("was slow before its effect", before=True),
-    Fault("failed, and took effect later", before=True, answers=False),
-    Fault("died, and it took effect later", before=True, dies=True),
-)
+SLOW_BEFORE = Fault("was slow before its effect", before=True)
+SLOW_AFTER = Fault("was slow after its effect", after=True)
+LATE = Fault("failed, and took effect later", before=True, answers=False)
+LATE_AND_DEAD = Fault("died, and it took effect later", before=True, dies=True)
+FAILED = Fault("failed before its effect", arrives=False, answers=False)
 FAULTS = (
-    *LATE,
-    Fault("was slow after its effect", after=True),
-    Fault("failed before its effect", arrives=False, answers=False),
+    SLOW_BEFORE,
+    SLOW_AFTER,
+    LATE,
+    LATE_AND_DEAD,
+    FAILED,
     Fault("failed after its effect", answers=False),
     Fault("died before the effect", arrives=False, dies=True),
     Fault("died after the effect", dies=True),
     Fault("was never answered, without effect", arrives=False, is_silent=True),
     Fault("was never answered, after its effect", is_silent=True),
 )
-TWICE, BUSY = Fault("was delivered twice", repeats=True), Fault("was refused for now", is_busy=True)
+"""Of any call."""
+TWICE = Fault("was delivered twice", repeats=True)
+BUSY = Fault("was refused for now", is_busy=True)
 MOST_FAULTS, LONGEST_SKIP = 9, 24
 READS_A_COUNT = 3
 """Of so many reads one can go wrong, but every write can."""
@@ -177,6 +182,10 @@ class Scheduler:
         self._skip = choices.number(LONGEST_SKIP)
         self._latencies = random.Random(choices.number(256))
         self._reads = itertools.count(choices.number(READS_A_COUNT))
+        self.placed: dict[tuple[str, str, int], tuple[Fault, float]] = {}
+        """Faults of a script, in place of random ones: by the first word of the process's name, the name of the call
+        and its number among those; with seconds."""
+        self._seen = Counter[tuple[str, str]]()
 
     @property
     def now(self) -> float:
@@ -248,9 +257,8 @@ class Scheduler:
         answer: asyncio.Future[T] = self.loop.create_future()
         if process and process.is_dead:
             return await answer
-        fault, slow = self._next_fault(kind, writes=writes), 0.0
+        fault, slow = self._next_fault(name, kind, writes=writes)
         if fault is not NONE:
-            slow = self.choices.one(kind.slow)
             self.note(f"{name} {fault.name}{f' ({slow} s)' if fault.before or fault.after or fault.repeats else ''}")
         if fault.dies and process:
             process.is_dead = True
@@ -303,16 +311,21 @@ class Scheduler:
         except Exception as error:
             self.note(f"the second delivery raises {error!r}")
 
-    def _next_fault(self, kind: Kind, *, writes: bool) -> Fault:
+    def _next_fault(self, name: str, kind: Kind, *, writes: bool) -> tuple[Fault, float]:
+        """The fault, and how many seconds it takes."""
+        if self.placed:
+            call = self.running.name.split()[0] if self.running else "", name
+            self._seen[call] += 1
+            return self.placed.get((*call, self._seen[call]), (NONE, 0.0))
         counts = writes or next(self._reads) % READS_A_COUNT == 0
         if self.is_quiet or self._faults == 0 or not counts:
-            return NONE
+            return NONE, 0.0
         if self._skip > 0:
             self._skip -= kind.weight if writes else 1
-            return NONE
+            return NONE, 0.0
         self._faults -= 1
         self._skip = self.choices.number(LONGEST_SKIP)
-        return self.choices.one(kind.faults)
+        return self.choices.one(kind.faults), self.choices.one(kind.slow)
 
     def _latency(self) -> float:
         return self._latencies.choice(LATENCIES)

@@ -43,7 +43,18 @@ from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.user_settings import UserSettingsStore
 from tests.simulation.database import Database, Document, Tables, at_once
-from tests.simulation.scheduler import BUSY, FAULTS, LATE, TWICE, Choices, Kind, Process, Scheduler
+from tests.simulation.scheduler import (
+    BUSY,
+    FAULTS,
+    LATE,
+    LATE_AND_DEAD,
+    SLOW_BEFORE,
+    TWICE,
+    Choices,
+    Kind,
+    Process,
+    Scheduler,
+)
 
 T = TypeVar("T")
 
@@ -60,7 +71,7 @@ APP = Kind(
     refused=lambda: httpx2.ConnectError("refused"),
     slow=(0.05, 8.0, 15.0, 40.0, 59.0, 61.0, 65.0, 80.0),
     weight=5,
-    faults=(*FAULTS, *LATE, TWICE, BUSY, BUSY),
+    faults=(*FAULTS, SLOW_BEFORE, LATE, LATE_AND_DEAD, TWICE, BUSY, BUSY),
     busy=lambda: _response(429, b'{"error": {"code": "too_many_requests", "message": "Please wait."}}'),
 )
 WORKFLOWS = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 5.0))
