@@ -12,13 +12,12 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import decide, pause
 from qwestly_agent.approvals.actions import (
-    ACTIONS,
     INGEST_LINKEDIN_PROFILE,
     UPDATE_PREFERENCE,
     UPDATE_PROFILE,
     UPDATE_PROFILE_FIELD,
 )
-from qwestly_agent.approvals.ask import Proposal, id_of_call
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.execute import NEVER_KNOWN, execute
 from qwestly_agent.approvals.permission import LATEST_SECONDS
 from qwestly_agent.approvals.propose import Proposer
@@ -31,7 +30,7 @@ from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import FINAL, MOVES, Approval, DecidedBy, Level, Verb, sha256_hex
 from qwestly_agent.stores import activity, job_searches
-from qwestly_agent.stores.approvals import COLLECTION, Approvals, _approval
+from qwestly_agent.stores.approvals import COLLECTION, _approval
 from qwestly_agent.stores.drafts import pipeline
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Choices, Process
@@ -286,7 +285,11 @@ class Story:
             yield "says that it was done, and it was not"
         elif record.status != "done" and effects and record.outcome != NEVER_KNOWN:
             yield f"says {record.status} ({record.outcome}), and it was done"
-        if record.redraft_id and pipeline(record.redraft_id) not in self.world.started and not self._was_given_up(record):
+        if (
+            record.redraft_id
+            and pipeline(record.redraft_id) not in self.world.started
+            and not self._was_given_up(record)
+        ):
             yield "was to be drafted anew, and was not"
         if record.tool == UPDATE_PROFILE.tool and record.status == "done":
             search = self.world.tables.documents.get(job_searches.COLLECTION, {}).get(USER, {})
@@ -309,8 +312,15 @@ class Story:
             return
         changed = {name for name in done.after if done.after[name] != done.before[name]}
         if any(before[name] != done.after[name] for name in changed):
-            others = [(each.at, name) for each in self.world.effects for name in changed if each.after[name] != each.before[name]]
-            changes = [at for at, name in (*self.world.elsewhere, *others) if name in changed and done.at < at < undone_at]
+            others = [
+                (each.at, name)
+                for each in self.world.effects
+                for name in changed
+                if each.after[name] != each.before[name]
+            ]
+            changes = [
+                at for at, name in (*self.world.elsewhere, *others) if name in changed and done.at < at < undone_at
+            ]
             is_new = any(begun <= at for at in changes for begun in self.undone.get(original.id, ()))
             yield f"undid what somebody {'changed while it was asked for' if is_new else 'had changed since'}"
         elif any(after[name] != done.before[name] for name in changed):
@@ -334,7 +344,9 @@ class Story:
                 yield "was sent long after it was decided"
             if sha256_hex(record.tool, now["args"]) != now["args_digest"]:
                 yield "was sent with arguments that have another digest"
-            if missing := [each for each in _values(now) if json.dumps(each, ensure_ascii=False).encode() not in sent.body]:
+            if missing := [
+                each for each in _values(now) if json.dumps(each, ensure_ascii=False).encode() not in sent.body
+            ]:
                 yield f"was sent without {missing}"
             match now["decided_by"]:
                 case "level":
@@ -375,14 +387,24 @@ class Story:
         return any(self._was(self.world.levels, level, begin, end) for level in ("L1", "L2", "L3"))
 
 
-EXPECTED_ERRORS = {"AutoReconnect", "NetworkTimeout", "Unavailable", "NotFound", "ChangedMeanwhile", "Invalid", "Braked"}
+EXPECTED_ERRORS = {
+    "AutoReconnect",
+    "NetworkTimeout",
+    "Unavailable",
+    "NotFound",
+    "ChangedMeanwhile",
+    "Invalid",
+    "Braked",
+}
 
 
 def _values(document: Document) -> list[Any]:
     """The values that a request for this record must have."""
     args = json.loads(document["args"])
     changes = args.get("changes") or [args]
-    named = [each.get("value", args.get("url")) for each in changes if each.get("field") not in ("remote", "pay", "never")]
+    named = [
+        each.get("value", args.get("url")) for each in changes if each.get("field") not in ("remote", "pay", "never")
+    ]
     return [item for each in named for item in (each if isinstance(each, list) else [each])]
 
 

@@ -64,7 +64,13 @@ class Tables:
         return key
 
     def update(
-        self, name: str, where: Mapping[str, Any], update: Mapping[str, Any], *, upsert: bool = False, many: bool = False
+        self,
+        name: str,
+        where: Mapping[str, Any],
+        update: Mapping[str, Any],
+        *,
+        upsert: bool = False,
+        many: bool = False,
     ) -> list[tuple[Document | None, Document]]:
         """Return the documents before and after."""
         found: list[Document | None] = [*self.find(name, where)[: None if many else 1]]

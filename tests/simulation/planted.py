@@ -11,7 +11,7 @@ from unittest.mock import patch
 from qwestly_agent.approvals import decide, execute, undo
 from qwestly_agent.approvals.actions import ACTIONS, arguments_of
 from qwestly_agent.clients.candidate_answers import Done, Outcome, Unknown
-from qwestly_agent.clients.candidate_app import CandidateApp, Effect
+from qwestly_agent.clients.candidate_app import Effect
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.domain.approval import SENT, Approval
 from qwestly_agent.stores import approvals as store
@@ -73,9 +73,11 @@ def _expiry_ignored() -> AbstractContextManager[Any]:
             return before, False
         return await services.approvals.change(
             before,
-            lambda record: decide._decided(record, decision, services.clock(), how["by"], how["where"])
-            if record.status == "pending"
-            else None,
+            lambda record: (
+                decide._decided(record, decision, services.clock(), how["by"], how["where"])
+                if record.status == "pending"
+                else None
+            ),
         )
 
     return patch("qwestly_agent.approvals.settle.decide", decide_late)
@@ -114,9 +116,11 @@ def _second_decision_counts() -> Iterator[None]:
             return await original(services, user_id, approval_id, decision, **how)
         return await services.approvals.change(
             before,
-            lambda record: decide._decided(record, decision, services.clock(), how["by"], how["where"])
-            if record.status == "rejected"
-            else None,
+            lambda record: (
+                decide._decided(record, decision, services.clock(), how["by"], how["where"])
+                if record.status == "rejected"
+                else None
+            ),
         )
 
     original = decide.decide

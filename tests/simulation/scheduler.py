@@ -329,5 +329,3 @@ class Scheduler:
 
     def _latency(self) -> float:
         return self._latencies.choice(LATENCIES)
-
-

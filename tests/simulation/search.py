@@ -35,7 +35,9 @@ class Found:
 
     def __str__(self) -> str:
         told = (f"BROKEN: {each}" for each in self.broken)
-        return "\n".join([f"schedule {self.schedule}, again by: python -m tests.simulation {self.code}", *self.script, *told])
+        return "\n".join(
+            [f"schedule {self.schedule}, again by: python -m tests.simulation {self.code}", *self.script, *told]
+        )
 
 
 class _Broken(Exception):

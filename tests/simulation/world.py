@@ -4,7 +4,6 @@ Our stores, the client of the candidate app and the laptop's candidate app are t
 wires and the models are stood in for. The world remembers what happened, for the checks.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -17,7 +16,6 @@ from starlette.applications import Starlette
 
 from infra.local.candidate_app import OPERATIONS, WriteApi
 from infra.local.environment import API_PATH
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import CandidateApp
@@ -249,7 +247,9 @@ class _Wire(httpx2.AsyncBaseTransport):
         if is_write:
             token = request.headers["authorization"].removeprefix("Bearer ")
             act = jwt.decode(token, options={"verify_signature": False})["act"]["sub"]
-            sent = Sent(world.scheduler.now, act, request.headers["idempotency-key"], request.content, world.scheduler.running)
+            sent = Sent(
+                world.scheduler.now, act, request.headers["idempotency-key"], request.content, world.scheduler.running
+            )
             world.sent.append(sent)
         name = f"{request.method} {request.url.path.removeprefix(API_PATH)}"
         return await world.scheduler.call(name, lambda: world.answer(request), APP, writes=is_write)
