@@ -1,6 +1,7 @@
 """One schedule of approvals: what a user, other devices and the sweep do, and what must hold in the end."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -263,7 +264,7 @@ class Story:
 
     def _history(self, versions: list[tuple[float, Document]]) -> Iterator[str]:
         wanted: set[str] = set()
-        for (_, before), (_, after) in zip(versions, versions[1:], strict=False):
+        for (_, before), (_, after) in itertools.pairwise(versions):
             moved = before["status"], after["status"]
             if moved[0] != moved[1] and moved[1] not in MOVES.get(moved[0], ()):
                 yield f"went from {moved[0]} to {moved[1]}"
@@ -285,11 +286,8 @@ class Story:
             yield "says that it was done, and it was not"
         elif record.status != "done" and effects and record.outcome != NEVER_KNOWN:
             yield f"says {record.status} ({record.outcome}), and it was done"
-        if (
-            record.redraft_id
-            and pipeline(record.redraft_id) not in self.world.started
-            and not self._was_given_up(record)
-        ):
+        is_started = record.redraft_id is None or pipeline(record.redraft_id) in self.world.started
+        if not (is_started or self._was_given_up(record)):
             yield "was to be drafted anew, and was not"
         if record.tool == UPDATE_PROFILE.tool and record.status == "done":
             search = self.world.tables.documents.get(job_searches.COLLECTION, {}).get(USER, {})
@@ -310,18 +308,11 @@ class Story:
         if done is None:
             yield "undid what was never done"
             return
-        changed = {name for name in done.after if done.after[name] != done.before[name]}
+        changed = {name for name in done.after if done.changed(name)}
         if any(before[name] != done.after[name] for name in changed):
-            others = [
-                (each.at, name)
-                for each in self.world.effects
-                for name in changed
-                if each.after[name] != each.before[name]
-            ]
-            changes = [
-                at for at, name in (*self.world.elsewhere, *others) if name in changed and done.at < at < undone_at
-            ]
-            is_new = any(begun <= at for at in changes for begun in self.undone.get(original.id, ()))
+            ours = [(each.at, name) for each in self.world.effects for name in changed if each.changed(name)]
+            every = [at for at, name in (*self.world.elsewhere, *ours) if name in changed and done.at < at < undone_at]
+            is_new = any(begun <= at for at in every for begun in self.undone.get(original.id, ()))
             yield f"undid what somebody {'changed while it was asked for' if is_new else 'had changed since'}"
         elif any(after[name] != done.before[name] for name in changed):
             yield "did not restore what was there"
@@ -344,9 +335,8 @@ class Story:
                 yield "was sent long after it was decided"
             if sha256_hex(record.tool, now["args"]) != now["args_digest"]:
                 yield "was sent with arguments that have another digest"
-            if missing := [
-                each for each in _values(now) if json.dumps(each, ensure_ascii=False).encode() not in sent.body
-            ]:
+            values = {each: json.dumps(each, ensure_ascii=False).encode() for each in _values(now)}
+            if missing := [each for each, written in values.items() if written not in sent.body]:
                 yield f"was sent without {missing}"
             match now["decided_by"]:
                 case "level":
@@ -387,24 +377,14 @@ class Story:
         return any(self._was(self.world.levels, level, begin, end) for level in ("L1", "L2", "L3"))
 
 
-EXPECTED_ERRORS = {
-    "AutoReconnect",
-    "NetworkTimeout",
-    "Unavailable",
-    "NotFound",
-    "ChangedMeanwhile",
-    "Invalid",
-    "Braked",
-}
+EXPECTED_ERRORS = {"AutoReconnect", "NetworkTimeout", "Unavailable"}
 
 
 def _values(document: Document) -> list[Any]:
     """The values that a request for this record must have."""
     args = json.loads(document["args"])
     changes = args.get("changes") or [args]
-    named = [
-        each.get("value", args.get("url")) for each in changes if each.get("field") not in ("remote", "pay", "never")
-    ]
+    named = [each.get("value", args.get("url")) for each in changes if each.get("field") != "remote"]
     return [item for each in named for item in (each if isinstance(each, list) else [each])]
 
 

@@ -107,7 +107,7 @@ class Tables:
                     case "$currentDate":
                         _set(after, path, datetime.fromtimestamp(self.clock(), UTC))
                     case "$push":
-                        assert value.keys() <= {"$each", "$slice"} and value.get("$slice", -1) < 0, value
+                        assert value.get("$slice", -1) < 0, value
                         items = [*(_at(after, path) or ()), *value["$each"]]
                         _set(after, path, items[value.get("$slice", -len(items) - 1) :])
                     case _:

@@ -131,7 +131,7 @@ def _second_decision_counts() -> Iterator[None]:
 
 def _unknown_forgotten() -> AbstractContextManager[Any]:
     """The sweep does not come back to an effect whose outcome is not known."""
-    due_at = Approval.due_at.fget  # type: ignore[attr-defined]
+    due_at: Any = Approval.due_at.fget  # type: ignore[attr-defined]
     return patch.object(Approval, "due_at", property(lambda self: None if self.status in SENT else due_at(self)))
 
 

@@ -229,8 +229,8 @@ class Scheduler:
 
     async def settled(self) -> None:
         """Wait until every process has ended or died."""
-        while any(not (each.is_dead or each.task.done()) for each in self.processes):
-            await asyncio.sleep(1.0)
+        while any(not (each.is_dead or each.task.done()) for each in self.processes):  # noqa: ASYNC110
+            await asyncio.sleep(1.0)  # a process may die without an event
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """Run it to its end, then abandon what is left."""

@@ -54,7 +54,7 @@ def search(play: Callable[[Choices], Played], schedules: int, seed: int, *, shri
         phases=[Phase.generate, *([Phase.shrink] if shrinks else [])],
         database=None,
         deadline=None,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
         verbosity=Verbosity.quiet,
         report_multiple_bugs=False,
     )

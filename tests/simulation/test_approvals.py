@@ -41,6 +41,7 @@ def test_a_planted_mistake_is_found(name: str) -> None:
     print(f"{name}: schedule {found.schedule}: {found.broken[0]}")
 
 
+@pytest.mark.thorough  # it takes five hundred schedules to shrink one
 def test_what_was_found_is_played_again_by_its_code() -> None:
     with PLANTED["effect before its record"]():
         found = search(play_unknown, FOUND_WITHIN, 0)

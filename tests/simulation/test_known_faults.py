@@ -15,9 +15,7 @@ def check(story: Story) -> None:
     assert story.broken == [], "\n".join(story.script)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="execute._end names the undo once, after the record is final, and nobody repeats it"
-)
+@pytest.mark.xfail(strict=True, reason="execute._end names the undo after the record is final, and nobody repeats that")
 def test_what_was_undone_says_so_though_the_database_fails_then() -> None:
     async def tell(story: Story) -> None:
         story.world.scheduler.placed["undo", "update agent_approvals", 6] = FAILED, 0.0
@@ -47,9 +45,7 @@ def test_an_undo_leaves_what_somebody_changes_while_it_is_asked_for() -> None:
     check(play(Choices.of("x"), tell))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="execute._conclude ends the record by a refusal while its first request is still on its way"
-)
+@pytest.mark.xfail(strict=True, reason="execute._conclude believes a refusal while the first request is on its way")
 def test_a_refusal_of_the_second_request_says_nothing_about_the_first() -> None:
     async def tell(story: Story) -> None:
         story.world.scheduler.placed["approve", "PATCH /profile", 1] = SLOW_BEFORE, 40.0

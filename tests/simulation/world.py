@@ -97,6 +97,9 @@ class Effect:
     """The user's fields."""
     after: Document
 
+    def changed(self, name: str) -> bool:
+        return self.before[name] != self.after[name]
+
 
 @dataclass
 class World:
@@ -247,10 +250,8 @@ class _Wire(httpx2.AsyncBaseTransport):
         if is_write:
             token = request.headers["authorization"].removeprefix("Bearer ")
             act = jwt.decode(token, options={"verify_signature": False})["act"]["sub"]
-            sent = Sent(
-                world.scheduler.now, act, request.headers["idempotency-key"], request.content, world.scheduler.running
-            )
-            world.sent.append(sent)
+            now, key = world.scheduler.now, request.headers["idempotency-key"]
+            world.sent.append(Sent(now, act, key, request.content, world.scheduler.running))
         name = f"{request.method} {request.url.path.removeprefix(API_PATH)}"
         return await world.scheduler.call(name, lambda: world.answer(request), APP, writes=is_write)
 
