@@ -285,7 +285,8 @@ class Story:
         elif record.status == "done" and not effects:
             yield "says that it was done, and it was not"
         elif record.status != "done" and effects and record.outcome != NEVER_KNOWN:
-            yield f"says {record.status} ({record.outcome}), and it was done"
+            is_late = effects[0].at > self._ended(record)
+            yield f"says {record.status} ({record.outcome}), and it was done{' later' * is_late}"
         is_started = record.redraft_id is None or pipeline(record.redraft_id) in self.world.started
         if not (is_started or self._was_given_up(record)):
             yield "was to be drafted anew, and was not"
@@ -295,6 +296,10 @@ class Story:
                 yield "says that it was done, and its wishes were not kept"
         if record.undoes and record.status == "done" and effects:
             yield from self._undo(record, effects[0])
+
+    def _ended(self, record: Approval) -> float:
+        """When it was written that it ended so."""
+        return next(at for at, each in self.world.records[record.id] if each["status"] == record.status)
 
     def _was_given_up(self, record: Approval) -> bool:
         """True if no sweep came while its execution could still be started."""
@@ -408,8 +413,8 @@ def play(choices: Choices, tell: Callable[[Story], Coroutine[Any, Any, None]] = 
 KNOWN = (
     "which says that it was undone by None",
     "undid what somebody changed while it was asked for",
-    "says failed (It was refused, and nothing was done: Please wait.), and it was done",
-    "says failed (You no longer let the agent do this, so nothing was done.), and it was done",
+    "says failed (It was refused, and nothing was done: Please wait.), and it was done later",
+    "says failed (You no longer let the agent do this, so nothing was done.), and it was done later",
 )
 
 
