@@ -163,7 +163,6 @@ class Process(Generic[T]):
     is_dead: bool = False
     result: T | None = None
     error: BaseException | None = None
-    ended: float | None = None
 
 
 _running: ContextVar[Process[Any] | None] = ContextVar("_running", default=None)
@@ -214,11 +213,9 @@ class Scheduler:
             except Exception as error:
                 process.error = error
                 self.note(f"raises {error!r}")
-            process.ended = self.now
 
         # The context of whoever starts it must not make it a part of another process.
         process.task = self.loop.create_task(run(), context=Context())
-        process.task.add_done_callback(lambda _: None)
         self.loop.call_later(limit, self._kill, process)
         return process
 
@@ -235,7 +232,6 @@ class Scheduler:
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """Run it to its end, then abandon what is left."""
         try:
-            asyncio.set_event_loop(self.loop)
             return self.loop.run_until_complete(main)
         finally:
             self._is_over = True
@@ -244,7 +240,6 @@ class Scheduler:
                 each.cancel()
             if left:
                 self.loop.run_until_complete(asyncio.wait(left))
-            asyncio.set_event_loop(None)
             self.loop.close()
 
     # --- calls ---
