@@ -315,8 +315,8 @@ class Scheduler:
         counts = writes or next(self._reads) % READS_A_COUNT == 0
         if self.is_quiet or self._faults == 0 or not counts:
             return NONE, 0.0
-        if self._skip > 0:
-            self._skip -= kind.weight if writes else 1
+        self._skip -= kind.weight if writes else 1
+        if self._skip >= 0:
             return NONE, 0.0
         self._faults -= 1
         self._skip = self.choices.number(LONGEST_SKIP)

@@ -68,7 +68,7 @@ APP = Kind(
     error=lambda: httpx2.ReadError("lost"),
     refused=lambda: httpx2.ConnectError("refused"),
     slow=(0.05, 8.0, 15.0, 40.0, 59.0, 61.0, 65.0, 80.0),
-    weight=5,
+    weight=12,
     faults=(*FAULTS, SLOW_BEFORE, LATE, LATE_AND_DEAD, TWICE, BUSY, BUSY),
     busy=lambda: _response(429, b'{"error": {"code": "too_many_requests", "message": "Please wait."}}'),
 )
