@@ -345,7 +345,7 @@ class Story:
                 yield f"was sent without {missing}"
             match now["decided_by"]:
                 case "level":
-                    if not any(level == "L3" for _, level in world.levels):
+                    if not self._was(world.levels, "L3", sent.process.begun if sent.process else 0.0, sent.at):
                         yield "was done without asking, below L3"
                 case "undo":
                     if record.undoes not in self.undone:

@@ -17,6 +17,7 @@ FOUND_WITHIN = 2_000
 EARLY = (
     "missing compare and set",
     "effect before its record",
+    "swallowed error",
     "new key for each request",
     "expiry ignored",
     "unknown forgotten",
