@@ -413,7 +413,7 @@ def play(choices: Choices, tell: Callable[[Story], Coroutine[Any, Any, None]] = 
 KNOWN = (
     "which says that it was undone by None",
     "undid what somebody changed while it was asked for",
-    "says failed (It was refused, and nothing was done: Please wait.), and it was done later",
+    "says failed (It was refused, and nothing was done: Please wait.), and it was done",
     "says failed (You no longer let the agent do this, so nothing was done.), and it was done later",
 )
 
