@@ -9,7 +9,7 @@ import pytest
 # Beginnings of changed paths, and of the tests that each needs. The longest one counts; a path without any needs all.
 TESTS: dict[str, str] = {
     "src/qwestly_agent/approvals/": (
-        "unit/approvals functions/test_appro functions/test_execute functions/test_undo "
+        "unit/approvals simulation functions/test_appro functions/test_execute functions/test_undo "
         "functions/test_unasked functions/test_asked_for functions/test_earned functions/test_autonomy "
         "functions/test_forget_card functions/test_hostile_model functions/test_brake functions/test_limits "
         "functions/test_activity"

@@ -1,0 +1,198 @@
+"""Mistakes that the simulation must find: each is put into the real code for as long as its context lasts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+from qwestly_agent.approvals import decide, execute, undo
+from qwestly_agent.approvals.actions import ACTIONS, arguments_of
+from qwestly_agent.clients.candidate_answers import Done, Outcome, Unknown
+from qwestly_agent.clients.candidate_app import Effect
+from qwestly_agent.domain import approval as domain
+from qwestly_agent.domain.approval import SENT, Approval
+from qwestly_agent.stores import approvals as store
+from qwestly_agent.stores.approvals import Approvals
+
+Plant = Callable[[], AbstractContextManager[Any]]
+
+
+def _missing_compare_and_set() -> AbstractContextManager[Any]:
+    """A record is replaced without a look at its revision."""
+
+    async def put(self: Approvals, before: Approval, after: Approval) -> Approval | None:
+        current = await self.get(before.user_id, before.id)
+        return await original(self, before.model_copy(update={"revision": current.revision}), after)
+
+    original = Approvals._put
+    return patch.object(Approvals, "_put", put)
+
+
+def _effect_before_its_record() -> AbstractContextManager[Any]:
+    """The effect is sent before the record says so."""
+
+    async def send(services: Any, approval: Approval) -> Approval:
+        if approval.status == "approved":
+            effect = Effect(user_id=approval.user_id, act=approval.id, key=approval.id, version=approval.version)
+            await ACTIONS[approval.tool].perform(services, effect, arguments_of(approval))
+        return await original(services, approval)
+
+    original = execute._send
+    return patch.object(execute, "_send", send)
+
+
+def _swallowed_error() -> AbstractContextManager[Any]:
+    """No answer counts as done."""
+
+    async def conclude(services: Any, approval: Approval, outcome: Outcome) -> Approval:
+        return await original(services, approval, Done(None, {}) if isinstance(outcome, Unknown) else outcome)
+
+    original = execute._conclude
+    return patch.object(execute, "_conclude", conclude)
+
+
+def _new_key_for_each_request() -> AbstractContextManager[Any]:
+    """The idempotency key is another one each time."""
+    numbers = count()
+
+    def effect(**given: Any) -> Effect:
+        return Effect(**{**given, "key": f"{given['key']}-{next(numbers)}"})
+
+    return patch.object(execute, "Effect", effect)
+
+
+def _expiry_ignored() -> AbstractContextManager[Any]:
+    """A yes counts after its time."""
+
+    async def decide_late(services: Any, user_id: str, approval_id: str, decision: Any, **how: Any) -> Any:
+        before = await services.approvals.get(user_id, approval_id)
+        if before.status != "pending" or await services.signals.is_braked(user_id):
+            return before, False
+        return await services.approvals.change(
+            before,
+            lambda record: (
+                decide._decided(record, decision, services.clock(), how["by"], how["where"])
+                if record.status == "pending"
+                else None
+            ),
+        )
+
+    return patch("qwestly_agent.approvals.settle.decide", decide_late)
+
+
+def _brake_looked_at_too_early() -> AbstractContextManager[Any]:
+    """The brake is not read again between the record and its effect."""
+
+    async def check(*_: Any) -> None: ...
+
+    return patch.object(execute, "pause", SimpleNamespace(check=check))
+
+
+def _undo_without_a_look() -> AbstractContextManager[Any]:
+    """An undo does not look whether somebody changed the value since."""
+
+    async def is_as_done(*_: Any) -> bool:
+        return True
+
+    actions = {
+        tool: replace(each, inverse=replace(each.inverse, is_as_done=is_as_done)) if each.inverse else each
+        for tool, each in ACTIONS.items()
+    }
+    return patch.object(undo, "ACTIONS", actions)
+
+
+@contextmanager
+def _second_decision_counts() -> Iterator[None]:
+    """A yes counts after a no."""
+
+    async def decide_again(services: Any, user_id: str, approval_id: str, decision: Any, **how: Any) -> Any:
+        before = await services.approvals.get(user_id, approval_id)
+        if before.status not in ("pending", "rejected"):
+            return await original(services, user_id, approval_id, decision, **how)
+        if before.status == "pending":
+            return await original(services, user_id, approval_id, decision, **how)
+        return await services.approvals.change(
+            before,
+            lambda record: (
+                decide._decided(record, decision, services.clock(), how["by"], how["where"])
+                if record.status == "rejected"
+                else None
+            ),
+        )
+
+    original = decide.decide
+    moves = {**domain.MOVES, "rejected": frozenset({"approved", "rejected", "revised"})}
+    with patch("qwestly_agent.approvals.settle.decide", decide_again), patch.object(domain, "MOVES", moves):
+        yield
+
+
+def _unknown_forgotten() -> AbstractContextManager[Any]:
+    """The sweep does not come back to an effect whose outcome is not known."""
+    due_at: Any = Approval.due_at.fget  # type: ignore[attr-defined]
+    return patch.object(Approval, "due_at", property(lambda self: None if self.status in SENT else due_at(self)))
+
+
+def _digest_ignored() -> AbstractContextManager[Any]:
+    """A yes to another question counts."""
+
+    async def decide_unseen(services: Any, user_id: str, approval_id: str, decision: Any, **how: Any) -> Any:
+        record = await services.approvals.get(user_id, approval_id)
+        seen = decision.model_copy(update={"args_digest": record.args_digest})
+        return await original(services, user_id, approval_id, seen, **how)
+
+    original = decide.decide
+    return patch("qwestly_agent.approvals.settle.decide", decide_unseen)
+
+
+def _not_known_is_not_done() -> AbstractContextManager[Any]:
+    """What may have been sent counts as not done if its key is not known yet."""
+
+    async def find_out(services: Any, approval: Approval) -> Approval:
+        outcome = await execute._outcome_of(services.candidate_app, approval)
+        if isinstance(outcome, Done):
+            return await execute._conclude(services, approval, outcome)
+        return await execute._end(services, approval, "failed", "Nothing was done.")
+
+    return patch.object(execute, "_find_out", find_out)
+
+
+def _event_apart_from_its_change() -> AbstractContextManager[Any]:
+    """The events of a change are not written with it."""
+    return patch.object(store, "with_events", lambda update, *events: update)
+
+
+def _level_read_once() -> AbstractContextManager[Any]:
+    """The level is not read again before the effect."""
+
+    async def denial_reason(services: Any, approval: Approval) -> str | None:
+        services = SimpleNamespace(**{**vars(services), "autonomy": SimpleNamespace(standing=_at_l3)})
+        return await original(services, approval)
+
+    async def _at_l3(_: str) -> Any:
+        return SimpleNamespace(level="L3", grant=lambda tool, subject: None)
+
+    original = execute.denial_reason
+    return patch.object(execute, "denial_reason", denial_reason)
+
+
+PLANTED: Mapping[str, Plant] = {
+    plant.__name__.strip("_").replace("_", " "): plant
+    for plant in (
+        _missing_compare_and_set,
+        _effect_before_its_record,
+        _swallowed_error,
+        _new_key_for_each_request,
+        _expiry_ignored,
+        _brake_looked_at_too_early,
+        _undo_without_a_look,
+        _second_decision_counts,
+        _unknown_forgotten,
+        _digest_ignored,
+        _not_known_is_not_done,
+        _event_apart_from_its_change,
+        _level_read_once,
+    )
+}

@@ -1,0 +1,326 @@
+"""A deterministic scheduler: runs coroutines as processes on a virtual clock, and lets what they call go wrong.
+
+Every call to the outside goes through `Scheduler.call`. Numbers from `Choices` decide which calls are slow, fail before
+or after their effect, are delivered twice or never answered, and at which a process dies. The same numbers lead to the
+same run. Nothing here knows what the processes do.
+"""
+
+import asyncio
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from contextvars import Context, ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+# --- choices ----------------------------------------------------------------------------------------------------------
+
+
+class Choices:
+    """Numbers from a row of bytes, and zeros from its end on; `code` repeats them."""
+
+    LENGTH = 192
+    """Bytes: more than a schedule takes."""
+
+    def __init__(self, numbers: bytes) -> None:
+        self._numbers = iter(numbers)
+        self.taken: list[int] = []
+
+    @classmethod
+    def of(cls, seed: str) -> "Choices":
+        """From a number, or from the code of an earlier run, which begins with x."""
+        code = bytes.fromhex(seed[1:]) if seed.startswith("x") else random.Random(int(seed)).randbytes(cls.LENGTH)
+        return cls(code)
+
+    def number(self, below: int) -> int:
+        """At most 256."""
+        self.taken.append(next(self._numbers, 0) % below)
+        return self.taken[-1]
+
+    def one(self, items: Sequence[T]) -> T:
+        return items[self.number(len(items))]
+
+    @property
+    def code(self) -> str:
+        return f"x{bytes(self.taken).rstrip(bytes(1)).hex()}"
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """An event loop that never sleeps: when nothing is ready, its clock moves to the next timer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 0.0
+        self._selector = self
+
+    def time(self) -> float:
+        return self._now
+
+    def select(self, timeout: float | None) -> tuple[()]:
+        assert timeout is not None, "every task waits for another one"
+        self._now += timeout
+        return ()
+
+    def _process_events(self, event_list: Any) -> None:
+        """There are no sockets."""
+
+    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> "asyncio.Future[T]":
+        done = self.create_future()
+        done.set_result(func(*args))
+        return done
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+FOREVER = 1e9
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to one call."""
+
+    name: str
+    before: bool = False
+    """Slow before its effect."""
+    after: bool = False
+    """Slow after its effect."""
+    arrives: bool = True
+    answers: bool = True
+    """False: an error comes instead of the answer."""
+    is_silent: bool = False
+    """Nothing comes instead of the answer."""
+    repeats: bool = False
+    """Delivered a second time, later."""
+    is_busy: bool = False
+    """Refused for now, without effect."""
+    dies: bool = False
+
+
+NONE = Fault("")
+SLOW_BEFORE = Fault("was slow before its effect", before=True)
+SLOW_AFTER = Fault("was slow after its effect", after=True)
+LATE = Fault("failed, and took effect later", before=True, answers=False)
+LATE_AND_DEAD = Fault("died, and it took effect later", before=True, dies=True)
+FAILED = Fault("failed before its effect", arrives=False, answers=False)
+FAULTS = (
+    SLOW_BEFORE,
+    SLOW_AFTER,
+    LATE,
+    LATE_AND_DEAD,
+    FAILED,
+    Fault("failed after its effect", answers=False),
+    Fault("died before the effect", arrives=False, dies=True),
+    Fault("died after the effect", dies=True),
+    Fault("was never answered, without effect", arrives=False, is_silent=True),
+    Fault("was never answered, after its effect", is_silent=True),
+)
+"""Of any call."""
+TWICE = Fault("was delivered twice", repeats=True)
+BUSY = Fault("was refused for now", is_busy=True)
+MOST_FAULTS, LONGEST_SKIP = 9, 24
+READS_A_COUNT = 3
+"""Of so many reads one can go wrong, but every write can."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How calls of one kind go wrong."""
+
+    error: Callable[[], Exception]
+    """Made for a call without an answer."""
+    refused: Callable[[], Exception]
+    """Made for a call that surely has no effect."""
+    slow: Sequence[float] = (0.05, 0.5, 2.0)
+    """Seconds."""
+    patience: float = FOREVER
+    """Seconds until `error` comes for a call that has no answer."""
+    weight: int = 1
+    """How much more often its writes go wrong than others'."""
+    faults: Sequence[Fault] = FAULTS
+    busy: Callable[[], Any] = lambda: None
+    """The answer that refuses a call for now."""
+
+
+# --- processes --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Process(Generic[T]):
+    """A function's run in a process of its own: it dies alone, and its clock may be wrong."""
+
+    name: str
+    number: int
+    begun: float
+    skew: float
+    task: "asyncio.Task[None]" = field(init=False)
+    is_dead: bool = False
+    result: T | None = None
+    error: BaseException | None = None
+
+
+_running: ContextVar[Process[Any] | None] = ContextVar("_running", default=None)
+EXPECTED_SKEWS = (0.0, 0.0, 0.0, 0.5, -0.5, 2.0, -2.0)
+LATENCIES = (0.001, 0.004, 0.010)
+
+
+class Scheduler:
+    def __init__(self, choices: Choices, skews: Sequence[float] = EXPECTED_SKEWS) -> None:
+        self.choices, self.skews, self.loop = choices, skews, VirtualLoop()
+        self.processes: list[Process[Any]] = []
+        self.script: list[str] = []
+        self.is_quiet = self._is_over = False
+        """Quiet: no further faults."""
+        self._faults = choices.number(MOST_FAULTS + 1)
+        self._skip = choices.number(LONGEST_SKIP)
+        self._latencies = random.Random(choices.number(256))
+        self._reads = itertools.count(choices.number(READS_A_COUNT))
+        self.placed: dict[tuple[str, str, int], tuple[Fault, float]] = {}
+        """Faults of a script, in place of random ones: by the first word of the process's name, the name of the call
+        and its number among those; with seconds."""
+        self._seen = Counter[tuple[str, str]]()
+
+    @property
+    def now(self) -> float:
+        return self.loop.time()
+
+    @property
+    def running(self) -> Process[Any] | None:
+        """The process that asks."""
+        return _running.get()
+
+    def note(self, line: str) -> None:
+        process = _running.get()
+        self.script.append(f"{self.now:12.3f}  {f'#{process.number} ' if process else ''}{line}")
+
+    def start(self, name: str, work: "Callable[[Process[T]], Coroutine[Any, Any, T]]", *, limit: float) -> Process[T]:
+        """Start a process, which is killed after `limit` seconds."""
+        skew = 0.0 if self.is_quiet else self.choices.one(self.skews)
+        process = Process[T](name, len(self.processes), self.now, skew)
+        self.processes.append(process)
+
+        async def run() -> None:
+            _running.set(process)
+            self.note(f"{name}{f', whose clock is {skew:+} s wrong' if skew else ''}")
+            try:
+                process.result = await work(process)
+            except Exception as error:
+                process.error = error
+                self.note(f"raises {error!r}")
+
+        # The context of whoever starts it must not make it a part of another process.
+        process.task = self.loop.create_task(run(), context=Context())
+        self.loop.call_later(limit, self._kill, process)
+        return process
+
+    def _kill(self, process: Process[Any]) -> None:
+        if not process.task.done() and not process.is_dead:
+            process.is_dead = True
+            self.note(f"#{process.number} is killed at its time limit")
+
+    async def settled(self) -> None:
+        """Wait until every process has ended or died."""
+        while any(not (each.is_dead or each.task.done()) for each in self.processes):  # noqa: ASYNC110
+            await asyncio.sleep(1.0)  # a process may die without an event
+
+    def run(self, main: Coroutine[Any, Any, T]) -> T:
+        """Run it to its end, then abandon what is left."""
+        try:
+            return self.loop.run_until_complete(main)
+        finally:
+            self._is_over = True
+            left = asyncio.all_tasks(self.loop)
+            for each in left:
+                each.cancel()
+            if left:
+                self.loop.run_until_complete(asyncio.wait(left))
+            self.loop.close()
+
+    # --- calls ---
+
+    async def call(self, name: str, effect: Callable[[], T], kind: Kind, *, writes: bool = True) -> T:
+        """Call the outside: `effect` happens there in one step, at another time than the answer arrives here."""
+        process = _running.get()
+        if self._is_over:
+            raise asyncio.CancelledError
+        answer: asyncio.Future[T] = self.loop.create_future()
+        if process and process.is_dead:
+            return await answer
+        fault, slow = self._next_fault(name, kind, writes=writes)
+        if fault is not NONE:
+            self.note(f"{name} {fault.name}{f' ({slow} s)' if fault.before or fault.after or fault.repeats else ''}")
+        if fault.dies and process:
+            process.is_dead = True
+        arrives_in = self._latency() + slow * fault.before
+        answers_in = arrives_in + self._latency() + slow * fault.after
+
+        def arrive() -> None:
+            try:
+                result = kind.busy() if fault.is_busy else effect()
+            except Exception as error:
+                self._answer(process, answer, error=error, seconds=answers_in - arrives_in)
+            else:
+                if fault.answers and not fault.is_silent:
+                    self._answer(process, answer, result, seconds=answers_in - arrives_in)
+
+        if fault.arrives:
+            self.loop.call_later(arrives_in, arrive)
+        if fault.repeats:
+            self.loop.call_later(arrives_in + slow, self._repeat, effect)
+        if not fault.answers:
+            error = kind.error() if fault.arrives else kind.refused()
+            self._answer(process, answer, error=error, seconds=self._latency())
+        elif fault.is_silent or answers_in > kind.patience:
+            self._answer(process, answer, error=kind.error(), seconds=kind.patience)
+        return await answer
+
+    def _answer(
+        self,
+        process: Process[Any] | None,
+        answer: "asyncio.Future[Any]",
+        result: Any = None,
+        *,
+        error: Exception | None = None,
+        seconds: float,
+    ) -> None:
+        def come() -> None:
+            if answer.done() or (process and process.is_dead):
+                return
+            if error:
+                answer.set_exception(error)
+            else:
+                answer.set_result(result)
+
+        self.loop.call_later(seconds, come)
+
+    def _repeat(self, effect: Callable[[], Any]) -> None:
+        # The second answer finds nobody.
+        try:
+            effect()
+        except Exception as error:
+            self.note(f"the second delivery raises {error!r}")
+
+    def _next_fault(self, name: str, kind: Kind, *, writes: bool) -> tuple[Fault, float]:
+        """The fault, and how many seconds it takes."""
+        if self.placed:
+            call = self.running.name.split()[0] if self.running else "", name
+            self._seen[call] += 1
+            return self.placed.get((*call, self._seen[call]), (NONE, 0.0))
+        counts = writes or next(self._reads) % READS_A_COUNT == 0
+        if self.is_quiet or self._faults == 0 or not counts:
+            return NONE, 0.0
+        self._skip -= kind.weight if writes else 1
+        if self._skip >= 0:
+            return NONE, 0.0
+        self._faults -= 1
+        self._skip = self.choices.number(LONGEST_SKIP)
+        return self.choices.one(kind.faults), self.choices.one(kind.slow)
+
+    def _latency(self) -> float:
+        return self._latencies.choice(LATENCIES)

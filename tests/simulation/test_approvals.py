@@ -1,0 +1,57 @@
+"""Whatever fails, is late, comes twice or dies: nothing approved is lost, doubled or done without its permission, every
+record ends, and every receipt is true."""
+
+import os
+
+import pytest
+
+from tests.simulation.approvals import play, play_unknown
+from tests.simulation.planted import PLANTED
+from tests.simulation.scheduler import Choices
+from tests.simulation.search import search
+
+SCHEDULES = int(os.environ.get("SIMULATION_SCHEDULES") or 200)
+BASE = int(os.environ.get("SIMULATION_BASE") or 0)
+"""Seed of the search; the night takes its date."""
+FOUND_WITHIN = 2_000
+EARLY = (
+    "missing compare and set",
+    "effect before its record",
+    "swallowed error",
+    "new key for each request",
+    "expiry ignored",
+    "unknown forgotten",
+    "event apart from its change",
+    "level read once",
+)
+"""Planted mistakes that are found within a second."""
+
+
+def test_nothing_is_lost_or_doubled_or_done_without_permission() -> None:
+    found = search(play_unknown, SCHEDULES, BASE)
+    assert found is None, f"base {BASE}, {found}"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=() if each in EARLY else pytest.mark.thorough) for each in PLANTED]
+)
+def test_a_planted_mistake_is_found(name: str) -> None:
+    with PLANTED[name]():
+        found = search(play_unknown, FOUND_WITHIN, 0, shrinks=False)
+    assert found is not None
+    print(f"{name}: schedule {found.schedule}: {found.broken[0]}")
+
+
+@pytest.mark.thorough  # it takes five hundred schedules to shrink one
+def test_what_was_found_is_played_again_by_its_code() -> None:
+    with PLANTED["effect before its record"]():
+        found = search(play_unknown, FOUND_WITHIN, 0)
+        assert found is not None
+        again = play(Choices.of(found.code))
+    assert (again.script, again.broken) == (found.script, found.broken)
+    assert len(again.script) < 12
+    assert not play(Choices.of(found.code)).broken
+
+
+def test_a_seed_always_plays_the_same() -> None:
+    assert play(Choices.of("4711")).script == play(Choices.of("4711")).script
