@@ -55,6 +55,7 @@ from qwestly_agent.domain.approval import (
     KEYS_KEPT_SECONDS,
     LEFT_BEHIND_SECONDS,
     LOOK_SECONDS,
+    UNDELIVERABLE_SECONDS,
     Answer,
     Approval,
     Change,
@@ -828,7 +829,7 @@ async def test_what_came_before_it_is_sent_again_counts(
     stage.app.misbehave("drop_before")
     assert (await approved(services, approval)).status == "unknown"
     await forbid(services, user_id)
-    stage.clock.advance(LEFT_BEHIND_SECONDS + 1)
+    stage.clock.advance(UNDELIVERABLE_SECONDS + 1)
     after = await carried_out(services, approval)
     # What is braked may still be done later.
     assert (after.status, after.outcome) == (("unknown", FINDING_OUT) if why == STOPPED else ("failed", why))

@@ -407,19 +407,3 @@ def play(choices: Choices, tell: Callable[[Story], Coroutine[Any, Any, None]] = 
         story.world.scheduler.run(tell(story))
     story.broken = list(story.check())
     return story
-
-
-# Faults in the code that are known and not mended yet, each with a test in test_known_faults.py.
-KNOWN = (
-    "which says that it was undone by None",
-    "undid what somebody changed while it was asked for",
-    "says failed (It was refused, and nothing was done: Please wait.), and it was done",
-    "says failed (You no longer let the agent do this, so nothing was done.), and it was done later",
-)
-
-
-def play_unknown(choices: Choices) -> Story:
-    """Without what is known to be broken."""
-    story = play(choices)
-    story.broken = [each for each in story.broken if not any(known in each for known in KNOWN)]
-    return story

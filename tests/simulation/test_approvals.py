@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tests.simulation.approvals import play, play_unknown
+from tests.simulation.approvals import play
 from tests.simulation.planted import PLANTED
 from tests.simulation.scheduler import Choices
 from tests.simulation.search import search
@@ -28,7 +28,7 @@ EARLY = (
 
 
 def test_nothing_is_lost_or_doubled_or_done_without_permission() -> None:
-    found = search(play_unknown, SCHEDULES, BASE)
+    found = search(play, SCHEDULES, BASE)
     assert found is None, f"base {BASE}, {found}"
 
 
@@ -37,7 +37,7 @@ def test_nothing_is_lost_or_doubled_or_done_without_permission() -> None:
 )
 def test_a_planted_mistake_is_found(name: str) -> None:
     with PLANTED[name]():
-        found = search(play_unknown, FOUND_WITHIN, 0, shrinks=False)
+        found = search(play, FOUND_WITHIN, 0, shrinks=False)
     assert found is not None
     print(f"{name}: schedule {found.schedule}: {found.broken[0]}")
 
@@ -45,7 +45,7 @@ def test_a_planted_mistake_is_found(name: str) -> None:
 @pytest.mark.thorough  # it takes five hundred schedules to shrink one
 def test_what_was_found_is_played_again_by_its_code() -> None:
     with PLANTED["effect before its record"]():
-        found = search(play_unknown, FOUND_WITHIN, 0)
+        found = search(play, FOUND_WITHIN, 0)
         assert found is not None
         again = play(Choices.of(found.code))
     assert (again.script, again.broken) == (found.script, found.broken)

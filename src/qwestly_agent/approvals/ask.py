@@ -3,7 +3,7 @@
 Every origin (tool call, pipeline, undo) creates its record here. Exactly what is in the record is executed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,6 +51,8 @@ class Proposal:
     unchecked: bool = False
     """True if the judge was unavailable for its content: then it needs approval at every level."""
     confidence: Confidence | None = None
+    check: Callable[[], Awaitable[None]] | None = None
+    """Called once version and values were read; raises if the action no longer applies to them."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
@@ -99,6 +101,8 @@ async def ask(services: Services, approval_id: str, proposal: Proposal, asker: A
     if version is None and action.must_exist:
         raise NotFound("There is no such card.")
     shown = await action.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
+    if proposal.check:
+        await proposal.check()
     preview = proposal.preview or with_draft(action.preview(args, shown), proposal.drafted)
     preview = await with_person(services.profiles, asker.user_id, preview) if action.kind == "card" else preview
     preview = preview.model_copy(update={"left_out": (*preview.left_out, *left_out)})

@@ -29,6 +29,7 @@ from qwestly_agent.domain.approval import (
     KEYS_KEPT_SECONDS,
     LEFT_BEHIND_SECONDS,
     SENT,
+    UNDELIVERABLE_SECONDS,
     Approval,
     Status,
     canonical_json,
@@ -64,8 +65,7 @@ async def execute(services: Services, user_id: str, approval_id: str) -> Approva
 def _next_step(services: Services, approval: Approval) -> Callable[[Services, Approval], Awaitable[Approval]] | None:
     if approval.status == "approved":
         return _begin
-    action = ACTIONS.get(approval.tool)
-    patience = 0.0 if action and action.ours else LEFT_BEHIND_SECONDS  # idempotent effects are repeated without waiting
+    patience = 0.0 if _is_ours(approval) else LEFT_BEHIND_SECONDS  # idempotent effects are repeated without waiting
     left_behind = approval.begun_at is not None and services.clock() >= approval.begun_at + patience
     if approval.status in SENT or (approval.status == "executing" and left_behind):
         return _find_out
@@ -80,8 +80,11 @@ async def _begin(services: Services, approval: Approval) -> Approval:
     return await _send(services, approval)
 
 
-async def _send(services: Services, approval: Approval) -> Approval:
-    """Mark it as begun, then send it: if the process dies in between, the outcome can be asked for by its key."""
+async def _send(services: Services, approval: Approval, *, earlier: float | None = None) -> Approval:
+    """Mark it as begun, then send it: if the process dies in between, the outcome can be asked for by its key.
+
+    `earlier`: when a request was begun that may still arrive; a refusal of this one says nothing about that one.
+    """
     action, args = ACTIONS[approval.tool], arguments_of(approval)
     was_sent = approval.status != "approved"  # and perhaps still on its way, or done
     # Read before it is marked, because until then nobody has sent it. What is ours compares for itself.
@@ -101,7 +104,7 @@ async def _send(services: Services, approval: Approval) -> Approval:
         return await _end(services, begun, "changed", FORGOTTEN)
     if not as_shown:  # by a change that did not give the subject a new version
         return await _ask_again(services, begun)
-    return await _perform(services, begun)
+    return await _perform(services, begun, earlier=earlier)
 
 
 async def _inverse(services: Services, action: Action[Any], args: Any, approval: Approval) -> str:
@@ -113,13 +116,15 @@ async def _inverse(services: Services, action: Action[Any], args: Any, approval:
     return canonical_json(plain(await action.inverse.arguments(services, approval.user_id, args)))
 
 
-async def _perform(services: Services, begun: Approval) -> Approval:
+async def _perform(services: Services, begun: Approval, *, earlier: float | None) -> Approval:
     action: Action[Any] = ACTIONS[begun.tool]
     args = arguments_of(begun)
     for _ in range(REBASES):
         version = digest_of(begun.shown) if action.ours else begun.version
-        effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=version)
+        effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=version, begun_at=begun.begun_at)
         outcome = await action.perform(services, effect, args)
+        if earlier is not None and isinstance(outcome, Refused | Changed):
+            return await _wait_for_earlier(services, begun, earlier)
         if not isinstance(outcome, Changed):
             return await _conclude(services, begun, outcome)
         if action.ours:
@@ -133,24 +138,34 @@ async def _perform(services: Services, begun: Approval) -> Approval:
     return await _ask_again(services, begun)
 
 
+async def _wait_for_earlier(services: Services, begun: Approval, earlier: float) -> Approval:
+    now = services.clock()
+    again, _ = await _put(services.approvals, begun, lambda record: record.refused_again(earlier, now, FINDING_OUT))
+    return again
+
+
 async def _find_out(services: Services, approval: Approval) -> Approval:
-    outcome = await _outcome_of(services.candidate_app, approval)
     since = services.clock() - (approval.begun_at or approval.created_at)
+    outcome = await _outcome_of(services.candidate_app, approval)
     if since >= KEYS_KEPT_SECONDS and not isinstance(outcome, Done | Refused):
         return await _end(services, approval, "failed", NEVER_KNOWN)
     if not isinstance(outcome, NeverArrived):
         return await _conclude(services, approval, outcome)
+    may_arrive = since < UNDELIVERABLE_SECONDS and not _is_ours(approval)
     if why := await denial_reason(services, approval):
-        # Our token is valid for this long; afterwards a request that was sent is no longer accepted.
-        waits = why == STOPPED or since < LEFT_BEHIND_SECONDS
+        waits = why == STOPPED or may_arrive
         return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))
     # Nothing was done under its key yet. If it is still on its way, the same key makes sure it is done once.
-    return await _send(services, approval)
+    return await _send(services, approval, earlier=approval.begun_at if may_arrive else None)
+
+
+def _is_ours(approval: Approval) -> bool:
+    action = ACTIONS.get(approval.tool)
+    return action is not None and action.ours
 
 
 async def _outcome_of(candidate_app: CandidateApp, approval: Approval) -> Outcome:
-    action = ACTIONS.get(approval.tool)
-    if action and action.ours:
+    if _is_ours(approval):
         return NeverArrived()  # no outcome is stored for it: send it again, as it is idempotent
     return await candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
 
@@ -211,9 +226,9 @@ async def _end(
     if status == "done":  # before the record says so: whoever dies here comes back to it
         await note_sent(services, approval, now)
         await keep_wishes(services.approvals, services.job_searches, approval)
+        if approval.undoes:
+            await name_undo(services.approvals, approval)
     ended, _ = await _put(services.approvals, approval, lambda record: record.ended(status, now, outcome, result))
-    if ended.undoes and ended.status == "done":
-        await name_undo(services.approvals, ended)
     await _tell_draft(services.drafts, ended, now)
     if outcome == STOPPED:
         await services.runs.note_stopped(ended.user_id, ended.id, now)

@@ -31,11 +31,15 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
             return await execute(services, user_id, earlier.id)
         number += 1
     action = ACTIONS.get(done.tool)
-    if action is None or action.inverse is None or (done.undo_until or 0.0) < services.clock():
+    if action is None or (inverse := action.inverse) is None or (done.undo_until or 0.0) < services.clock():
         raise ChangedMeanwhile(NOT_UNDOABLE)
+
+    async def check() -> None:
+        if not await inverse.is_as_done(services, user_id, arguments_of(done)):
+            raise ChangedMeanwhile(NOT_AS_DONE)
+
     await pause.check(services.signals, user_id)
-    if not await action.inverse.is_as_done(services, user_id, arguments_of(done)):
-        raise ChangedMeanwhile(NOT_AS_DONE)
+    await check()
     asker = Asker(
         user_id=user_id,
         run_id=done.run_id,
@@ -43,7 +47,9 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
         conversation_id=done.conversation_id,
         undoes=done.id,
     )
-    undone = await ask(services, _id_of(done, number), Proposal(action, json.loads(done.inverse)), asker, "run")
+    undone = await ask(
+        services, _id_of(done, number), Proposal(action, json.loads(done.inverse), check=check), asker, "run"
+    )
     await note_decision(services, undone)
     return await execute(services, user_id, undone.id)
 

@@ -82,6 +82,8 @@ class Effect:
     key: str
     version: str | None
     """The version that the person saw; None if the subject must be new."""
+    begun_at: float | None = None
+    """When the approval was marked as begun. The token's life counts from here, however late the request is sent."""
 
 
 class CardSection(BaseModel):
@@ -195,7 +197,7 @@ class CandidateApp:
         }
 
         def request() -> httpx2.Request:
-            return self._request(effect.user_id, effect.act, method, path or subject, headers, content)
+            return self._request(effect.user_id, effect.act, method, path or subject, headers, content, effect.begun_at)
 
         try:
             answer = await self._ask(request, TIMEOUT_SECONDS)
@@ -234,6 +236,7 @@ class CandidateApp:
         path: str,
         headers: dict[str, str] | None = None,
         content: bytes = b"",
+        begun_at: float | None = None,
     ) -> httpx2.Request:
         if not (self.secret and self.base_url):
             raise InvalidSettings("Nothing is asked of the candidate app without its secret and address.")
@@ -242,7 +245,7 @@ class CandidateApp:
             method,
             urljoin(f"{self.base_url.rstrip('/')}/", path),
             headers={
-                "Authorization": f"Bearer {self._token(user_id, act)}",
+                "Authorization": f"Bearer {self._token(user_id, act, begun_at)}",
                 "Accept": "application/json",
                 "Accept-Encoding": "identity",
                 "User-Agent": ISSUER,
@@ -252,8 +255,8 @@ class CandidateApp:
             extensions={"timeout": httpx2.Timeout(TIMEOUT_SECONDS, connect=CONNECT_SECONDS).as_dict()},
         )
 
-    def _token(self, user_id: str, act: str) -> str:
-        now = int(self.clock())
+    def _token(self, user_id: str, act: str, begun_at: float | None) -> str:
+        now = int(self.clock() if begun_at is None else begun_at)
         claims = {
             "iss": ISSUER,
             "aud": AUDIENCE,

@@ -153,6 +153,9 @@ MAIL_AFTER_SECONDS = 600.0
 """Delay of the mail about an approval asked for in the chat, which the user may still decide there."""
 LEFT_BEHIND_SECONDS = 60.0
 """Time after which an approved or begun record was left behind by a process that died."""
+UNDELIVERABLE_SECONDS = LEFT_BEHIND_SECONDS + 30.0
+"""Time after which a begun effect can no longer arrive: the life of its token, and the difference of clocks that the
+candidate app allows."""
 LOOK_SECONDS = (2.0, 5.0, 10.0, 30.0)
 """Delays after sending an effect at which its outcome is queried; the last one repeats."""
 UNDO_SECONDS = 86_400.0
@@ -373,6 +376,10 @@ class Approval(_Frozen):
         if status == self.status and status in SENT:
             return self._copy(updated_at=now, **changes)
         return self._moved(status, now, status, **changes)
+
+    def refused_again(self, begun_at: float, now: float, outcome: str) -> "Approval":
+        """A repeated request was refused, while the one that was begun at `begun_at` may still arrive."""
+        return self.ended("unknown", now, outcome)._copy(begun_at=begun_at)
 
     def undone(self, by: str) -> "Approval":
         """Name the approval that undid it."""

@@ -1,11 +1,6 @@
-"""Faults in the code that the simulation found: each as a short script, which fails until the fault is mended.
-
-What is mended loses its mark here and its sentence in `approvals.KNOWN`.
-"""
+"""Faults that the simulation has found, each as a short script that failed until it was mended."""
 
 import asyncio
-
-import pytest
 
 from tests.simulation.approvals import Story, play
 from tests.simulation.scheduler import BUSY, FAILED, LATE_AND_DEAD, SLOW_AFTER, SLOW_BEFORE, Choices
@@ -15,7 +10,6 @@ def check(story: Story) -> None:
     assert story.broken == [], "\n".join(story.script)
 
 
-@pytest.mark.xfail(strict=True, reason="execute._end names the undo after the record is final, and nobody repeats that")
 def test_what_was_undone_says_so_though_the_database_fails_then() -> None:
     async def tell(story: Story) -> None:
         story.world.scheduler.placed["undo", "update agent_approvals", 6] = FAILED, 0.0
@@ -29,7 +23,6 @@ def test_what_was_undone_says_so_though_the_database_fails_then() -> None:
     check(play(Choices.of("x"), tell))
 
 
-@pytest.mark.xfail(strict=True, reason="undo.undo looks at the value before `ask` reads the version that it then sends")
 def test_an_undo_leaves_what_somebody_changes_while_it_is_asked_for() -> None:
     async def tell(story: Story) -> None:
         story.world.scheduler.placed["undo", "find agent_autonomy", 1] = SLOW_AFTER, 1.0
@@ -45,7 +38,6 @@ def test_an_undo_leaves_what_somebody_changes_while_it_is_asked_for() -> None:
     check(play(Choices.of("x"), tell))
 
 
-@pytest.mark.xfail(strict=True, reason="execute._conclude believes a refusal while the first request is on its way")
 def test_a_refusal_of_the_second_request_says_nothing_about_the_first() -> None:
     async def tell(story: Story) -> None:
         story.world.scheduler.placed["approve", "PATCH /profile", 1] = SLOW_BEFORE, 40.0
@@ -60,7 +52,6 @@ def test_a_refusal_of_the_second_request_says_nothing_about_the_first() -> None:
     check(play(Choices.of("x"), tell))
 
 
-@pytest.mark.xfail(strict=True, reason="execute._find_out counts the token's minute from begun_at, and by one clock")
 def test_nothing_is_called_undone_while_its_token_is_valid() -> None:
     async def tell(story: Story) -> None:
         story.world.scheduler.placed["approve", "find agent_signals", 3] = SLOW_AFTER, 2.0
