@@ -19,14 +19,21 @@ _HOLD_NO_SERVICES = tuple(f"{_PACKAGE}{each}" for each in ("base", "domain", "se
 
 def asked_of_services(function: Named) -> Mapping[str, str]:
     """Names in `Services`, each with one of the functions that ask for it."""
-    todo, seen, asked = [inspect.unwrap(function)], set[Named](), dict[str, str]()
+    return {
+        name: f"{each.__module__}.{each.__qualname__}"
+        for each in functions_reached(function)
+        for name in _read(each)[0]
+    }
+
+
+def functions_reached(function: Named) -> frozenset[Named]:
+    """The function itself, and each function and class of ours that it names, directly or not."""
+    todo, seen = [inspect.unwrap(function)], set[Named]()
     while todo:
         if (each := todo.pop()) not in seen:
             seen.add(each)
-            names, named = _read(each)
-            asked |= dict.fromkeys(names, f"{each.__module__}.{each.__qualname__}")
-            todo += named
-    return asked
+            todo += _read(each)[1]
+    return frozenset(seen)
 
 
 @cache

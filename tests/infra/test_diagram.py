@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,17 @@ from typing import Any
 import pytest
 
 from infra.local.environment import FUNCTION, MACHINE, ROOT, SCHEDULE, Template
+from qwestly_agent.workflow_state import StateFunction
+from qwestly_agent.workflows import WORKFLOWS
+from tests.reached import functions_reached
 
 TEMPLATE = Template.load()
 STACK = TEMPLATE.text(("Sub", "${AWS::StackName}-"))
 CARRYING_OUT = {"execute", "settle"}
 """Whoever calls these has an effect performed."""
+
+ROUTERS = ROOT / "src/qwestly_agent/chat/routers"
+"""Of the chat's app, which imports those of workflows by name."""
 
 Edge = tuple[str, str, str]
 """From where, to where, and what is written on the arrow; for some that is nothing."""
@@ -100,10 +106,22 @@ def of_grants() -> Iterator[Edge]:
 def of_code() -> Iterator[Edge]:
     for name, body in FUNCTIONS.items():
         handler = handler_of(body)
-        if handler.parent.name == "chat" or re.search(r"container\.(?:model|resume)_services", handler.read_text()):
+        workflow = next((each for each in WORKFLOWS if each.name == handler.parent.name), None)
+        if workflow:
+            side = workflow.sides[[*map(str, workflow.sides)].index(handler.stem)]
+            asks_models, used = side == "reader", names_of_states({**workflow.states(side), **workflow.scheduled(side)})
+        else:
+            asks_models = handler.parent.name == "chat" or "container.model_services" in handler.read_text()
+            routers = ROUTERS.glob("*.py") if handler.parent.name == "chat" else ()
+            used = set[str]().union(*map(names_used_by, (handler, *routers)))
+        if asks_models:
             yield name, "models", ""
-        if CARRYING_OUT & names_used_by(handler):
+        if CARRYING_OUT & used:
             yield name, "execute", ""
+
+
+def names_of_states(states: Mapping[str, StateFunction[Any, Any]]) -> set[str]:
+    return {each.__name__ for state in states.values() for each in functions_reached(state.work)}
 
 
 def handler_of(body: Properties) -> Path:
