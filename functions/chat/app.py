@@ -92,7 +92,7 @@ def create_app(
             from qwestly_agent.chat import first_use as first_use
         if services.settings.is_snapshot or not services.settings.answers_turns:
             app.add_other_routes()
-        # Nobody waits for it: a database that is away is told by the first request, as soon as it is asked.
+        # Not awaited: if the database is down, the first request that reads it reports that.
         connecting = None if services.settings.is_snapshot else asyncio.create_task(open_connections(services.mongo))
         with before_termination(services.running.end_all):
             yield

@@ -17,7 +17,7 @@ from infra.mongo.command import (
     OPENER_ROLE,
     READER_ROLE,
     ROLE,
-    bearable,
+    is_tolerable,
     missing_fields,
     missing_indexes,
     missing_search_indexes,
@@ -100,7 +100,7 @@ async def check_assumed_fields(database: Database) -> Results:
 
 
 def _told(about: str, problems: list[str]) -> list[Result]:
-    return [(note if bearable(problem) else wrong)(about, problem) for problem in problems]
+    return [(note if is_tolerable(problem) else wrong)(about, problem) for problem in problems]
 
 
 async def check_role(about: str, database: Database, role: Path) -> Results:

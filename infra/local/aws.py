@@ -88,7 +88,9 @@ class AwsServer:
             closing.enter_context(_moto_port(self.port))
             self.functions, self.schedules = Functions(slots_of(self.template, self.concurrency)), {}
             closing.callback(self.functions.close)
-            closing.enter_context(aws_moto.prepared(self.functions, self.outbox.append, self.hurried, self.executions))
+            closing.enter_context(
+                aws_moto.patched_moto(self.functions, self.outbox.append, self.hurried, self.executions)
+            )
             self._deploy()
             closing.enter_context(_served(_app(self), self.port, listening.fileno()))
             self._closing = closing.pop_all()
@@ -217,7 +219,7 @@ def _secrets(template: Template, environment: Mapping[str, str]) -> dict[str, st
 
 @contextmanager
 def _moto_port(port: int) -> Iterator[None]:
-    """Where its state machines find its functions."""
+    """Set the port of the moto server, at which its state machines call the Lambda functions."""
     os.environ["MOTO_PORT"] = str(port)
     try:
         yield

@@ -35,7 +35,7 @@ NO_ROLE = f"arn:aws:iam::{ACCOUNT}:role/local"
 
 
 @contextmanager
-def prepared(
+def patched_moto(
     functions: Functions, keep: Callable[["Mail"], None], hurried: bool, executions: Path | None
 ) -> Iterator[None]:
     """Patch moto with these functions and with what it lacks; afterwards undo the patches and clear its state."""

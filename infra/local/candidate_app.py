@@ -640,7 +640,7 @@ class _Broken:
             await send({"type": "http.response.body", "body": self.body, "more_body": True})
         transport: asyncio.Transport = scope["state"]["transport"]
         transport.close()
-        # The lost connection ends this.
+        # A client that hangs up ends this task.
         while (await receive())["type"] != "http.disconnect":
             pass
 

@@ -55,7 +55,7 @@ class Performance:
                     await self.hold()
                 case Act.HANG_UP | Act.RESET:
                     _hang_up(transport, reset=step is Act.RESET)
-                    # The lost connection ends this task.
+                    # A client that hangs up ends this task.
                     await asyncio.Event().wait()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 

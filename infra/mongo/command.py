@@ -43,7 +43,7 @@ EXACTLY = "searches compare exactly"
 NOTHING_TO_SAY = "empty, so nothing can be said about its fields"
 
 
-def bearable(problem: str) -> bool:
+def is_tolerable(problem: str) -> bool:
     """True if everything works nevertheless, or there are too few documents to judge by."""
     few = re.search(r"no document of (\d+) has", problem)
     return problem.endswith((EXACTLY, NOTHING_TO_SAY)) or (few is not None and int(few[1]) < SAMPLE)

@@ -52,7 +52,7 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
         return await _note(services.approvals, approval, _line(now, "not mailed: no address"), mail_at=None)
     settings, kind = await services.user_settings.get(approval.user_id), kind_of(approval, now)
     if not (settings.mail_reminders if kind == "reminders" else settings.mail_questions):
-        later = half_of_the_time(approval) if kind == "questions" else None
+        later = reminder_time(approval) if kind == "questions" else None
         return await _note(services.approvals, approval, _line(now, f"not mailed: no {kind} by mail"), mail_at=later)
     earlier = await question_before(services.approvals, approval)
     token, ending = new_token() if decided_by_link(approval) else None, new_token()
@@ -118,14 +118,14 @@ def message_of(
 
 def kind_of(approval: Approval, now: float) -> MailKind:
     """Return the kind of the mail that is due now."""
-    return "reminders" if now >= half_of_the_time(approval) else "questions"
+    return "reminders" if now >= reminder_time(approval) else "questions"
 
 
 def unsubscribe_link(settings: Settings, token: str) -> str:
     return f"{settings.approve_url.rstrip('/')}/{UNSUBSCRIBE}/{token}"
 
 
-def half_of_the_time(approval: Approval) -> float:
+def reminder_time(approval: Approval) -> float:
     return (approval.created_at + approval.expires_at) / 2
 
 
@@ -136,7 +136,7 @@ def _claim(approval: Approval, links: Sequence[str], now: float) -> Approval:
 
 
 async def _sent(approvals: Approvals, approval: Approval, now: float) -> Approval:
-    half = half_of_the_time(approval)
+    half = reminder_time(approval)
     next_mail = half if now < half and approval.mails < MOST_ATTEMPTS else None
     line = _line(now, "mailed")
     return await _note(approvals, approval, line, mail_at=next_mail)

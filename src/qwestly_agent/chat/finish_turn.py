@@ -187,8 +187,8 @@ async def _store(
 
 
 async def _retitle(services: ChatServices, turn: Turn) -> None:
-    """Give a conversation that begins the title that was made of its first message, or the beginning of another one
-    that takes the place of the first."""
+    """Title a new conversation: by the title made of its first message, or, if that message was replaced, by the
+    beginning of its replacement."""
     title = turn.record.title or (title_of(turn.text) if turn.replaced else "")
     if title and not turn.record.calls.trouble:
         await services.conversation_search.retitle(

@@ -68,7 +68,7 @@ def start_stream(
     return _drain(queue, keep_alive_seconds)
 
 
-async def start_again(
+async def start_following(
     services: ChatServices, user_id: str, conversation_id: str, protocol: Protocol, keep_alive_seconds: float
 ) -> AsyncIterator[str] | None:
     """Return the chunks of a response with the answer under way from its beginning; None if nothing runs. Raises

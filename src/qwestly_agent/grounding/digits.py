@@ -155,7 +155,7 @@ def _with_unit(
     unit: Unit | None,
     shown: int | None = None,
 ) -> Figure:
-    behind, unit_end = (None, end) if unit else unit_behind(match.string, end, language)
+    behind, unit_end = (None, end) if unit else unit_after(match.string, end, language)
     return Figure(
         start, end, match.string[start if shown is None else shown : unit_end], frozenset(values), unit or behind
     )
@@ -209,7 +209,7 @@ _UNIT = pattern(
 )
 
 
-def unit_behind(text: str, end: int, language: str) -> tuple[Unit | None, int]:
+def unit_after(text: str, end: int, language: str) -> tuple[Unit | None, int]:
     match = _UNIT.match(text, end)
     if match and language not in ONLY_IN.get(key(match["unit"]), language).split(" "):
         match = None

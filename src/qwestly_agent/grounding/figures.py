@@ -28,7 +28,7 @@ from qwestly_agent.grounding.digits import (
     number_of,
     part_of,
     phone_of,
-    unit_behind,
+    unit_after,
 )
 from qwestly_agent.grounding.figure_words import MULTIPLES, NUMBER_LANGUAGES
 from qwestly_agent.grounding.model import Figure
@@ -96,22 +96,22 @@ class _Reader:
                 self._take_unread(start, end)
             elif (value := value_of(self.text[start:end], self.language)) != 1:
                 self._take_value(start, end, value or 0)
-            elif (unit := unit_behind(self.text, end, self.language)[0]) and unit.dimension in MEASURES:
+            elif (unit := unit_after(self.text, end, self.language)[0]) and unit.dimension in MEASURES:
                 self._take_unread(start, end)  # an article, as often as not
         for match in _MULTIPLE.finditer(self.text):
             if not any(self.taken[match.start() : match.end()]):
                 self.take(Figure(*match.span(), match[0], unit=UNITS["times"], unread=True), *match.span())
 
     def _take_value(self, start: int, end: int, value: int) -> None:
-        unit, unit_end = unit_behind(self.text, end, self.language)
+        unit, unit_end = unit_after(self.text, end, self.language)
         self.take(Figure(start, end, self.text[start:unit_end], frozenset({Fraction(value)}), unit), start, unit_end)
 
     def _take_unread(self, start: int, end: int) -> None:
         """Take "3 dozen" or "half an hour" as one unread figure, with the number and the unit beside it."""
         touching = next((each for each in self.found if not each.days and self._touches(each, start, end)), None)
-        unit, unit_end = unit_behind(self.text, end, self.language)
+        unit, unit_end = unit_after(self.text, end, self.language)
         if unit is None and (article := _ARTICLE.match(self.text, end)):
-            unit, unit_end = unit_behind(self.text, article.end() - 1, self.language)
+            unit, unit_end = unit_after(self.text, article.end() - 1, self.language)
             unit_end = unit_end if unit else end
         if not (touching or unit) and (before := _UNIT_BEFORE.search(self.text, max(0, start - 30), start)):
             start, unit = before.start("unit"), UNITS[key(before["unit"])]  # "un an et demi"

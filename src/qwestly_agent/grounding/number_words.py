@@ -10,7 +10,7 @@ from functools import lru_cache
 from text_to_num import alpha2digit, text2num
 
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.grounding.digits import unit_behind
+from qwestly_agent.grounding.digits import unit_after
 from qwestly_agent.grounding.figure_words import ADJECTIVES, COMPOUNDS, FRACTIONS, NUMBER_LANGUAGES, SPELLINGS
 from qwestly_agent.grounding.units import key
 
@@ -95,7 +95,7 @@ def _is_beside_a_figure(word: re.Match[str], language: str) -> bool:
     numbers = [f"{before[0]}{word[0]}"] if before else []
     numbers += [f"{word[0]} {behind[0]}"] if behind else []
     is_by_a_number = any(value_of(each, language) is not None for each in numbers)
-    return is_by_a_number or unit_behind(word.string, word.end(), language)[0] is not None
+    return is_by_a_number or unit_after(word.string, word.end(), language)[0] is not None
 
 
 def value_inside(words: str, language: str) -> bool:

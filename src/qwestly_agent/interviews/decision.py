@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from qwestly_agent.domain.interview import Aspect, DraftSentence, Interview, Said
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.interviews.machine import activate, activate_next, offer_to_sum_up, settled
+from qwestly_agent.interviews.machine import activate, activate_next, ended_by_counts, offer_to_sum_up
 from qwestly_agent.interviews.topics import add_topic, cover
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=80)]
@@ -78,7 +78,7 @@ def decided(interview: Interview, decision: NextMove, said: Mapping[str, QuotedS
             interview = offer_to_sum_up(interview)
         case "continue":
             pass
-    return interview if interview.ended else settled(activate_next(interview), now)
+    return interview if interview.ended else ended_by_counts(activate_next(interview), now)
 
 
 def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, QuotedSource]) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def written(
     for each in new:
         for aspect in each.aspects:
             changed = cover(changed, each.topic, aspect, each.quotes)
-    return settled(changed, now)
+    return ended_by_counts(changed, now)
 
 
 def with_evaded(interview: Interview, heard: Set[str]) -> Interview:

@@ -57,7 +57,7 @@ def answered(interview: Interview, seq: int, words: int, now: float, message_id:
             for each in active.aspects
         )
         counted = replaced(counted, active, turns=active.turns + 1, aspects=aspects)
-    return settled(_nearer_to_its_end(counted), now)
+    return ended_by_counts(_nearer_to_its_end(counted), now)
 
 
 def _nearer_to_its_end(interview: Interview) -> Interview:
@@ -103,7 +103,7 @@ def _waiting(interview: Interview) -> list[Topic]:
     return [each for each in interview.topics if each.status in ("mentioned", "backlog")]
 
 
-def settled(interview: Interview, now: float) -> Interview:
+def ended_by_counts(interview: Interview, now: float) -> Interview:
     """End the interview if a count says so."""
     if interview.ended:
         return interview

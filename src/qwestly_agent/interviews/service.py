@@ -10,7 +10,16 @@ from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.change import change
 from qwestly_agent.interviews.known import Known, known_of
-from qwestly_agent.interviews.machine import activate_next, answered, asking, complete, end, settled, talk_about, told
+from qwestly_agent.interviews.machine import (
+    activate_next,
+    answered,
+    asking,
+    complete,
+    end,
+    ended_by_counts,
+    talk_about,
+    told,
+)
 from qwestly_agent.interviews.topics import said_anew
 from qwestly_agent.services import Services
 from qwestly_agent.text.user_text import typed_parts
@@ -110,7 +119,7 @@ class InterviewService:
         def over(interview: Interview) -> Interview:
             active = interview.active
             if of == "topic" and active:
-                return told(asking(settled(complete(interview, active.title), now)), self.seq)
+                return told(asking(ended_by_counts(complete(interview, active.title), now)), self.seq)
             return end(interview, Ended(reason="asked", quote=found.text, told_to=self.seq))
 
         await self._change(over)

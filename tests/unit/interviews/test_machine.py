@@ -23,9 +23,9 @@ from qwestly_agent.interviews.machine import (
     asking,
     complete,
     end,
+    ended_by_counts,
     is_tired,
     prioritize,
-    settled,
     talk_about,
 )
 from qwestly_agent.interviews.topics import MOST_TOPICS, add_aspects, add_topic, cover
@@ -363,7 +363,7 @@ def a_move(chance: random.Random, interview: Interview, made: int) -> Move:
         case 4:
             return chance.choice((lambda now: activate(now, title), lambda now: prioritize(now, [title])))
         case _:
-            return lambda now: settled(complete(now, title), 1.0)
+            return lambda now: ended_by_counts(complete(now, title), 1.0)
 
 
 @pytest.mark.thorough

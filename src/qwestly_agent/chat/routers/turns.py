@@ -11,7 +11,7 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.prepare_turn import prepare_turn
 from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, request_id_of, where_from
-from qwestly_agent.chat.stream import NOTHING_RUNS, headers_of, start_again, start_stream
+from qwestly_agent.chat.stream import NOTHING_RUNS, headers_of, start_following, start_stream
 from qwestly_agent.chat.turn_request import Protocol
 
 FUNCTION_TIMEOUT_SECONDS = 300
@@ -59,7 +59,7 @@ async def resume(
     if not services.settings.answers_turns:
         raise NotFound("Answers are streamed at the chat's own URL.")
     keep_alive_seconds = request.app.state.keep_alive_seconds
-    events = await start_again(services, user_id, conversation_id, protocol, keep_alive_seconds)
+    events = await start_following(services, user_id, conversation_id, protocol, keep_alive_seconds)
     if events:
         return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(protocol))
     if "x-amzn-lambda-context" in request.headers:
