@@ -1,4 +1,4 @@
-"""What was measured, as one picture."""
+"""Draw the results as one picture."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -88,7 +88,7 @@ Fate: TypeAlias = Literal["kept", "own words", "lost", "unchecked"]
 
 
 async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, str]:
-    """What becomes of a note with the ideal judge, or without one, and the reason if it is dropped."""
+    """Return the fate of a note with the ideal judge, or without one, and the reason if it is dropped."""
     given = candidate.note
     kind: MemoryType = given["type"]
     note = find_note(
@@ -166,8 +166,8 @@ def searches(folder: Path, embed: Embed) -> Iterator[Labelled]:
 
 
 def retellings(folder: Path, embed: Embed, near_from: float) -> Iterator[Labelled]:
-    """Yield if each is asked about, beside forty notes in its language and the first of the other matters, which tells
-    of the same part of the person's life; so that one is not asked itself."""
+    """Yield for each retelling and each other matter whether the user would be asked about it, beside forty notes in
+    its language and the first other matter, which is about the same part of the person's life and not asked itself."""
     people = _read(folder / "queries.yaml")
     notes = {person["language"]: [each["text"] for each in person["memories"]] for person in people}
     for index, given in enumerate(_read(folder / "retellings.yaml")):

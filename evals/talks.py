@@ -192,5 +192,5 @@ def load_answers(file: Path) -> Answers:
 
 
 def write_answers(file: Path, told: Mapping[str, str], answers: Answers) -> None:
-    """`told` describes their origin."""
+    """`told` describes where the answers come from."""
     file.write_text(yaml.safe_dump({**told, "answers": answers}, allow_unicode=True, sort_keys=False, width=120))

@@ -42,7 +42,7 @@ class _Strict(BaseModel):
 
 
 class Told(_Strict):
-    """Something that the person tells when asked about it."""
+    """A subject about which the person answers when asked."""
 
     name: str
     to: str
@@ -176,14 +176,14 @@ def _end(interview: Interview | None, begun: Sequence[Begun]) -> str:
 
 
 def _line(case: Case, answer: str, left: Mapping[str, list[str]]) -> str:
-    """Choose what the person says next: the first untold matter that the question asks for."""
+    """Choose the person's next answer: the first unused subject that the question asks about."""
     asked = " ".join(_questions(answer))
     told = next((each for each in case.tells if left[each.name] and re.search(each.to, asked, re.IGNORECASE)), None)
     return left[told.name].pop(0) if told else case.otherwise
 
 
 def _covered(case: Case, talk: Talk, left: Mapping[str, list[str]]) -> frozenset[str]:
-    """Return the matters that were told in full and, if a draft is written, are partly in it."""
+    """Return the subjects that were answered in full and, if there is a draft, are partly in it."""
     draft = talk.interview.draft if talk.interview else ()
     quotes = [quote.text for each in draft for quote in each.quotes]
     told = [each for each in case.tells if not left[each.name]]

@@ -48,7 +48,7 @@ class HeadingsParser:
 
 
 def _listed(lines: list[str], name: str) -> Iterator[Found]:
-    """What stands below the heading, up to the next one: a line that is marked as one, or a heading we know."""
+    """Yield the lines below a heading, up to the next line that is marked as a heading or is one that we know."""
     is_below = False
     for line in lines:
         if _HEADINGS[name].fullmatch(line):

@@ -207,7 +207,7 @@ class Template:
                 raise ValueError(f"{condition} is no condition.")
 
     def _named(self, reference: tuple[str, str]) -> Properties:
-        """Of the resource that `!Ref` or `!GetAtt` names."""
+        """Return the properties of the resource that `!Ref` or `!GetAtt` names."""
         return self.resources[reference[1].partition(".")[0]]["Properties"]
 
     def _referred(self, name: str) -> str:

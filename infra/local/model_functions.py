@@ -265,7 +265,7 @@ _WISHED = re.compile(
 
 
 def _phrase(line: str) -> str:
-    """Of "Would like: to work in Lisbon, Porto" the words "Lisbon or Porto"."""
+    """Return "Lisbon or Porto" for "Would like: to work in Lisbon, Porto"."""
     if not (found := _WISHED.match(line)):
         return line.removeprefix("Would like: ")
     form, what = found["form"], found["what"]

@@ -141,7 +141,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         traces=Traces(http, secrets, logger) if settings.traces_url else None,
         mongo=mongo,
         http=http,
-        **_stores(database),
+        **build_stores(database),
         knowledge=Knowledge.of(database),
         stage_day=StageDay(Sweeps(database), settings.stage_day_ceiling_usd),
         job_boards=make_job_boards(http, secrets),
@@ -170,7 +170,7 @@ def make_mongo_client(uri: str) -> RenewingMongoClient:
     )
 
 
-def _stores(database: AsyncDatabase[Document]) -> dict[str, Any]:
+def build_stores(database: AsyncDatabase[Document]) -> dict[str, Any]:
     """Each store that `Services` names."""
     kinds = {name: field.type for name, field in Services.__dataclass_fields__.items()}
     return {

@@ -18,28 +18,12 @@ from infra.local.candidate_app import OPERATIONS, WriteApi
 from infra.local.environment import API_PATH
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.settings import Settings
+from qwestly_agent.bootstrap import build_stores
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.candidate_shapes import CANDIDATES, PREFERENCES
 from qwestly_agent.stores import approvals, autonomy, conversations, signals
-from qwestly_agent.stores.activity import Activity
-from qwestly_agent.stores.applications import Applications
-from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.autonomy import Autonomy
-from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.drafts import Drafts
-from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.job_matches import JobMatches
-from qwestly_agent.stores.job_searches import JobSearches
 from qwestly_agent.stores.knowledge import Knowledge
-from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.messages import Messages
-from qwestly_agent.stores.profiles import Profiles
-from qwestly_agent.stores.resumes import Resumes
-from qwestly_agent.stores.runs import Runs
-from qwestly_agent.stores.signals import Signals
-from qwestly_agent.stores.tombstones import Tombstones
-from qwestly_agent.stores.user_settings import UserSettingsStore
 from tests.simulation.database import Database, Document, Tables, at_once
 from tests.simulation.scheduler import (
     BUSY,
@@ -172,24 +156,8 @@ class World:
             logger=SimpleNamespace(warning=log, error=log, info=log),
             traces=None,
             judges=None,
-            activity=Activity(database),
-            applications=Applications(database),
-            approvals=Approvals(database),
-            autonomy=Autonomy(database),
-            conversations=Conversations(database),
-            drafts=Drafts(database),
-            job_matches=JobMatches(database),
-            job_searches=JobSearches(database),
+            **build_stores(database),
             knowledge=Knowledge.of(database),
-            memories=Memories.of(database),
-            messages=Messages(database),
-            profiles=Profiles(database),
-            resumes=Resumes(database),
-            runs=Runs(database),
-            signals=Signals(database),
-            sweeps=Sweeps(database),
-            tombstones=Tombstones(database),
-            user_settings=UserSettingsStore(database),
             workflows=SimpleNamespace(start=self._start),
             candidate_app=CandidateApp(self.http, f"https://app.example{API_PATH}", SECRET, clock, lambda: next(ids)),
         )

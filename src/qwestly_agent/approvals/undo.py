@@ -39,7 +39,7 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
             raise ChangedMeanwhile(NOT_AS_DONE)
 
     await pause.check(services.signals, user_id)
-    await check()
+    await check()  # and again once the version is known: a deleted subject has none
     asker = Asker(
         user_id=user_id,
         run_id=done.run_id,

@@ -34,7 +34,7 @@ CARDS_LIMIT = 20
 
 
 @dataclass(frozen=True)
-class Contact:
+class MailRecipient:
     address: str
     """Empty if the candidate app knows none."""
     name: str
@@ -82,11 +82,11 @@ class Profiles(Store):
         """Id of the published card that others see first; None if there is none."""
         return (await self._one(CARDS, user_id, active=True)).get("card_id")
 
-    async def contact(self, user_id: str) -> Contact:
+    async def contact(self, user_id: str) -> MailRecipient:
         """Return how to write to the user; used for mails, approval pages and previews only, and reaches no prompt."""
         name = READ_FIELDS[CANDIDATES]["name"]
         found = await self.database[CANDIDATES].find_one(query(CANDIDATES, user_id), {EMAIL: 1, name: 1}) or {}
-        return Contact(found.get(EMAIL) or "", found[name] if isinstance(found.get(name), str) else "")
+        return MailRecipient(found.get(EMAIL) or "", found[name] if isinstance(found.get(name), str) else "")
 
     async def _one(self, collection: str, user_id: str, **fields: Any) -> Fields:
         found = await self.database[collection].find_one(query(collection, user_id, **fields), projection(collection))
