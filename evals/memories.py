@@ -23,12 +23,12 @@ from evals.minilm import Embed
 from evals.statistics import wilson
 from infra.local.environment import SafeLoader
 from infra.local.model_embedding import embedding
-from qwestly_agent.approvals.forget import retold
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.find import NEIGHBOURS
+from qwestly_agent.memory.forget import retold
 from qwestly_agent.memory.meaning import OWN_WORDS, RefusedNote, ground_notes
 from qwestly_agent.memory.notes import DropReason
 from qwestly_agent.memory.user_messages import UserMessage, find_note

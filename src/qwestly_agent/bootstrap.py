@@ -32,6 +32,7 @@ from qwestly_agent.stores.mongo_client import RenewingMongoClient
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.stores.store import Store
+from qwestly_agent.workflows import ACTIONS
 
 if TYPE_CHECKING:
     from qwestly_agent.chat.services import ChatServices
@@ -144,6 +145,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         **build_stores(database),
         knowledge=Knowledge.of(database),
         stage_day=StageDay(Sweeps(database), settings.stage_day_ceiling_usd),
+        actions=ACTIONS,
         job_boards=make_job_boards(http, secrets),
         candidate_app=CandidateApp(
             http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id, renewed_secret

@@ -1,12 +1,14 @@
 """Records of all stores and clients, which handlers hold; `bootstrap` builds them once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import httpx2
 from aws_lambda_powertools import Logger
 from pymongo import AsyncMongoClient
 
+from qwestly_agent.action import Action
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.ids import NewId
 from qwestly_agent.base.secrets import Secrets
@@ -123,6 +125,8 @@ class Services:
     user_data: UserData
     variant_counts: VariantCounts
     sweeps: Sweeps
+    actions: "Mapping[str, Action[Services, Any]]"
+    """What the agent may propose, by tool."""
     candidate_app: CandidateApp
     workflows: Workflows
     mail: Mail
@@ -131,6 +135,9 @@ class Services:
     async def close(self) -> None:
         await self.http.aclose()
         await self.mongo.close()
+
+
+AnyAction: TypeAlias = Action[Services, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

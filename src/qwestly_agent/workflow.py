@@ -34,6 +34,8 @@ class Workflow:
     """Its reader asks the design's parser of résumés."""
     routers: tuple[str, ...] = ()
     """Modules of `chat/routers/` with its routes."""
+    actions: tuple[str, ...] = ()
+    """What its owner lets the agent propose, with its module: `actions.PUBLISH_CARD`."""
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why its events are in the activity feed, by their type ("jobs.found") or their subject ("lesson")."""
 

@@ -22,9 +22,9 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import MACHINE, Template
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
-from qwestly_agent.approvals.actions import DELETE_CARD, PUBLISH_CARD, UPDATE_PROFILE_FIELD
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.bootstrap import bootstrap
+from qwestly_agent.cards.actions import DELETE_CARD, PUBLISH_CARD
 from qwestly_agent.clients.aws import AWS
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.clients.workflows import Workflows
@@ -32,6 +32,7 @@ from qwestly_agent.domain.approval import Answer, Approval, Preview, ShownClaim,
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.grounding.model import Quote
+from qwestly_agent.profile.actions import UPDATE_PROFILE_FIELD
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import API_SECRET, USER, FakeClock, settings_for

@@ -14,7 +14,6 @@ import pytest
 from qwestly_agent.approvals.ask import Asker, ask
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
-from qwestly_agent.approvals.forget import forget
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat import updates as polls
@@ -27,6 +26,7 @@ from qwestly_agent.domain.interview import DraftSentence, Ended, Interview
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.domain.resume import ResumeRecord
+from qwestly_agent.memory.forget import forget
 from qwestly_agent.memory.write import keep
 from qwestly_agent.services import Services
 from qwestly_agent.stores import due

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.change_application import UPDATE_APPLICATION
-from qwestly_agent.approvals.forget import forget
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.briefings.sources import follow_ups
 from qwestly_agent.domain.application import DAY_SECONDS, FOLLOW_UP_SECONDS, Application
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval
 from qwestly_agent.domain.memory import Memory, MemorySource
+from qwestly_agent.jobs.actions import UPDATE_APPLICATION
 from qwestly_agent.jobs.follow_ups import tell_due_steps
+from qwestly_agent.memory.forget import forget
 from qwestly_agent.stores.applications import Applications
 from tests.functions.approving import ONE, World
 from tests.functions.test_applications import decided

@@ -13,12 +13,9 @@ from pymongo.errors import PyMongoError
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals.actions import ACTIONS
-from qwestly_agent.approvals.apply_for_job import SENT_BEFORE
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
-from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.decide import Decision, settle
 from qwestly_agent.approvals.propose import MOST_WAITING
-from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.documents.apply import Applying
@@ -27,12 +24,14 @@ from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Verb
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.domain.job import Advert, JobMatch
 from qwestly_agent.grounding.model import Quote
+from qwestly_agent.jobs.actions import SENT_BEFORE
 from qwestly_agent.jobs.follow_ups import tell_due_steps
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.applications import _document as application_document
 from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.workflows import ACTIONS
 from tests.functions.approving import HEADLINE, ONE, TWO, World
 from tests.functions.test_job_documents import written
 from tests.functions.test_jobs import boards, connected, found, seeker

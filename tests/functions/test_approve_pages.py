@@ -12,9 +12,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from infra.local.aws import AwsServer
-from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.decide import Decision, settle
 from qwestly_agent.approvals.links import hash_of
-from qwestly_agent.approvals.settle import settle
 from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, ShownClaim
 from tests.counts import count
 from tests.functions.approving import CARD, DAY, DELETION, HEADLINE, ONE, TWO, Shown, World, a_world

@@ -1,11 +1,15 @@
 """At L3 something is changed unasked only if the user asks for exactly that in the message that they just typed, and
 can undo it: whatever a stranger wrote, and wherever it stands."""
 
+from dataclasses import replace
+
 import pytest
 from pymongo import MongoClient
 
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.agents.tools import changes
 from qwestly_agent.stores import profiles
+from qwestly_agent.workflows import ACTIONS
 from tests.functions.talking import WISH_JUDGE, wishes
 from tests.functions.test_approvals import HEADLINE, asked, decide, profile_of, wants
 from tests.servers import Answer, ChatServer, Client
@@ -47,6 +51,19 @@ def test_what_the_message_asks_for_is_done_at_once_recorded_and_can_be_undone(
     model.script(Reply(text="Yes."))
     person.say("Sure?", answer.conversation_id)
     assert judged(model) == 0 or model.requests[-1].json["messages"][-1]["content"] == "Sure?"
+
+
+def test_beyond_its_limit_a_day_an_action_needs_approval_again(
+    chat: ChatServer, person: Client, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited = replace(ACTIONS["update_profile_field"], most_unasked_a_day=1)
+    monkeypatch.setitem(ACTIONS._by_tool, limited.tool, limited)
+    monkeypatch.setattr(changes, "UPDATE_PROFILE_FIELD", limited)
+    model.script(wants(), wishes("change my headline to Head of Product"), Reply(text="Changed."))
+    assert not waits(person.say(WISH))
+    model.script(wants(value="Designer"), wishes("change my headline to Designer"))
+    assert asked(person.say("Please change my headline to Designer."))["status"] == "pending"
+    assert profile_of(chat, person)["headline"] == HEADLINE
 
 
 @pytest.mark.thorough

@@ -12,16 +12,18 @@ from infra.local.candidate_app import CARDS, CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import proposes, tool
-from qwestly_agent.approvals.actions import DELETE_CARD, SAVE_CARD_AS_ACTIVE, UPDATE_PROFILE_FIELD, Action
 from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.cards.actions import DELETE_CARD, SAVE_CARD_AS_ACTIVE
 from qwestly_agent.domain.approval import Effect
+from qwestly_agent.profile.actions import UPDATE_PROFILE_FIELD
+from qwestly_agent.services import AnyAction
 from tests.servers import ChatServer, Client
 
 Happens: TypeAlias = Literal["runs", "asks", "is queued", "is not offered"]
 
 HEADLINE = {"field": "headline", "value": "Head of Product"}
 CARD = {"card_id": "card_1"}
-PROPOSED: dict[Effect, tuple[Action[Any], dict[str, str]]] = {
+PROPOSED: dict[Effect, tuple[AnyAction, dict[str, str]]] = {
     "write": (UPDATE_PROFILE_FIELD, HEADLINE),
     "outward": (SAVE_CARD_AS_ACTIVE, CARD),
     "destructive": (DELETE_CARD, CARD),

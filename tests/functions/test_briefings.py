@@ -10,7 +10,6 @@ import pytest
 from pymongo import MongoClient
 
 from infra.local.aws import AwsServer
-from qwestly_agent.approvals.forget import forget
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.deliver import deliver
 from qwestly_agent.briefings.gather import gather
@@ -22,6 +21,7 @@ from qwestly_agent.interviews.agenda import with_agenda
 from qwestly_agent.interviews.change import change
 from qwestly_agent.interviews.known import Known
 from qwestly_agent.interviews.machine import end
+from qwestly_agent.memory.forget import forget
 from qwestly_agent.memory.write import keep
 from qwestly_agent.stores.conversations import NewTurn
 from tests.functions.approving import APPROVE_URL, World, a_world, local_aws

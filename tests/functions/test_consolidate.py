@@ -20,8 +20,7 @@ from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
 from infra.memories import run as command
 from infra.mongo.indexes import INDEXES
-from qwestly_agent.approvals.decide import Decision
-from qwestly_agent.approvals.settle import settle
+from qwestly_agent.approvals.decide import Decision, settle
 from qwestly_agent.approvals.sweep import copy_left_events
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, DeadlineExceeded, ModelRefused, ModelUnavailable, NotFound, OverBudget

@@ -21,32 +21,27 @@ from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
 
 from infra.local.candidate_app import CANDIDATES, CARDS, FAULTS, OPERATIONS, CandidateAppServer, Fault
 from qwestly_agent.approvals import decide, pause, propose
-from qwestly_agent.approvals.actions import (
-    ACTIONS,
-    APPLY,
-    DELETE_CARD,
-    INGEST_LINKEDIN_PROFILE,
-    PUBLISH_CARD,
-    SAVE_CARD_AS_ACTIVE,
-    SUGGEST_LINKEDIN_ABOUT,
-    UPDATE_PREFERENCE,
-    UPDATE_PROFILE,
-    UPDATE_PROFILE_FIELD,
-    Action,
-)
 from qwestly_agent.approvals.ask import Asker, Proposal, ask, id_of_call
-from qwestly_agent.approvals.decide import Decision
-from qwestly_agent.approvals.execute import ASKED_AGAIN, FINDING_OUT, execute
+from qwestly_agent.approvals.decide import Decision, settle
+from qwestly_agent.approvals.execute import (
+    ASKED_AGAIN,
+    FINDING_OUT,
+    LATEST_SECONDS,
+    NOT_ALLOWED,
+    OTHER_RULES,
+    STOPPED,
+    TOO_LATE,
+    execute,
+)
 from qwestly_agent.approvals.mail import mail_if_due
-from qwestly_agent.approvals.permission import LATEST_SECONDS, NOT_ALLOWED, OTHER_RULES, STOPPED, TOO_LATE
 from qwestly_agent.approvals.previews import in_words
 from qwestly_agent.approvals.propose import MOST_WAITING, Proposer
-from qwestly_agent.approvals.settle import settle
 from qwestly_agent.approvals.sweep import LEFT_TO_EXECUTION_SECONDS, handle_due
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
+from qwestly_agent.cards.actions import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE
 from qwestly_agent.chat.updates import MOST_ITEMS, updates
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.domain.approval import (
@@ -68,12 +63,21 @@ from qwestly_agent.domain.approval import (
     Status,
 )
 from qwestly_agent.domain.job import JobWishes
-from qwestly_agent.services import Services
+from qwestly_agent.jobs.actions import APPLY
+from qwestly_agent.profile.actions import (
+    INGEST_LINKEDIN_PROFILE,
+    SUGGEST_LINKEDIN_ABOUT,
+    UPDATE_PREFERENCE,
+    UPDATE_PROFILE,
+    UPDATE_PROFILE_FIELD,
+)
+from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.job_searches import JobSearches
 from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.turns import NewTurn
+from qwestly_agent.workflows import ACTIONS
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until
 
 pytestmark = pytest.mark.anyio
@@ -270,7 +274,7 @@ async def test_a_yes_does_what_the_record_says_under_its_own_key(
     stage: Stage,
     services: Services,
     user_id: str,
-    action: Action[Any],
+    action: AnyAction,
     args: dict[str, Any],
     request_line: str,
     body: Any,

@@ -14,9 +14,9 @@ import pytest
 from infra.local.model_server import ModelServer
 from qwestly_agent.approvals.ask import Asker, ask
 from qwestly_agent.approvals.decide import Decision, decide
-from qwestly_agent.approvals.memory_approval import id_of_question, remember_proposal
 from qwestly_agent.domain.approval import Verb
 from qwestly_agent.memory import extract, keep_approved, move_watermark, reconcile, retry_later, store
+from qwestly_agent.memory.actions import id_of_question, remember_proposal
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.services import ModelServices
 from tests.functions.talking import Talk, talking

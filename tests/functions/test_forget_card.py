@@ -13,16 +13,15 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool
-from qwestly_agent.approvals import forget
 from qwestly_agent.approvals.ask import Asker, ask
 from qwestly_agent.approvals.decide import Decision, decide
-from qwestly_agent.approvals.end import still_proposed
 from qwestly_agent.approvals.execute import execute
-from qwestly_agent.approvals.memory_actions import KEEP_MEMORIES
-from qwestly_agent.approvals.memory_approval import forget_proposal, remember_proposal
 from qwestly_agent.approvals.sweep import sweep
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
+from qwestly_agent.memory import forget
+from qwestly_agent.memory.actions import KEEP_MEMORIES, forget_proposal, remember_proposal
+from qwestly_agent.memory.forget import still_proposed
 from qwestly_agent.services import Services
 from qwestly_agent.stores.messages import Messages
 from tests.counts import count
@@ -234,7 +233,7 @@ async def test_it_forgets_exactly_what_was_shown(talk: Talk, monkeypatch: pytest
         await services.memories.supersede(user_id, late[0], memory_id, talk.clock())
         return await exactly(services, user_id, memory_ids)
 
-    monkeypatch.setattr("qwestly_agent.approvals.memory_actions.forget_exactly", forget_exactly)
+    monkeypatch.setattr("qwestly_agent.memory.actions.forget_exactly", forget_exactly)
     assert (await execute(talk.services, talk.user_id, "ap_1")).status == "done"
     assert [each["_id"] for each in await talk.raw(status="forgotten")] == [memory_id]
     assert len(await talk.raw()) == 2

@@ -11,13 +11,10 @@ import pytest
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.execute import execute
-from qwestly_agent.approvals.forget import Forgotten, forget, retold
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
-from qwestly_agent.approvals.forget_in_interviews import words_of_topics
 from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.cards.forget import drop_forgotten, words_of_topics
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, LeftOut, Section, SectionDraft
@@ -27,7 +24,9 @@ from qwestly_agent.grounding.model import GroundingVerdict, Quote
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.memory.edit import correct, explain
 from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory.forget import Forgotten, forget, retold
 from qwestly_agent.memory.service import MemoryService
+from qwestly_agent.profile.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Messages
 from tests.counts import count

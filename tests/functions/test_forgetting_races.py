@@ -9,10 +9,10 @@ import pytest
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
-from qwestly_agent.approvals.forget import forget
 from qwestly_agent.base.errors import Braked, NotFound
 from qwestly_agent.memory import extract, reconcile, store
 from qwestly_agent.memory.extraction_state import ExtractionState
+from qwestly_agent.memory.forget import forget
 from qwestly_agent.stores.extractions import Extractions
 from qwestly_agent.stores.turns import NewTurn
 from tests.functions.talking import Talk, finds, note, relates, talking

@@ -12,16 +12,16 @@ import pytest
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
-from qwestly_agent.approvals.forget import forget
-from qwestly_agent.approvals.memory_approval import remember_proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, Invalid, NotFound
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.domain.memory import Memory, MemorySource, MemoryType
+from qwestly_agent.memory.actions import remember_proposal
 from qwestly_agent.memory.apply import apply
 from qwestly_agent.memory.consolidation_state import ConsolidationState
 from qwestly_agent.memory.edit import correct, undo
+from qwestly_agent.memory.forget import forget
 from qwestly_agent.memory.plan import plan
 from qwestly_agent.memory.service import UNDO_SECONDS, MemoryService
 from tests.functions.talking import NO_JUDGE, Talk, finds, judges, note, relates, talking

@@ -11,28 +11,24 @@ import pytest
 
 from infra.local.candidate_app import OPERATIONS, Fault
 from qwestly_agent.approvals import pause, propose
-from qwestly_agent.approvals.actions import (
-    ACTIONS,
-    SAVE_CARD_AS_ACTIVE,
-    UPDATE_PREFERENCE,
-    UPDATE_PROFILE,
-    UPDATE_PROFILE_FIELD,
-)
 from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.approvals.earned import KINDS
 from qwestly_agent.approvals.execute import ASKED_AGAIN, NOT_AS_DONE
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.approvals.messages import outcome_line
-from qwestly_agent.approvals.raise_autonomy import KINDS
 from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, ChangedMeanwhile, NotFound
+from qwestly_agent.cards.actions import SAVE_CARD_AS_ACTIVE
 from qwestly_agent.clients.candidate_answers import Outcome
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import LOOK_SECONDS, UNDO_SECONDS, Approval
 from qwestly_agent.domain.job import JobWishes
+from qwestly_agent.profile.actions import UPDATE_PREFERENCE, UPDATE_PROFILE, UPDATE_PROFILE_FIELD
 from qwestly_agent.services import Services
 from qwestly_agent.stores.profiles import CANDIDATES, CARDS, PREFERENCES
 from qwestly_agent.stores.turns import NewTurn
+from qwestly_agent.workflows import ACTIONS
 from tests.functions.test_execute import (
     AFTER,
     BEFORE,
@@ -471,7 +467,7 @@ async def test_an_approval_of_an_earlier_signature_is_read_and_done(
     earlier = {"schema_digest": "1" * 64}
     stage.database["agent_approvals"].update_one({"_id": approval.id}, {"$set": earlier})
     renamed = {"1" * 64: lambda args: {"field": args["field"], "value": args["value"]}}
-    monkeypatch.setitem(ACTIONS, "update_profile_field", _with(upgrades=renamed))  # type: ignore[arg-type]
+    monkeypatch.setitem(ACTIONS._by_tool, "update_profile_field", _with(upgrades=renamed))  # type: ignore[arg-type]
     check_done_once(stage, await approved(services, approval))
 
 

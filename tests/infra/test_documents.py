@@ -23,7 +23,6 @@ from infra.mongo.indexes import COLLECTIONS, INDEXES
 from infra.stages import Stage
 from qwestly_agent.agents.contract import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
-from qwestly_agent.approvals.actions import ACTIONS
 from qwestly_agent.approvals.gate import TABLE
 from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.base import errors
@@ -42,6 +41,7 @@ from qwestly_agent.llm.models import DEFAULT_MODELS
 from qwestly_agent.stores import user_data
 from qwestly_agent.stores.collection import Expires, Stays
 from qwestly_agent.stores.drafts import DraftKind
+from qwestly_agent.workflows import ACTIONS
 from tests.statemachines.conftest import BY_NAME, states_of
 
 ROOT = Path(__file__).parents[2]

@@ -12,24 +12,22 @@ from unittest.mock import patch
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import decide, pause
-from qwestly_agent.approvals.actions import (
+from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.approvals.decide import settle
+from qwestly_agent.approvals.execute import LATEST_SECONDS, NEVER_KNOWN, execute, refresh_outcomes
+from qwestly_agent.approvals.propose import Proposer
+from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
+from qwestly_agent.approvals.undo import undo
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.domain.activity import of_approval
+from qwestly_agent.domain.approval import FINAL, MOVES, Approval, DecidedBy, Level, Verb, sha256_hex
+from qwestly_agent.profile.actions import (
     INGEST_LINKEDIN_PROFILE,
     UPDATE_PREFERENCE,
     UPDATE_PROFILE,
     UPDATE_PROFILE_FIELD,
 )
-from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.execute import NEVER_KNOWN, execute
-from qwestly_agent.approvals.permission import LATEST_SECONDS
-from qwestly_agent.approvals.propose import Proposer
-from qwestly_agent.approvals.settle import settle
-from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
-from qwestly_agent.approvals.undo import undo
-from qwestly_agent.approvals.unknown_outcomes import refresh_outcomes
-from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import AgentError
-from qwestly_agent.domain.activity import of_approval
-from qwestly_agent.domain.approval import FINAL, MOVES, Approval, DecidedBy, Level, Verb, sha256_hex
 from qwestly_agent.stores import activity, job_searches
 from qwestly_agent.stores.approvals import COLLECTION, _approval
 from qwestly_agent.stores.drafts import pipeline

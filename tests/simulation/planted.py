@@ -8,14 +8,14 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from qwestly_agent.approvals import decide, execute, undo
-from qwestly_agent.approvals.actions import ACTIONS, arguments_of
+from qwestly_agent.approvals import decide, execute
 from qwestly_agent.clients.candidate_answers import Done, Outcome, Unknown
 from qwestly_agent.clients.candidate_app import Effect
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.domain.approval import SENT, Approval
 from qwestly_agent.stores import approvals as store
 from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.workflows import ACTIONS
 
 Plant = Callable[[], AbstractContextManager[Any]]
 
@@ -37,7 +37,8 @@ def _effect_before_its_record() -> AbstractContextManager[Any]:
     async def send(services: Any, approval: Approval) -> Approval:
         if approval.status == "approved":
             effect = Effect(user_id=approval.user_id, act=approval.id, key=approval.id, version=approval.version)
-            await ACTIONS[approval.tool].perform(services, effect, arguments_of(approval))
+            action = services.actions[approval.tool]
+            await action.perform(services, effect, action.arguments_of(approval))
         return await original(services, approval)
 
     original = execute._send
@@ -74,13 +75,13 @@ def _expiry_ignored() -> AbstractContextManager[Any]:
         return await services.approvals.change(
             before,
             lambda record: (
-                decide._decided(record, decision, services.clock(), how["by"], how["where"])
+                decide._decided(services, record, decision, services.clock(), how["by"], how["where"])
                 if record.status == "pending"
                 else None
             ),
         )
 
-    return patch("qwestly_agent.approvals.settle.decide", decide_late)
+    return patch.object(decide, "decide", decide_late)
 
 
 def _brake_looked_at_too_early() -> AbstractContextManager[Any]:
@@ -101,7 +102,7 @@ def _undo_without_a_look() -> AbstractContextManager[Any]:
         tool: replace(each, inverse=replace(each.inverse, is_as_done=is_as_done)) if each.inverse else each
         for tool, each in ACTIONS.items()
     }
-    return patch.object(undo, "ACTIONS", actions)
+    return patch.object(ACTIONS, "_by_tool", actions)
 
 
 @contextmanager
@@ -117,7 +118,7 @@ def _second_decision_counts() -> Iterator[None]:
         return await services.approvals.change(
             before,
             lambda record: (
-                decide._decided(record, decision, services.clock(), how["by"], how["where"])
+                decide._decided(services, record, decision, services.clock(), how["by"], how["where"])
                 if record.status == "rejected"
                 else None
             ),
@@ -125,7 +126,7 @@ def _second_decision_counts() -> Iterator[None]:
 
     original = decide.decide
     moves = {**domain.MOVES, "rejected": frozenset({"approved", "rejected", "revised"})}
-    with patch("qwestly_agent.approvals.settle.decide", decide_again), patch.object(domain, "MOVES", moves):
+    with patch.object(decide, "decide", decide_again), patch.object(domain, "MOVES", moves):
         yield
 
 
@@ -144,7 +145,7 @@ def _digest_ignored() -> AbstractContextManager[Any]:
         return await original(services, user_id, approval_id, seen, **how)
 
     original = decide.decide
-    return patch("qwestly_agent.approvals.settle.decide", decide_unseen)
+    return patch.object(decide, "decide", decide_unseen)
 
 
 def _not_known_is_not_done() -> AbstractContextManager[Any]:

@@ -24,6 +24,7 @@ from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.candidate_shapes import CANDIDATES, PREFERENCES
 from qwestly_agent.stores import approvals, autonomy, conversations, signals
 from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.workflows import ACTIONS
 from tests.simulation.database import Database, Document, Tables, at_once
 from tests.simulation.scheduler import (
     BUSY,
@@ -158,6 +159,7 @@ class World:
             judges=None,
             **build_stores(database),
             knowledge=Knowledge.of(database),
+            actions=ACTIONS,
             workflows=SimpleNamespace(start=self._start),
             candidate_app=CandidateApp(self.http, f"https://app.example{API_PATH}", SECRET, clock, lambda: next(ids)),
         )

@@ -18,9 +18,8 @@ from infra.local.environment import API, Template
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
-from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.approvals.decide import Decision, decide, settle
 from qwestly_agent.approvals.execute import execute
-from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes

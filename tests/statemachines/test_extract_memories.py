@@ -16,9 +16,8 @@ from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from infra.stages import Stage
 from qwestly_agent import container
-from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.approvals.decide import Decision, decide, settle
 from qwestly_agent.approvals.end import expire
-from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.errors import (
     Braked,
     Internal,

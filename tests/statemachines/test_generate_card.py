@@ -18,12 +18,12 @@ from infra.stages import Stage
 from qwestly_agent.approvals import execute
 from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.execute import FINDING_OUT, STOPPED
-from qwestly_agent.approvals.forget import forget
 from qwestly_agent.approvals.view import view_of
 from qwestly_agent.base.errors import Braked, Invalid, OverBudget, StageOverBudget
 from qwestly_agent.cards.card_state import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Approval, Level
+from qwestly_agent.memory.forget import forget
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts

@@ -10,8 +10,7 @@ from infra.local.environment import ACCOUNT, REGION, Template
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.decide import Decision
-from qwestly_agent.approvals.settle import settle
+from qwestly_agent.approvals.decide import Decision, settle
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import Approval, Level

@@ -9,18 +9,17 @@ import pytest
 
 from infra.local.aws_functions import Handler
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
-from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.approvals.decide import Decision, decide, settle
 from qwestly_agent.approvals.end import REPLACED, end_replaced
-from qwestly_agent.approvals.forget import forget
-from qwestly_agent.approvals.redraft import LISTS, TEXTS, follow_up
-from qwestly_agent.approvals.settle import settle
+from qwestly_agent.approvals.redraft import follow_up
 from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.cards.card_state import Overtaken
 from qwestly_agent.cards.outline import OUTLINES
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
+from qwestly_agent.memory.forget import forget
+from qwestly_agent.profile.actions import LISTS, SUGGEST_LINKEDIN_ABOUT, TEXTS, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores.conversations import key_of
 from tests.servers import until
 from tests.statemachines.conftest import TEMPLATE, Person, World

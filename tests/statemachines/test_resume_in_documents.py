@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals.forget_in_drafts import RESUME
 from qwestly_agent.cards.draft_parts import evidence_of
 from qwestly_agent.chat.document_view import DocumentDetail, document_detail
 from qwestly_agent.documents.apply import Applying
 from qwestly_agent.domain.approval import Approval
+from qwestly_agent.domain.evidence import RESUME
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.resumes.remove import remove
 from qwestly_agent.stores.drafts import Draft

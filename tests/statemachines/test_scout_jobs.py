@@ -19,7 +19,6 @@ from infra.local.aws_functions import Handler
 from infra.local.environment import ACCOUNT, REGION, Template
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.forget_in_jobs import forget_in_jobs
 from qwestly_agent.base.errors import (
     AgentError,
     Braked,
@@ -40,6 +39,7 @@ from qwestly_agent.jobs.keep import FORGOTTEN
 from qwestly_agent.jobs.rank import NOT_COMPARED
 from qwestly_agent.jobs.start import start_scout
 from qwestly_agent.jobs.sweep import next_night, sweep
+from qwestly_agent.memory.forget_elsewhere import forget_in_jobs
 from qwestly_agent.model_calls.structured import ContentRefused
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.job_matches import JobMatches

@@ -8,7 +8,6 @@ import pytest
 
 from infra.local.environment import ACCOUNT, REGION
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals.forget import forget
 from qwestly_agent.base.errors import Braked, Invalid
 from qwestly_agent.cards.draft_parts import coverage_of, evidence_of
 from qwestly_agent.cards.publication import supported_in
@@ -17,6 +16,7 @@ from qwestly_agent.documents.service import Documents
 from qwestly_agent.domain.card import Coverage, TailoredKind
 from qwestly_agent.domain.job import Advert, JobMatch, match_id
 from qwestly_agent.jobs.service import JobService
+from qwestly_agent.memory.forget import forget
 from qwestly_agent.stores.drafts import Draft, pipeline
 from tests.statemachines.conftest import MACHINE, Person, World
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic_core import CoreSchema, core_schema
 
-from qwestly_agent.approvals.actions import Action, parse
 from qwestly_agent.approvals.contacts import contact_details, without_contacts
 from qwestly_agent.approvals.previews import with_differences, with_draft, with_person
 from qwestly_agent.base.clock import to_datetime
@@ -25,7 +24,7 @@ from qwestly_agent.domain.approval import (
     canonical_json,
     sha256_hex,
 )
-from qwestly_agent.services import Services
+from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import visible
 from qwestly_agent.text.contact_details import ContactDetails
@@ -35,7 +34,7 @@ from qwestly_agent.text.contact_details import ContactDetails
 class Proposal:
     """A proposed action, with all that a person needs to decide on it."""
 
-    action: Action[Any]
+    action: AnyAction
     args: Mapping[str, Any]
     rationale: str = ""
     alternatives: tuple[str, ...] = ()
@@ -94,7 +93,7 @@ async def ask(services: Services, approval_id: str, proposal: Proposal, asker: A
     is_new = bool(action.published) and proposal.shown is None and not asker.undoes
     details = await contact_details(services.knowledge, services.resumes, asker.user_id) if is_new else ContactDetails()
     drafted = bool(proposal.preview or proposal.drafted)
-    args, left_out = without_contacts(action, parse(action, proposal.args), details, drafted=drafted)
+    args, left_out = without_contacts(action, action.parse(proposal.args), details, drafted=drafted)
     subject = action.subject(args)
     # Read the version before the values shown: a change in between is then detected.
     version = await services.candidate_app.version_of(asker.user_id, approval_id, subject)
@@ -134,6 +133,7 @@ async def ask(services: Services, approval_id: str, proposal: Proposal, asker: A
         role=asker.role,
         variant=asker.variant,
         evidence=proposal.evidence,
+        editable=action.editable,
         revisable=action.revisable and proposal.revisable,
         wished=asker.wished,
         level=asker.level,
@@ -153,6 +153,8 @@ async def ask(services: Services, approval_id: str, proposal: Proposal, asker: A
         approval = await services.approvals.get(asker.user_id, approval_id)
     if approval.revises:
         await _name_successor(services.approvals, asker.user_id, approval.revises, approval_id)
+    if action.on_asked:
+        await action.on_asked(services, approval)
     return approval
 
 
@@ -169,7 +171,7 @@ def _round_after(earlier: Approval | None) -> dict[str, Any]:
     return {"round": earlier.round + 1, "wish": earlier.reason}
 
 
-def _awaiting(action: Action[Any], answer: Answer, asker: Asker, now: float) -> dict[str, Any]:
+def _awaiting(action: AnyAction, answer: Answer, asker: Asker, now: float) -> dict[str, Any]:
     if asker.undoes:
         return {"status": "approved", "decided_at": now, "decided_by": "undo"}
     if answer == "run":

@@ -5,11 +5,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from qwestly_agent.approvals.actions import Action, parse
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import Approval, ShownLeftOut
-from qwestly_agent.services import Services
+from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.resumes import Resumes
 from qwestly_agent.text.clean import strings_in
@@ -27,13 +26,13 @@ async def contact_details(knowledge: Knowledge, resumes: Resumes, user_id: str) 
     return ContactDetails.of(each for some in found for each in some)
 
 
-def published_in(action: Action[Any], args: Any) -> list[str]:
+def published_in(action: AnyAction, args: Any) -> list[str]:
     """Return the texts of an action that others read."""
     return [text for name in action.published for text in strings_in(args.get(name))]
 
 
 def without_contacts(
-    action: Action[Any], args: Any, details: ContactDetails, *, drafted: bool
+    action: AnyAction, args: Any, details: ContactDetails, *, drafted: bool
 ) -> tuple[Any, tuple[ShownLeftOut, ...]]:
     """Remove contact details from the arguments; return also what was left out. Raises `Invalid` if nothing would be
     left, or if a `drafted` text has some: it must be drafted again."""
@@ -43,10 +42,10 @@ def without_contacts(
     left = {name: _left(value, details) if name in action.published else value for name, value in given.items()}
     if drafted or not action.editable or None in left.values() or details.places_in(published_in(action, left)):
         raise Invalid(NOTHING_LEFT)
-    return parse(action, left), (ShownLeftOut(text="A part of it", why=(LEFT_OUT,)),)
+    return action.parse(left), (ShownLeftOut(text="A part of it", why=(LEFT_OUT,)),)
 
 
-async def publishes_contacts(services: Services, approval: Approval, action: Action[Any]) -> bool:
+async def publishes_contacts(services: Services, approval: Approval, action: AnyAction) -> bool:
     """True if the approval's texts have contact details that the user did not write into it."""
     texts = published_in(action, approval.arguments)
     if not texts or approval.edited or approval.undoes:

@@ -1,4 +1,5 @@
-"""Decide approvals: apply a person's answer about exactly what they saw, by one compare-and-set.
+"""Decide approvals: apply a person's answer about exactly what they saw, by one compare-and-set, and do what follows at
+once: notify the execution, or execute the action.
 
 Every channel of a decision (chat, queue, link) uses these functions. `approvals.ask` creates the records.
 """
@@ -6,11 +7,16 @@ Every channel of a decision (chat, queue, link) uses these functions. `approvals
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTIONS, parse
-from qwestly_agent.approvals.redraft import redraft_id
-from qwestly_agent.base.errors import Braked, ChangedMeanwhile, Invalid
+from qwestly_agent.approvals.earned import note_decision
+from qwestly_agent.approvals.end import tell_execution
+from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.redraft import follow_up, redraft_id
+from qwestly_agent.approvals.trace import approval_span
+from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Invalid
+from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import (
     LONGEST_REASON_CHARACTERS,
     Approval,
@@ -20,7 +26,7 @@ from qwestly_agent.domain.approval import (
     canonical_json,
     sha256_hex,
 )
-from qwestly_agent.services import Services
+from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.text.clean import visible
 
 SEEN_ANOTHER = "This is not what you were shown. Please look at it again."
@@ -60,32 +66,35 @@ async def decide(
             return None
         if now >= record.expires_at:
             return record.expired(now)
-        return _decided(record, decision, now, by, where)
+        return _decided(services, record, decision, now, by, where)
 
     after, changed = await services.approvals.change(before, decided)
     return after, changed and after.status != "expired"
 
 
-def _decided(record: Approval, decision: Decision, now: float, by: DecidedBy, where: str) -> Approval:
+def _decided(
+    services: Services, record: Approval, decision: Decision, now: float, by: DecidedBy, where: str
+) -> Approval:
     """Apply the decision to the pending record. Raises `Invalid` and `Changed`."""
     if decision.args_digest != record.args_digest:
         raise ChangedMeanwhile(SEEN_ANOTHER)
-    if by == "link" and not ACTIONS[record.tool].by_link:
+    action = services.actions[record.tool]
+    if by == "link" and not action.by_link:
         raise Invalid("This is not decided by a link.")
     if decision.decision == "revise" and not record.revisable:
         raise Invalid("No more changes can be asked for: please approve or decline.")
-    edit = _edited(record, decision) if decision.decision == "edit" else None
+    edit = _edited(action, record, decision) if decision.decision == "edit" else None
     reason = visible(decision.reason).strip() or None if decision.reason else None
-    redraft = redraft_id(record, reason) if decision.decision == "revise" else None
+    redraft = redraft_id(action, record, reason) if decision.decision == "revise" else None
     return record.decided(decision.decision, now, by=by, where=where, reason=reason, redraft_id=redraft, edit=edit)
 
 
-def _edited(before: Approval, decision: Decision) -> Edit:
-    action, given = ACTIONS[before.tool], decision.args or {}
+def _edited(action: AnyAction, before: Approval, decision: Decision) -> Edit:
+    given = decision.args or {}
     earlier = action.upgraded(before.schema_digest, before.arguments) or {}
     if not given or not given.keys() <= set(action.editable):
         raise Invalid(f"Of this only {', '.join(action.editable) or 'nothing'} can be edited.")
-    args = parse(action, {**earlier, **given})
+    args = action.parse({**earlier, **given})
     preview = action.preview(args, before.shown)
     left = {each.name for each in preview.changes}
     if not left <= {each.name for each in before.preview.changes}:
@@ -100,3 +109,31 @@ def _edited(before: Approval, decision: Decision) -> Edit:
         # What the person left out of several changes may be another by now.
         shown={name: value for name, value in before.shown.items() if name in left},
     )
+
+
+async def settle(
+    services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+) -> Approval:
+    """Decide the record, follow up, and return it. Raises what `decide` raises.
+
+    Only the decision that counted is followed up. If the follow-up fails, the decision stands and the sweep retries.
+    """
+    approval, counted = await decide(services, user_id, approval_id, decision, by=by, where=where)
+    if not counted:
+        return approval
+    with approval_span(services.traces, "decide approval", approval, by=by):
+        return await _follow_up(services, approval)
+
+
+async def _follow_up(services: Services, approval: Approval) -> Approval:
+    try:
+        await note_decision(services, approval)
+        if approval.waits_for_execution:
+            approval = await tell_execution(services, approval)
+        if approval.task_token:  # an execution waits for it
+            return approval
+        return await follow_up(services, await execute(services, approval.user_id, approval.id))
+    except (AgentError, PyMongoError) as error:
+        line = {"approval_id": approval.id, "run_id": approval.run_id, **cause_of(error)}
+        services.logger.warning(Event.REQUEST_FAILED, extra=line)
+        return approval

@@ -3,16 +3,18 @@
 An offer is an approval like every other: no tool proposes it, and no link decides it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from qwestly_agent.approvals.actions import ACTIONS, Action
+from qwestly_agent.action import Action
+from qwestly_agent.approvals.arguments import Arguments
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.gate import UNASKED
-from qwestly_agent.approvals.raise_autonomy import KINDS, RAISE_AUTONOMY, subject_of_offer
-from qwestly_agent.domain.approval import Approval, Level, sha256_hex
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_answers import Done, Outcome
+from qwestly_agent.domain.approval import Approval, Change, Level, Preview, sha256_hex
 from qwestly_agent.domain.earned import (
+    LADDER,
     WITHIN_SECONDS,
     YESES_NEEDED,
     Grant,
@@ -23,9 +25,63 @@ from qwestly_agent.domain.earned import (
     is_yes,
     streak_of,
 )
-from qwestly_agent.services import Services
-from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.services import AnyAction, Services
+
+KINDS: Mapping[str, str] = {
+    "update_profile_field": "A field of your profile",
+    "update_profile": "Several fields of your profile at once",
+    "update_preference": "A preference",
+}
+"""The actions for which a level can be earned, by tool."""
+MEANING: Mapping[Level, str] = {
+    "L0": "Your agent only suggests it.",
+    "L1": "Your agent asks you, and waits.",
+    "L2": "It waits in your approvals while your agent goes on.",
+    "L3": "What your message plainly asks for is done right away. You can undo it for a day.",
+}
+
+
+class AutonomyRaise(Arguments):
+    tool: str
+    subject: str
+    level: Level
+    since: float
+    schema_digest: str
+
+
+def subject_of_offer(tool: str, subject: str) -> str:
+    return f"autonomy:{tool}:{subject}"
+
+
+async def _shown(services: Services, user_id: str, args: AutonomyRaise) -> dict[str, str]:  # noqa: ARG001
+    return {}
+
+
+def _raise_preview(args: AutonomyRaise, _: Mapping[str, str]) -> Preview:
+    before = LADDER[LADDER.index(args.level) - 1]
+    change = Change(name=KINDS[args.tool], before=MEANING[before], after=MEANING[args.level])
+    return Preview(title="Let your agent go one step further", changes=(change,))
+
+
+async def _grant(services: Services, effect: candidate_app.Effect, args: AutonomyRaise) -> Outcome:
+    await services.autonomy.grant(effect.user_id, Grant(**args.model_dump()))
+    return Done(None, {})
+
+
+RAISE_AUTONOMY = Action(
+    tool="raise_autonomy",
+    kind="autonomy",
+    effect="write",
+    arguments=AutonomyRaise,
+    subject=lambda args: subject_of_offer(args.tool, args.subject),
+    shown=_shown,
+    preview=_raise_preview,
+    perform=_grant,
+    done="Your agent may go one step further here. One no, edit or undo takes it back.",
+    ours=True,
+    revisable=False,
+    signed_in_only=True,
+)
 
 MOST_RECORDS = 1_000
 
@@ -43,7 +99,7 @@ class EarnedKind:
     streak: Streak
 
 
-def can_be_earned(action: Action[Any] | None) -> bool:
+def can_be_earned(action: AnyAction | None) -> bool:
     """True for actions that can be undone and need a yes."""
     return action is not None and action.inverse is not None and action.effect in UNASKED
 
@@ -53,7 +109,7 @@ async def level_of(services: Services, user_id: str, standing: Standing, tool: s
     grant = standing.grant(tool, subject)
     if grant is None:
         return standing.level
-    action = ACTIONS[tool]
+    action = services.actions[tool]
     since_then = await services.approvals.decided(user_id, tool, subject, grant.since, MOST_RECORDS)
     if is_standing(grant, since_then, action.schema_digest):
         return standing.with_grant(grant)
@@ -63,7 +119,7 @@ async def level_of(services: Services, user_id: str, standing: Standing, tool: s
 
 async def note_decision(services: Services, approval: Approval) -> None:
     """Revoke a grant after a no; offer a higher level after enough yeses."""
-    action = ACTIONS.get(approval.tool)
+    action = services.actions.get(approval.tool)
     if action is None or not can_be_earned(action) or not (is_no(approval) or is_yes(approval)):
         return
     standing = await services.autonomy.standing(approval.user_id)
@@ -73,7 +129,7 @@ async def note_decision(services: Services, approval: Approval) -> None:
         await _offer(services, approval, action, level)
 
 
-async def _offer(services: Services, approval: Approval, action: Action[Any], level: Level) -> None:
+async def _offer(services: Services, approval: Approval, action: AnyAction, level: Level) -> None:
     """Each offer needs that many yeses again, however it was decided."""
     user_id, tool, subject, now = approval.user_id, approval.tool, approval.subject, services.clock()
     last = await services.approvals.newest_about(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool, subject))
@@ -90,19 +146,19 @@ async def _offer(services: Services, approval: Approval, action: Action[Any], le
     await ask(services, approval_id, Proposal(RAISE_AUTONOMY, args, why), asker, "queue")
 
 
-async def kinds_of(autonomy: Autonomy, approvals: Approvals, user_id: str) -> tuple[Standing, list[EarnedKind]]:
+async def kinds_of(services: Services, user_id: str) -> tuple[Standing, list[EarnedKind]]:
     """Return each kind of change on which the user decided, with its earned level."""
-    standing = await autonomy.standing(user_id)
-    records = await approvals.all(user_id, MOST_RECORDS)
+    standing = await services.autonomy.standing(user_id)
+    records = await services.approvals.all(user_id, MOST_RECORDS)
     of_kind: dict[tuple[str, str], list[Approval]] = {}
     for each in records:
         if each.tool in KINDS and (is_yes(each) or is_no(each)):
             of_kind.setdefault((each.tool, each.subject), []).append(each)
-    return standing, [_kind(standing, tool, subject, decided) for (tool, subject), decided in of_kind.items()]
+    return standing, [_kind(services, standing, tool, subject, decided) for (tool, subject), decided in of_kind.items()]
 
 
-def _kind(standing: Standing, tool: str, subject: str, decided: Sequence[Approval]) -> EarnedKind:
-    digest = ACTIONS[tool].schema_digest
+def _kind(services: Services, standing: Standing, tool: str, subject: str, decided: Sequence[Approval]) -> EarnedKind:
+    digest = services.actions[tool].schema_digest
     grant: Grant | None = standing.grant(tool, subject)
     if grant and not is_standing(grant, decided, digest):
         grant = None

@@ -1,22 +1,15 @@
-"""End approvals: by expiry, because their subject was forgotten, or with their conversation; and the follow-up.
+"""End approvals: by expiry, because their subject was forgotten, or with their conversation; and the follow-up."""
 
-This module does not import `approvals.actions`, as performing an action may itself end approvals.
-"""
-
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
-from qwestly_agent.approvals.forget_in_drafts import MEMORY, RESUME
 from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
-from qwestly_agent.domain.approval import FINAL, KEEPS_MEMORIES, PRIVATE, Approval
+from qwestly_agent.domain.approval import FINAL, PRIVATE, Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
-from qwestly_agent.domain.memory import Memory
+from qwestly_agent.domain.evidence import MEMORY, RESUME
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.tombstones import Tombstones
 
 MOST_WAITING = 100
 STANDS = frozenset({"approved", "executing", "accepted", "unknown", "done"})
@@ -75,18 +68,6 @@ async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
             draft = await services.drafts.get(approval.user_id, approval.draft_id)
             return not cited <= {each["id"] for each in draft.parts.get("evidence", ())}
     return False
-
-
-async def end_empty(services: Services, user_id: str) -> None:
-    """End pending approvals about memories none of which exists any more."""
-    for approval in await services.approvals.waiting(user_id, MOST_WAITING):
-        if approval.status != "pending" or approval.kind not in PRIVATE:
-            continue
-        if await _still_asked_about(services.memories, approval):
-            continue
-        if expired := await expire(services.approvals, approval, services.clock()):
-            with suppress(Unavailable):  # then the sweep tells it
-                await finish(services, expired)
 
 
 async def withdraw(services: Services, user_id: str, conversation_id: str) -> None:
@@ -173,27 +154,9 @@ async def give_up(services: Services, approval: Approval) -> Approval:
             await services.drafts.tell(
                 approval.user_id, approval.draft_id, services.clock(), status=status, label=label
             )
-    await discard(services.memories, services.tombstones, services.clock, approval)
+    if (action := services.actions.get(approval.tool)) and action.on_ended:
+        await action.on_ended(services, approval)
     return await note_told(services.approvals, approval, is_gone=True)
-
-
-async def discard(memories: Memories, tombstones: Tombstones, clock: Clock, approval: Approval) -> None:
-    """Remove memories that were not approved. After a rejection they become tombstones, so that they are not proposed
-    again; after expiry they are deleted, as if they had not been found."""
-    if approval.tool != KEEPS_MEMORIES:
-        return
-    match approval.status:
-        case "rejected":
-            # Keep memories that the user asked to remember since.
-            asked = approval.arguments["memory_ids"]
-            proposed = await still_proposed(memories, approval.user_id, asked)
-            await tombstones.begin(approval.user_id, [each.id for each in proposed], clock())
-            # Include those that a process which died had begun to forget.
-            await tombstones.end(approval.user_id, asked, clock())
-        case "expired" | "revised" | "failed" | "changed":
-            await memories.drop_proposed(approval.user_id, approval.arguments["memory_ids"])
-        case _:  # approved, or not yet decided
-            pass
 
 
 async def note_told(approvals: Approvals, approval: Approval, *, is_gone: bool = False) -> Approval:
@@ -204,31 +167,12 @@ async def note_told(approvals: Approvals, approval: Approval, *, is_gone: bool =
     return noted
 
 
-# --- subject ----------------------------------------------------------------------------------------------------------
-
-
-async def still_there(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
-    """Return those of these memories that were not forgotten, in order."""
-    found = {each.id: each for each in await memories.of_ids(user_id, memory_ids)}
-    return [found[memory_id] for memory_id in memory_ids if memory_id in found]
-
-
-async def still_proposed(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
-    return [each for each in await still_there(memories, user_id, memory_ids) if each.status == "proposed"]
-
-
-async def _still_asked_about(memories: Memories, approval: Approval) -> bool:
-    if approval.tool == KEEPS_MEMORIES:
-        return bool(await still_proposed(memories, approval.user_id, approval.arguments["memory_ids"]))
-    return bool(await still_there(memories, approval.user_id, list(approval.arguments["memories"])))
-
-
 async def without_forgotten(services: Services, approval: Approval) -> Approval:
     """Return the record without what was forgotten while it was being created, as the forgetting could not find it."""
     if approval.kind not in PRIVATE:
         gone = approval.status == "pending" and await rests_on_forgotten(services, approval)
         return await end_forgotten(services, approval, lambda _: False) if gone else approval
-    there = await still_there(services.memories, approval.user_id, tuple(approval.shown))
+    there = await services.memories.of_ids(approval.user_id, tuple(approval.shown))
     lost = approval.shown.keys() - {each.id for each in there}
     if not lost:
         return approval

@@ -4,26 +4,28 @@ A record goes `approved → executing → done | failed | accepted | unknown`. I
 execution that was left behind is completed by asking for the outcome of that key, and is never sent under another one.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.action import digest_of
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.action import Action, digest_of
-from qwestly_agent.approvals.actions import ACTIONS, arguments_of
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.contacts import NOT_PUBLISHED, publishes_contacts
-from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgotten
-from qwestly_agent.approvals.keep_wishes import keep_wishes
-from qwestly_agent.approvals.list_application import note_sent
+from qwestly_agent.approvals.earned import level_of
+from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, finish, rests_on_forgotten
+from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.approvals.permission import STOPPED, denial_reason
 from qwestly_agent.approvals.previews import shown_again
 from qwestly_agent.approvals.trace import approval_span
-from qwestly_agent.base.errors import Braked, NotFound
+from qwestly_agent.base.errors import AgentError, Braked, NotFound
+from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Pending, Refused, Unknown
-from qwestly_agent.clients.candidate_app import CandidateApp, Effect
+from qwestly_agent.clients.candidate_app import Effect
 from qwestly_agent.domain.approval import (
     FINAL,
     KEYS_KEPT_SECONDS,
@@ -35,13 +37,20 @@ from qwestly_agent.domain.approval import (
     canonical_json,
     sha256_hex,
 )
-from qwestly_agent.services import Services
+from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 
 REBASES = 3
 """How often the effect is sent again with a new version, when only parts of the subject changed that were not shown."""
 
+LATEST_SECONDS = 86_400.0
+"""Time after the decision after which an action is no longer executed."""
+
+STOPPED = "You had paused everything, so nothing was done."
+NOT_ALLOWED = "You no longer let the agent do this, so nothing was done."
+TOO_LATE = "It could not be done in time, so it was not done at all."
+OTHER_RULES = "What can be changed here has changed since you were asked, so nothing was done. Please ask again."
 ACCEPTED = "It is being done. You are told as soon as it is."
 FINDING_OUT = "We’re checking whether this went through."
 NEVER_KNOWN = "We couldn’t confirm this. Please check your profile."
@@ -65,17 +74,44 @@ async def execute(services: Services, user_id: str, approval_id: str) -> Approva
 def _next_step(services: Services, approval: Approval) -> Callable[[Services, Approval], Awaitable[Approval]] | None:
     if approval.status == "approved":
         return _begin
-    patience = 0.0 if _is_ours(approval) else LEFT_BEHIND_SECONDS  # idempotent effects are repeated without waiting
+    # Idempotent effects are repeated without waiting.
+    patience = 0.0 if _is_ours(services, approval) else LEFT_BEHIND_SECONDS
     left_behind = approval.begun_at is not None and services.clock() >= approval.begun_at + patience
     if approval.status in SENT or (approval.status == "executing" and left_behind):
         return _find_out
     return None
 
 
+async def denial_reason(services: Services, approval: Approval) -> str | None:
+    """Return why the action may not be executed now, or None; checks all that may have changed except the subject."""
+    action = services.actions.get(approval.tool)
+    try:
+        await pause.check(services.signals, approval.user_id)
+    except Braked:
+        return STOPPED
+    standing = await services.autonomy.standing(approval.user_id)
+    level = await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
+    allowed = gate(approval.effect, level, asked_for=approval.decided_by == "level").answer
+    # What the user undoes is their own act: no level of the agent is needed for it.
+    if not approval.undoes and (allowed == "refuse" or (approval.decided_by == "level" and allowed != "run")):
+        return NOT_ALLOWED
+    if services.clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
+        return TOO_LATE
+    whole = sha256_hex(approval.tool, approval.args) == approval.args_digest
+    if action is None or not whole or action.effect != approval.effect:
+        return OTHER_RULES
+    return None if action.upgraded(approval.schema_digest, approval.arguments) else OTHER_RULES
+
+
+def _action_of(services: Services, approval: Approval) -> tuple[AnyAction, Any]:
+    action = services.actions[approval.tool]
+    return action, action.arguments_of(approval)
+
+
 async def _begin(services: Services, approval: Approval) -> Approval:
     if why := await denial_reason(services, approval):
         return await _end(services, approval, "failed", why)
-    if await publishes_contacts(services, approval, ACTIONS[approval.tool]):
+    if await publishes_contacts(services, approval, services.actions[approval.tool]):
         return await _end(services, approval, "failed", NOT_PUBLISHED)
     return await _send(services, approval)
 
@@ -85,7 +121,7 @@ async def _send(services: Services, approval: Approval, *, earlier: float | None
 
     `earlier`: when a request was begun that may still arrive; a refusal of this one says nothing about that one.
     """
-    action, args = ACTIONS[approval.tool], arguments_of(approval)
+    action, args = _action_of(services, approval)
     was_sent = approval.status != "approved"  # and perhaps still on its way, or done
     # Read before it is marked, because until then nobody has sent it. What is ours compares for itself.
     as_shown = was_sent or action.ours or await action.shown(services, approval.user_id, args) == approval.shown
@@ -107,7 +143,7 @@ async def _send(services: Services, approval: Approval, *, earlier: float | None
     return await _perform(services, begun, earlier=earlier)
 
 
-async def _inverse(services: Services, action: Action[Any], args: Any, approval: Approval) -> str:
+async def _inverse(services: Services, action: AnyAction, args: Any, approval: Approval) -> str:
     """The JSON of the arguments that undo the action; empty if nothing does, or if it is itself an undo."""
     if action.inverse is None or approval.undoes:
         return ""
@@ -117,8 +153,7 @@ async def _inverse(services: Services, action: Action[Any], args: Any, approval:
 
 
 async def _perform(services: Services, begun: Approval, *, earlier: float | None) -> Approval:
-    action: Action[Any] = ACTIONS[begun.tool]
-    args = arguments_of(begun)
+    action, args = _action_of(services, begun)
     for _ in range(REBASES):
         version = digest_of(begun.shown) if action.ours else begun.version
         effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=version, begun_at=begun.begun_at)
@@ -146,12 +181,12 @@ async def _wait_for_earlier(services: Services, begun: Approval, earlier: float)
 
 async def _find_out(services: Services, approval: Approval) -> Approval:
     since = services.clock() - (approval.begun_at or approval.created_at)
-    outcome = await _outcome_of(services.candidate_app, approval)
+    outcome = await _outcome_of(services, approval)
     if since >= KEYS_KEPT_SECONDS and not isinstance(outcome, Done | Refused):
         return await _end(services, approval, "failed", NEVER_KNOWN)
     if not isinstance(outcome, NeverArrived):
         return await _conclude(services, approval, outcome)
-    may_arrive = since < UNDELIVERABLE_SECONDS and not _is_ours(approval)
+    may_arrive = since < UNDELIVERABLE_SECONDS and not _is_ours(services, approval)
     if why := await denial_reason(services, approval):
         waits = why == STOPPED or may_arrive
         return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))
@@ -159,19 +194,19 @@ async def _find_out(services: Services, approval: Approval) -> Approval:
     return await _send(services, approval, earlier=approval.begun_at if may_arrive else None)
 
 
-def _is_ours(approval: Approval) -> bool:
-    action = ACTIONS.get(approval.tool)
+def _is_ours(services: Services, approval: Approval) -> bool:
+    action = services.actions.get(approval.tool)
     return action is not None and action.ours
 
 
-async def _outcome_of(candidate_app: CandidateApp, approval: Approval) -> Outcome:
-    if _is_ours(approval):
+async def _outcome_of(services: Services, approval: Approval) -> Outcome:
+    if _is_ours(services, approval):
         return NeverArrived()  # no outcome is stored for it: send it again, as it is idempotent
-    return await candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
+    return await services.candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
 
 
 async def _conclude(services: Services, approval: Approval, outcome: Outcome) -> Approval:
-    action = ACTIONS[approval.tool]
+    action = services.actions[approval.tool]
     match outcome:
         case Done(result=result):
             return await _end(
@@ -188,7 +223,7 @@ async def _conclude(services: Services, approval: Approval, outcome: Outcome) ->
 async def _ask_again(services: Services, approval: Approval) -> Approval:
     if approval.undoes:
         return await _end(services, approval, "changed", NOT_AS_DONE)
-    if sent_before := ACTIONS[approval.tool].sent_before:
+    if sent_before := services.actions[approval.tool].sent_before:
         return await _end(services, approval, "changed", sent_before)
     if approval.task_token is None:
         again = Asker(
@@ -201,7 +236,7 @@ async def _ask_again(services: Services, approval: Approval) -> Approval:
             role=approval.role,
             revises=approval.id,
         )
-        action, args = ACTIONS[approval.tool], arguments_of(approval)
+        action, args = _action_of(services, approval)
         shown = await action.shown(services, approval.user_id, args)
         proposal = Proposal(
             action,
@@ -224,8 +259,9 @@ async def _end(
 ) -> Approval:
     now = services.clock()
     if status == "done":  # before the record says so: whoever dies here comes back to it
-        await note_sent(services, approval, now)
-        await keep_wishes(services.approvals, services.job_searches, approval)
+        action, args = _action_of(services, approval)
+        if action.on_done:
+            await action.on_done(services, approval, args)
         if approval.undoes:
             await name_undo(services.approvals, approval)
     ended, _ = await _put(services.approvals, approval, lambda record: record.ended(status, now, outcome, result))
@@ -273,3 +309,22 @@ async def name_undo(approvals: Approvals, undo: Approval) -> None:
 
     with suppress(NotFound):
         await approvals.change(await approvals.get(undo.user_id, undo.undoes or ""), named)
+
+
+# --- outcomes that are due -------------------------------------------------------------------------------------------
+
+
+async def refresh_outcomes(services: Services, found: Sequence[Approval]) -> list[Approval]:
+    """Return these records after querying each outcome that is due; a failure changes nothing: the sweep retries."""
+    return list(await asyncio.gather(*(_refresh(services, each) for each in found)))
+
+
+async def _refresh(services: Services, approval: Approval) -> Approval:
+    if approval.status not in SENT or services.clock() < (approval.due_at or 0.0):
+        return approval
+    try:
+        after = await execute(services, approval.user_id, approval.id)
+        return after if after.task_token else await finish(services, after)
+    except (AgentError, PyMongoError) as error:
+        services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})
+        return approval

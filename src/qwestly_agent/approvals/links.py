@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTIONS
-from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.decide import Decision, settle
 from qwestly_agent.approvals.previews import reworded
-from qwestly_agent.approvals.settle import settle
 from qwestly_agent.approvals.templates import Brand, moment, render
 from qwestly_agent.approvals.view import published_at
 from qwestly_agent.base.clock import Clock, duration
@@ -110,8 +108,8 @@ def hash_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def decided_by_link(approval: Approval) -> bool:
-    action = ACTIONS.get(approval.tool)
+def is_decided_by_link(services: Services, approval: Approval) -> bool:
+    action = services.actions.get(approval.tool)
     return action is not None and action.by_link
 
 
@@ -167,7 +165,7 @@ async def _answer(services: Services, approval: Approval, posted: PostedForm, wh
     words = visible(well_formed(posted.reason.replace("\r\n", "\n"))).strip()
     if not _waits(services.clock, approval):
         return await _after(services, approval, posted)
-    if not decided_by_link(approval):
+    if not is_decided_by_link(services, approval):
         return await _page(services, approval, 403, SIGN_IN)
     if missing := _missing(posted, words):
         return await _page(services, approval, Invalid.http_status, missing, words)
@@ -225,7 +223,7 @@ async def _page(
         waits=waits,
         is_frozen=is_frozen,
         left=duration(approval.expires_at - services.clock()),
-        by_link=decided_by_link(approval),
+        by_link=is_decided_by_link(services, approval),
         revisable=approval.revisable,
         heading=heading,
         sentence=sentence,

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.links import decided_by_link, effect_of, hash_of, question_before
+from qwestly_agent.approvals.links import effect_of, hash_of, is_decided_by_link, question_before
 from qwestly_agent.approvals.previews import reworded
 from qwestly_agent.approvals.templates import Brand, render, shortly
 from qwestly_agent.approvals.trace import approval_span
@@ -55,7 +55,7 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
         later = reminder_time(approval) if kind == "questions" else None
         return await _note(services.approvals, approval, _line(now, f"not mailed: no {kind} by mail"), mail_at=later)
     earlier = await question_before(services.approvals, approval)
-    token, ending = new_token() if decided_by_link(approval) else None, new_token()
+    token, ending = new_token() if is_decided_by_link(services, approval) else None, new_token()
     links = (*([hash_of(token)] if token else []), f"{kind}:{hash_of(ending)}")
     claimed, ours = await services.approvals.change(
         approval, lambda record: _claim(record, links, now) if record.revision == approval.revision else None

@@ -8,24 +8,11 @@ Nothing here refuses a change.
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from qwestly_agent.action import FieldValues
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.domain.candidate import WORK_MODE_LABELS
 from qwestly_agent.text.clean import visible
-
-
-@dataclass(frozen=True)
-class FieldValues:
-    """The values of a field before and after a change, as text."""
-
-    field: str
-    new: Sequence[str]
-    gone: Sequence[str] = ()
-    """Entries removed from a list."""
-    kept: Sequence[str] = ()
-    """Entries kept in a list."""
-
 
 _FIELDS = {
     # First, because "preferred location" and "Wunschort" are not `location`.

@@ -1,21 +1,11 @@
-"""Read the values that an action would change, and preview the change for the user."""
+"""Preview for the user what an action would change."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from qwestly_agent.approvals.arguments import (
-    CardActivation,
-    CardName,
-    CardPublication,
-    Ingestion,
-    LinkedInAbout,
-    PreferenceChange,
-    ProfileChange,
-    plain,
-)
 from qwestly_agent.approvals.word_difference import most_alike
-from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
+from qwestly_agent.domain.approval import Approval, Change, Preview
 from qwestly_agent.services import Services
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.text.clean import visible
@@ -69,109 +59,8 @@ def named(name: str) -> str:
     return name.replace("_", " ")
 
 
-# --- one value --------------------------------------------------------------------------------------------------------
-
-
-async def _field(services: Services, user_id: str, args: ProfileChange) -> str | None:
-    return value_in_words((await services.profiles.summary(user_id)).get(args.field))
-
-
-async def _preference(services: Services, user_id: str, args: PreferenceChange) -> str | None:
-    return value_in_words((await services.profiles.preferences(user_id)).get(args.name))
-
-
 def value_in_words(value: Any) -> str | None:
     return in_words(value) or None
-
-
-async def _linkedin_url(services: Services, user_id: str, _: Ingestion) -> str | None:
-    return (await services.profiles.linkedin(user_id)).get("url") or None
-
-
-async def _linkedin_about(services: Services, user_id: str, args: LinkedInAbout) -> str | None:
-    return (await services.profiles.linkedin_suggestion(user_id, args.draft_id)).get("text") or None
-
-
-PROFILE_FIELD = Replacement[ProfileChange](
-    title=lambda args: f"Change your {named(args.field)}",
-    name=lambda args: named(args.field).capitalize(),
-    current=_field,
-    new=lambda args: value_in_words(plain(args.value)),
-)
-
-# --- other values of the user -----------------------------------------------------------------------------------------
-
-PREFERENCE = Replacement[PreferenceChange](
-    title=lambda args: f"Change your preference for {named(args.name)}",
-    name=lambda args: named(args.name).capitalize(),
-    current=_preference,
-    new=lambda args: value_in_words(plain(args.value)),
-)
-LINKEDIN_PROFILE = Replacement[Ingestion](
-    title=lambda _: "Read your LinkedIn profile and keep it",
-    name=lambda _: "LinkedIn profile",
-    current=_linkedin_url,
-    new=lambda args: args.url,
-)
-LINKEDIN_ABOUT = Replacement[LinkedInAbout](
-    title=lambda _: "Keep this suggestion for your LinkedIn profile",
-    name=lambda _: "LinkedIn About",
-    current=_linkedin_about,
-    new=lambda args: args.text,
-)
-
-
-# --- cards ------------------------------------------------------------------------------------------------------------
-
-
-async def card_shown(services: Services, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
-    card = await services.profiles.card(user_id, args.card_id)
-    if not card:
-        return {}
-    shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
-    for section in card.get("sections", []):
-        heading = section["heading"] or "Without a heading"
-        while heading in shown:  # keep sections of the same name apart, and apart from the headline
-            heading += " (more)"
-        shown[heading] = " · ".join(section["claims"])
-    return shown
-
-
-def publication_preview(args: CardPublication, shown: Mapping[str, str]) -> Preview:
-    content = args.content
-    headline = Change(name="Headline", before=shown.get("Headline"), after=content.headline)
-    return Preview(
-        title="Publish your new version of this card" if shown else "Publish this card",
-        changes=(headline,) if content.headline else (),
-        sections=tuple(
-            ShownSection(
-                heading=section.heading,
-                kind=section.kind,
-                claims=tuple(ShownClaim(text=text) for text in section.claims),
-            )
-            for section in content.sections
-        ),
-    )
-
-
-def deletion_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
-    return Preview(
-        title="Delete this card for good",
-        changes=tuple(Change(name=name, before=text, after=None) for name, text in shown.items() if text),
-    )
-
-
-async def is_shown_first(services: Services, user_id: str, args: CardActivation) -> bool:
-    """True if the card is still shown first, or not, as the action with these arguments made it."""
-    return bool((await services.profiles.card(user_id, args.card_id)).get("active")) == args.active
-
-
-def activation_preview(args: CardActivation, shown: Mapping[str, str]) -> Preview:
-    first = next((text for name, text in shown.items() if name not in ("Headline", "Shown first")), "")
-    name = " · ".join(filter(None, (shown.get("Headline"), first[:120]))) or "This card"
-    before, after = ("Not shown first", "Shown first") if args.active else ("Shown first", "Not shown first")
-    title = "Show this card first" if args.active else "Show no card first"
-    return Preview(title=title, changes=(Change(name=name, before=before, after=after),))
 
 
 # --- the text that was drafted ----------------------------------------------------------------------------------------

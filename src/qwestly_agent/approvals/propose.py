@@ -2,20 +2,19 @@
 
 from dataclasses import dataclass, field
 
+from qwestly_agent.action import is_about
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.action import is_about
-from qwestly_agent.approvals.actions import parse
 from qwestly_agent.approvals.ask import Asker, Proposal, ask, id_of_call
 from qwestly_agent.approvals.earned import level_of
 from qwestly_agent.approvals.end import STANDS, withdraw, without_forgotten
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.gate import GateDecision, gate
-from qwestly_agent.approvals.list_application import note_asked
 from qwestly_agent.approvals.wish import is_asked_for, named_changes
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import Approval, Change, Level, canonical_json
 from qwestly_agent.services import ModelServices
 
+DAY_SECONDS = 86_400.0
 REMEMBERED = 50
 MOST_WAITING = 20
 """Limit of a user's pending approvals: each is mailed, and a person must read it."""
@@ -67,7 +66,6 @@ class Proposer:
         )
         approval_id = id_of_call(self.conversation_id, self.run_id, call_id)
         approval = await ask(self.services, approval_id, proposal, asker, decision.answer)
-        await note_asked(self.services, approval, self.services.clock())
         if decision.answer == "run":
             approval = await execute(self.services, self.user_id, approval.id)
             await self.services.approvals.told(approval)  # the tool's result tells the model
@@ -84,23 +82,28 @@ class Proposer:
         standing = await self.services.autonomy.standing(self.user_id)
         if not standing.grants:
             return standing.level, standing.level
-        subject = proposal.action.subject(parse(proposal.action, proposal.args))
+        subject = proposal.action.subject(proposal.action.parse(proposal.args))
         held = await level_of(self.services, self.user_id, standing, proposal.action.tool, subject)
         return standing.level, held
 
     async def _named_changes(self, proposal: Proposal, level: Level) -> list[Change]:
         if proposal.unchecked or level == "L0":
             return []
-        arguments = parse(proposal.action, proposal.args)
+        arguments = proposal.action.parse(proposal.args)
         return await named_changes(self.services, self.user_id, self.message, proposal.action, arguments)
 
     async def _is_asked_for(self, proposal: Proposal, named: list[Change]) -> bool:
-        if not named or await self._was_done(proposal):
+        if not named or await self._was_done(proposal) or await self._is_beyond_limit(proposal):
             return False
         if not await is_asked_for(self.services, self.user_id, self.message, named) or self.unasked:
             return False
         self.unasked.append(proposal.action.tool)  # nothing is awaited since the check, as calls run in parallel
         return True
+
+    async def _is_beyond_limit(self, proposal: Proposal) -> bool:
+        action, since = proposal.action, self.services.clock() - DAY_SECONDS
+        most = action.most_unasked_a_day
+        return await self.services.approvals.unasked(self.user_id, action.tool, since, most) >= most
 
     async def _was_done(self, proposal: Proposal) -> bool:
         """True if this message had something changed unasked already, or if the user undid exactly this in this
@@ -128,7 +131,7 @@ class Proposer:
             raise Invalid("Too much waits for the user's decision already. Ask them to decide on it first.")
 
     def _args_of(self, proposal: Proposal) -> str:
-        return canonical_json(parse(proposal.action, proposal.args).model_dump(mode="json", exclude_none=True))
+        return canonical_json(proposal.action.parse(proposal.args).model_dump(mode="json", exclude_none=True))
 
     async def _revised(self, proposal: Proposal) -> str | None:
         """Return the id of the record on this subject that the user wanted changed, unless it was replaced already."""

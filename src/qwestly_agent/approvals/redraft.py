@@ -5,44 +5,35 @@ The draft's id is derived from the approval, so that a decision that is followed
 workflow the approval is the first round.
 """
 
-from qwestly_agent.approvals.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.approvals.end import finish, note_told
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.approval import Approval, sha256_hex
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Section, SectionDraft, person_said
 from qwestly_agent.grounding.model import GroundingVerdict
-from qwestly_agent.services import Services
+from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.drafts import Draft, DraftKind, Drafts, pipeline
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.text.clean import is_pasted
 
-TEXTS, LISTS = ("headline", "summary", "location"), ("skills", "languages")
-"""Profile fields that can be drafted again. The others hold figures and dates that only the user knows."""
-MOST_ITEMS = 20
-"""Maximum entries of a list that is drafted again: those of one answer of the writer."""
 ROUND = 2
 
 
-def section_of(approval: Approval) -> str | None:
+def _section_of(services: Services, approval: Approval) -> str | None:
     """Return the kind of the section that drafts it again; None if no workflow can."""
-    if approval.tool == SUGGEST_LINKEDIN_ABOUT.tool:
-        return "about"
-    field, value = (approval.arguments.get(name) for name in ("field", "value"))
-    if approval.tool != UPDATE_PROFILE_FIELD.tool or not value:
+    action = services.actions.get(approval.tool)
+    return action.redrafted_as(approval) if action and action.redrafted_as else None
+
+
+def redraft_id(action: AnyAction, approval: Approval, wish: str | None) -> str | None:
+    """Return the id of a new draft for `wish`; None if no workflow drafts it, or one is pending already."""
+    if not wish or approval.task_token or not action.redrafted_as or not action.redrafted_as(approval):
         return None
-    is_drafted = field in TEXTS or (field in LISTS and len(value) <= MOST_ITEMS)
-    return f"profile_{field}" if is_drafted else None
-
-
-def redraft_id(approval: Approval, wish: str | None) -> str | None:
-    """Return the id of the draft that begins with `wish`; None if no workflow drafts it, or one is pending already."""
-    begins = wish and approval.task_token is None and section_of(approval)
-    return f"redraft_{sha256_hex(approval.id, str(ROUND))[:32]}" if begins else None
+    return f"redraft_{sha256_hex(approval.id, str(ROUND))[:32]}"
 
 
 async def follow_up(services: Services, approval: Approval) -> Approval:
     """Like `finish`, and start a new draft if there is one. Raises `Unavailable`."""
-    section = section_of(approval)  # none if its words were forgotten since
+    section = _section_of(services, approval)  # none if its words were forgotten since
     if approval.redraft_id is None or approval.told_execution or section is None:
         return await finish(services, approval)
     draft = await _draft(services, approval, approval.redraft_id, section)
@@ -55,7 +46,7 @@ async def follow_up(services: Services, approval: Approval) -> Approval:
 
 
 async def _draft(services: Services, approval: Approval, draft_id: str, section: str) -> Draft:
-    kind: DraftKind = "about" if approval.tool == SUGGEST_LINKEDIN_ABOUT.tool else "profile_text"
+    kind: DraftKind = "about" if section == "about" else "profile_text"
     earlier, now = await _earlier(services.drafts, approval), services.clock()
     before = _before(earlier, approval, section)
     return Draft(

@@ -6,7 +6,6 @@ The user who undoes is signed in and asks for exactly this, so no level and no m
 import json
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTIONS, arguments_of
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.earned import note_decision
 from qwestly_agent.approvals.execute import NOT_AS_DONE, execute
@@ -30,12 +29,12 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
         if earlier.status not in ("failed", "changed"):  # else nothing was done, and it may be tried again
             return await execute(services, user_id, earlier.id)
         number += 1
-    action = ACTIONS.get(done.tool)
+    action = services.actions.get(done.tool)
     if action is None or (inverse := action.inverse) is None or (done.undo_until or 0.0) < services.clock():
         raise ChangedMeanwhile(NOT_UNDOABLE)
 
     async def check() -> None:
-        if not await inverse.is_as_done(services, user_id, arguments_of(done)):
+        if not await inverse.is_as_done(services, user_id, action.arguments_of(done)):
             raise ChangedMeanwhile(NOT_AS_DONE)
 
     await pause.check(services.signals, user_id)

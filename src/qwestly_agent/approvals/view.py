@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from qwestly_agent.approvals.actions import ACTIONS
 from qwestly_agent.base.clock import Moment, readable
 from qwestly_agent.domain.approval import Approval, Confidence, DecidedBy, Effect, Kind, Preview, Status
 
@@ -58,12 +57,11 @@ class ApprovalList(BaseModel):
 
 
 def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
-    action = ACTIONS.get(approval.tool)
     status = "frozen" if is_paused and approval.status == "pending" else approval.status
     return ApprovalView(
         **approval.model_dump(
             include=ApprovalView.model_fields.keys()
-            - {"args", "alternatives", "link", "preview", "status", "undo_until"}
+            - {"args", "alternatives", "editable", "link", "preview", "status", "undo_until"}
         ),
         approval_id=approval.id,
         status=status,
@@ -72,7 +70,7 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
         preview=approval.preview,
         args=readable(approval.arguments),
         alternatives=list(approval.alternatives),
-        editable=list(action.editable) if action and status == "pending" else [],
+        editable=list(approval.editable) if status == "pending" else [],
     )
 
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.approvals.action import Action
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.approvals.plain_request import is_plain_request
 from qwestly_agent.base.errors import AgentError
@@ -19,7 +18,7 @@ from qwestly_agent.domain.approval import Change
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
-from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.services import AnyAction, ModelServices, Services
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 from qwestly_agent.text.user_text import holds_others_words
@@ -53,7 +52,7 @@ class Wish(BaseModel):
 
 
 async def named_changes(
-    services: Services, user_id: str, message: str, action: Action[Any], arguments: Any
+    services: Services, user_id: str, message: str, action: AnyAction, arguments: Any
 ) -> list[Change]:
     """Return the changes of `action` if it may run without asking, and the user's newest `message` was typed and is a
     plain request by the rules of code; else nothing. Raises `Unavailable` and errors of the database."""

@@ -7,4 +7,5 @@ GENERATE_CARD = Workflow(
     __name__,
     reader=("cover", "draft_section", "gather_evidence"),
     writer=("keep_draft", "note_end", "publish", "read_decision"),
+    actions=("actions.PUBLISH_CARD", "actions.SAVE_CARD_AS_ACTIVE", "actions.DELETE_CARD"),
 )

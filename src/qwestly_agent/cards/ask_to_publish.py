@@ -6,10 +6,10 @@ from typing import Any
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, ask_for_workflow
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.card_state import MOST_ROUNDS
+from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.cards.profile_proposal import check_still_wanted, profile_proposal
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.domain.approval import Approval, sha256_hex

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState, tell_progress
 from qwestly_agent.cards.draft_parts import advert_of, coverage_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.domain.card import Coverage, Requirement
 from qwestly_agent.domain.job import Advert
 from qwestly_agent.grounding.ground import ground

@@ -3,12 +3,12 @@
 from typing import cast
 
 from qwestly_agent.approvals.contacts import contact_details
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState
 from qwestly_agent.cards.cover import words_of
 from qwestly_agent.cards.draft_parts import advert_of, evidence_of, section_draft, wishes_of
+from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.cards.outline import OUTLINES, STYLES
 from qwestly_agent.cards.write_section import SectionOrder, write_section
 from qwestly_agent.domain.card import SectionDraft, Style

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from qwestly_agent.approvals.forget_in_drafts import MOST_CHARACTERS_OF_ONE, evidence_id, words_of_memory
-from qwestly_agent.approvals.forget_in_interviews import evidence_id_of_topic
 from qwestly_agent.cards.outline import (
     ACHIEVEMENTS,
     CARD,
@@ -25,6 +23,7 @@ from qwestly_agent.cards.outline import (
 )
 from qwestly_agent.cards.resume_evidence import MOST_LOOKED_AT, pieces_of
 from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
+from qwestly_agent.domain.evidence import MOST_CHARACTERS_OF_ONE, evidence_id, evidence_id_of_topic, words_of_memory
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.services import Services

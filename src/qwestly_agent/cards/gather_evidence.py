@@ -1,8 +1,8 @@
 """Store the evidence about the user in the draft, and plan the sections."""
 
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.cards.card_state import CardState, NothingToTell, tell_progress
 from qwestly_agent.cards.evidence import gather, sections_for
+from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import GATHERING, TAILORED
 from qwestly_agent.workflow_state import state

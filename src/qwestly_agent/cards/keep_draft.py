@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from datetime import date
 
 from qwestly_agent.approvals.contacts import contact_details
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.by_position import by_position
@@ -15,6 +14,7 @@ from qwestly_agent.cards.card_state import CardState, NothingSupported, tell_pro
 from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft
 from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.cards.outline import HEADLINE, OUTLINES, usual_heading
 from qwestly_agent.cards.text import UNCHANGED, is_same_text, text_before_wish
 from qwestly_agent.domain.approval import Answer

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from qwestly_agent.approvals.action import Action, is_about
-from qwestly_agent.approvals.actions import ACTIONS, SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD, arguments_of, parse
+from qwestly_agent.action import is_about
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.redraft import LISTS
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.card_state import Overtaken
 from qwestly_agent.cards.draft_parts import evidence_of
@@ -15,7 +13,8 @@ from qwestly_agent.cards.publication import drafted_proposal, supported_in
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import CheckedCard
-from qwestly_agent.services import Services
+from qwestly_agent.profile.actions import LISTS, SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Messages
@@ -31,10 +30,10 @@ def profile_proposal(draft: Draft, earlier: Approval) -> Proposal:
     checked, evidence = supported_in(draft), evidence_of(draft)
     action, args = _action(draft, checked)
     unchanged = all(earlier.arguments.get(name) == args[name] for name in action.editable)
-    return drafted_proposal(action, plain(parse(action, args)), checked, evidence, unchanged=unchanged)
+    return drafted_proposal(action, plain(action.parse(args)), checked, evidence, unchanged=unchanged)
 
 
-def _action(draft: Draft, checked: CheckedCard) -> tuple[Action[Any], dict[str, Any]]:
+def _action(draft: Draft, checked: CheckedCard) -> tuple[AnyAction, dict[str, Any]]:
     section = draft.parts["section"]
     if section == ABOUT:
         return SUGGEST_LINKEDIN_ABOUT, {"draft_id": draft.id, "text": text_of(checked)}
@@ -70,5 +69,6 @@ async def _still_stands(conversations: Conversations, messages: Messages, earlie
 async def _is_changed(services: Services, earlier: Approval) -> bool:
     if earlier.args == "{}":  # its words were forgotten, with the preview
         return False
-    shown = await ACTIONS[earlier.tool].shown(services, earlier.user_id, arguments_of(earlier))
+    action = services.actions[earlier.tool]
+    shown = await action.shown(services, earlier.user_id, action.arguments_of(earlier))
     return shown != dict(earlier.shown)

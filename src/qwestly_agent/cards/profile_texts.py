@@ -7,11 +7,11 @@ nothing is paid for twice.
 from typing import cast
 
 from qwestly_agent.approvals.contacts import contact_details
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
 from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft, wishes_of
 from qwestly_agent.cards.evidence import gather
+from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.cards.outline import Outlined
 from qwestly_agent.cards.text import is_same_text, text_before_wish
 from qwestly_agent.cards.write_section import SectionOrder, write_section

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from qwestly_agent.approvals.action import Action
-from qwestly_agent.approvals.actions import PUBLISH_CARD
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.forget_in_drafts import keep_claims
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.cards.actions import PUBLISH_CARD
 from qwestly_agent.cards.by_position import details
 from qwestly_agent.cards.draft_parts import checked_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.forget import keep_claims
 from qwestly_agent.cards.outline import HEADLINE
 from qwestly_agent.cards.text import UNCHANGED, changed_nothing
 from qwestly_agent.clients.candidate_app import CardSection, CardText
@@ -18,6 +17,7 @@ from qwestly_agent.domain.approval import Preview, ShownClaim, ShownLeftOut, Sho
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, EvidenceById
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
+from qwestly_agent.services import AnyAction
 from qwestly_agent.stores.drafts import Draft
 
 LONGEST_LINE, LONGEST_TEXT, MOST_CLAIMS, MOST_SECTIONS = 300, 5_000, 60, 20
@@ -73,7 +73,7 @@ def cited_in(card: Card) -> tuple[str, ...]:
 
 
 def drafted_proposal(
-    action: Action[Any],
+    action: AnyAction,
     args: Mapping[str, Any],
     checked: CheckedCard,
     evidence: EvidenceById,

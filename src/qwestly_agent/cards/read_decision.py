@@ -4,9 +4,9 @@ Only the record is trusted, not the input with which the execution was woken.
 """
 
 from qwestly_agent.approvals.end import REPLACED
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.cards.card_state import CardState, tell_progress
+from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import person_said
 from qwestly_agent.services import Services

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import CapabilityEvent
 
-from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.decide import Decision, settle
 from qwestly_agent.approvals.messages import draft_line, outcome_line
-from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.turn_request import PostedDecision

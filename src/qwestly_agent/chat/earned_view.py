@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from qwestly_agent.approvals.earned import EarnedKind
-from qwestly_agent.approvals.raise_autonomy import KINDS, MEANING
+from qwestly_agent.approvals.earned import KINDS, MEANING, EarnedKind
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.earned import YESES_NEEDED, Standing

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from qwestly_agent.agents.tools.confirm import confirm_with_user
-from qwestly_agent.approvals.actions import ACTIONS
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.chat.outcomes import shown_with
 from qwestly_agent.chat.read_turn import History
@@ -62,7 +61,7 @@ async def typed_answer(
     if len(cards) != 1 or cards[0].answer != "ask" or cards != waiting[:1]:
         return TypedAnswer()
     [card] = cards
-    if card.effect in UNASKED and ACTIONS[card.tool].inverse:
+    if card.effect in UNASKED and services.actions[card.tool].inverse:
         return TypedAnswer(decisions=(PostedDecision(card.id, verb),))
     return TypedAnswer(pointed_at=card)
 

@@ -14,8 +14,8 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.approvals.pause import Pause, PauseStatus
-from qwestly_agent.approvals.unknown_outcomes import refresh_outcomes
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.clock import Clock, Moment, to_datetime
 from qwestly_agent.base.errors import Invalid

@@ -5,10 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import arguments_of, parse
-from qwestly_agent.approvals.apply_for_job import APPLY, MOST_DOCUMENTS
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
-from qwestly_agent.approvals.list_application import add_to_list, note_asked
 from qwestly_agent.approvals.propose import MOST_WAITING
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.publication import cited_in, supported_in
@@ -19,6 +16,7 @@ from qwestly_agent.documents.head import Head
 from qwestly_agent.domain.application import Application, application_id
 from qwestly_agent.domain.approval import Approval, canonical_json, sha256_hex
 from qwestly_agent.domain.job import JobMatch, match_id
+from qwestly_agent.jobs.actions import APPLY, MOST_DOCUMENTS, add_to_list, list_asked
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft
@@ -124,9 +122,10 @@ class Applying:
         proposal = await self._proposal(match, document_ids, note)
         if approval is None:
             approval = await self._asked(proposal, run_id)
-        elif arguments_of(approval) != parse(APPLY, proposal.args):
+        elif APPLY.arguments_of(approval) != APPLY.parse(proposal.args):
             raise Invalid(ASKED_ALREADY)
-        await note_asked(self.services, approval, self.services.clock())
+        else:  # a process that died after asking may not have listed it
+            await list_asked(self.services, approval)
         return approval
 
     async def _asked(self, proposal: Proposal, run_id: str) -> Approval:

@@ -219,6 +219,8 @@ class Approval(_Frozen):
     """The tag of the trial's counts to which it belongs."""
     evidence: tuple[str, ...] = ()
     """Ids of evidence."""
+    editable: tuple[str, ...] = ()
+    """Arguments that a person may edit when approving."""
     revisable: bool = True
     """True if the person may ask for changes."""
 

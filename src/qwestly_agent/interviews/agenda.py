@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from qwestly_agent.approvals.arguments import ChangedField
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
 from qwestly_agent.interviews.known import Known, Learnt
+from qwestly_agent.profile.values import ChangedField
 from qwestly_agent.text.clean import visible
 
 PROFILE = "profile"

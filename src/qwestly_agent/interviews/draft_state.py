@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from qwestly_agent.approvals.forget_in_drafts import MEMORY, evidence_id
+from qwestly_agent.domain.evidence import MEMORY, evidence_id
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.model import QuotedSource

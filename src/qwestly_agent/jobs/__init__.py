@@ -9,6 +9,7 @@ SCOUT_JOBS = Workflow(
     writer=("find", "keep", "note_end"),
     sweep="sweep",
     routers=("jobs",),
+    actions=("actions.APPLY", "actions.UPDATE_APPLICATION"),
     reasons={
         "jobs.found": "You let your agent look for jobs, each night or when you ask.",
         "jobs.failed": "You let your agent look for jobs; it tries again.",

@@ -8,6 +8,7 @@ EXTRACT_MEMORIES = Workflow(
     reader=("extract", "reconcile", "summarize"),
     writer=("keep_approved", "move_watermark", "retry_later", "store", "sweep"),
     routers=("memories",),
+    actions=("actions.KEEP_MEMORIES", "actions.FORGET_MEMORIES"),
     reasons={"memory.extracted": "You said it, and it was read once the conversation was over."},
 )
 CONSOLIDATE = Workflow(
@@ -15,6 +16,7 @@ CONSOLIDATE = Workflow(
     __name__,
     reader=("plan",),
     writer=("apply", "find_users", "sum_up"),
+    actions=("actions.FORGET_OUTDATED_MEMORIES",),
     reasons={
         "memory.merged": "Each night, what says the same is put together; where two disagree, the newer one holds."
     },

@@ -1,11 +1,10 @@
 """Apply a run's replacements from the journal, and ask about memories that may be outdated."""
 
-from qwestly_agent.approvals.arguments import MOST_FORGOTTEN
 from qwestly_agent.approvals.ask import Asker, ask
-from qwestly_agent.approvals.memory_approval import outdated_proposal
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
+from qwestly_agent.memory.actions import MOST_FORGOTTEN, outdated_proposal
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.services import Services
 from qwestly_agent.stores.journal import ReplacedMemory, Run

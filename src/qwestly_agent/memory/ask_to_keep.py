@@ -5,9 +5,9 @@ from typing import Any
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, ask_for_workflow
-from qwestly_agent.approvals.end import still_proposed
-from qwestly_agent.approvals.memory_approval import id_of_question, remember_proposal
 from qwestly_agent.domain.approval import Approval
+from qwestly_agent.memory.actions import id_of_question, remember_proposal
+from qwestly_agent.memory.forget import still_proposed
 from qwestly_agent.services import Services
 
 

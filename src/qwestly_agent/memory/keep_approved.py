@@ -6,11 +6,11 @@ Only the record is trusted, not the input with which the execution was woken.
 from collections.abc import Mapping
 from typing import Literal
 
-from qwestly_agent.approvals.end import discard, scrub
+from qwestly_agent.approvals.end import scrub
 from qwestly_agent.approvals.execute import execute
-from qwestly_agent.approvals.memory_approval import id_of_question
 from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, Status
+from qwestly_agent.memory.actions import discard, id_of_question
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import expire_if_pending, state
@@ -32,7 +32,7 @@ async def keep_approved(services: Services, given: ExtractionState) -> Extractio
     approval = await execute(services, given.user_id, approval_id)
     if approval.status not in FINAL:
         raise Unavailable
-    await discard(services.memories, services.tombstones, services.clock, approval)
+    await discard(services, approval)
     await scrub(services.approvals, given.user_id, approval_id)
     return given.model_copy(update={"approval_id": approval_id, "end": _ENDS.get(approval.status, "expired")})
 

@@ -6,11 +6,11 @@ other near ones, and each verdict with quotes is applied.
 
 from collections.abc import Mapping, Sequence
 
-from qwestly_agent.approvals.forget import Retold, retold
 from qwestly_agent.domain.memory import Memory, rank
 from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
 from qwestly_agent.memory.find import NEIGHBOURS, embed_later, max_cosine
+from qwestly_agent.memory.forget import Retold, retold
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memories import Near

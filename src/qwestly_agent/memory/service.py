@@ -13,17 +13,17 @@ from typing import cast
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.forget import retold
-from qwestly_agent.approvals.memory_approval import remember_proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, Invalid, NotFound
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory, MemoryType
 from qwestly_agent.domain.tombstone import hashes_of
 from qwestly_agent.llm.models import Tier
+from qwestly_agent.memory.actions import remember_proposal
 from qwestly_agent.memory.compare import Pair, compare
 from qwestly_agent.memory.edit import Explanation, explain
 from qwestly_agent.memory.find import find, nearest_cosine, vectors_or_none
+from qwestly_agent.memory.forget import retold
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note, said_in

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from qwestly_agent.approvals.forget import retold
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.observability import measure_extraction
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
 from qwestly_agent.memory.find import nearest_cosine
+from qwestly_agent.memory.forget import retold
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.memory.write import say_again, write_memory
 from qwestly_agent.services import Services

@@ -12,8 +12,8 @@ from qwestly_agent.memory.find import FoundBy
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS
 
 if TYPE_CHECKING:
-    from qwestly_agent.approvals.forget import Forgotten
     from qwestly_agent.memory.edit import Explanation
+    from qwestly_agent.memory.forget import Forgotten
 
 ConfidenceLabel: TypeAlias = Literal["sure", "fairly sure", "unsure"]
 

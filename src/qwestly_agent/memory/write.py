@@ -2,12 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from qwestly_agent.approvals.end import end_empty
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory.forget import end_empty
 from qwestly_agent.services import Services
 from qwestly_agent.stores.memories import Memories
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from qwestly_agent.approvals.arguments import ProfileChange
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.candidate import ProfileField
 from qwestly_agent.domain.resume import ReadField, ResumeRecord, json_resume
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import FoundQuote
+from qwestly_agent.profile.values import ProfileChange
 from qwestly_agent.text.clean import visible
 
 MOST_QUOTES = 20

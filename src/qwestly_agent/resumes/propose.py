@@ -1,11 +1,11 @@
 """Propose the résumé's changes to the profile: one approval, field by field, with quotes."""
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import UPDATE_PROFILE
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.resume import ResumeRecord
+from qwestly_agent.profile.actions import UPDATE_PROFILE
 from qwestly_agent.resumes.profile_changes import profile_changes
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.services import Services

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from qwestly_agent.approvals.end import end_forgotten, expire
-from qwestly_agent.approvals.forget_in_drafts import forget_in_drafts
-from qwestly_agent.approvals.forget_in_jobs import forget_in_jobs
-from qwestly_agent.approvals.forget_in_learning import without
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.cards.forget import forget_in_drafts
 from qwestly_agent.cards.resume_evidence import pieces_of
+from qwestly_agent.memory.forget_elsewhere import forget_in_jobs, without_in_plan
 from qwestly_agent.services import Services
 
 DELETED = "You deleted the résumé. Nothing was done."
@@ -31,7 +30,9 @@ async def remove(services: Services, user_id: str, resume_id: str) -> None:
 async def _withdraw(services: Services, user_id: str, evidence: Sequence[str]) -> None:
     if not evidence:
         return
-    await services.learning.change(user_id, lambda plan: without(plan, evidence, (), _tells_nothing), services.clock())
+    await services.learning.change(
+        user_id, lambda plan: without_in_plan(plan, evidence, (), _tells_nothing), services.clock()
+    )
     await forget_in_jobs(services, user_id, evidence, _tells_nothing)
     await forget_in_drafts(services.drafts, user_id, evidence, _tells_nothing)
     for approval in await services.approvals.all(user_id, 0):

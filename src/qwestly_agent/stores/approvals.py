@@ -121,6 +121,11 @@ class Approvals(Store):
         query = {"user_id": user_id, "tool": tool, "subject": subject, "decided_at": {"$gte": since}}
         return await self._find(query, limit, None)
 
+    async def unasked(self, user_id: str, tool: str, since: float, limit: int) -> int:
+        """Count the actions that ran without approval since then, up to `limit`."""
+        query = {"user_id": user_id, "tool": tool, "decided_by": "level", "decided_at": {"$gte": since}}
+        return len(await self._find(query, limit, None))
+
     async def standing(self, user_id: str, tool: str, subject: str, now: float) -> Approval | None:
         """Approvals of this kind that are pending, executing or done; the newest first."""
         undecided = {"status": "pending", "expires_at": {"$gt": now}}

@@ -89,9 +89,11 @@ class Memories(Store):
         return found[0]
 
     async def of_ids(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
-        """The memories of these ids, without forgotten or invalid ones."""
+        """The memories of these ids in their order, without forgotten or invalid ones."""
         query = {"_id": {"$in": list(memory_ids)}, "user_id": user_id, "status": {"$in": list(READABLE)}}
-        return memories_of(await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list())
+        found = memories_of(await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list())
+        places = {memory_id: place for place, memory_id in enumerate(memory_ids)}
+        return sorted(found, key=lambda each: places[each.id])
 
     async def has(self, user_id: str, memory_id: str) -> bool:
         """True if the memory exists or was forgotten."""

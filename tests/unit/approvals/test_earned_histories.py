@@ -10,15 +10,16 @@ from typing import Any, TypeVar, get_args
 
 import pytest
 
-from qwestly_agent.approvals.actions import ACTIONS
+from qwestly_agent.action import Actions
 from qwestly_agent.approvals.decide import Decision, Verb, decide
-from qwestly_agent.approvals.earned import level_of, note_decision
-from qwestly_agent.approvals.raise_autonomy import RAISE_AUTONOMY
+from qwestly_agent.approvals.earned import RAISE_AUTONOMY, level_of, note_decision
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import Effect
 from qwestly_agent.domain.approval import Approval, DecidedBy
 from qwestly_agent.domain.earned import LADDER, Grant, Standing
+from qwestly_agent.services import Services
+from qwestly_agent.workflows import ACTIONS
 from tests.counts import count, sample
 from tests.servers import settings_for
 from tests.unit.test_earned import DAY, NOS, OTHERS, Said, record
@@ -102,6 +103,7 @@ class InMemory:
 
     autonomy: AutonomyInMemory
     approvals: ApprovalsInMemory = field(default_factory=ApprovalsInMemory)
+    actions: Actions[Services] = field(default_factory=lambda: ACTIONS)
     now: float = 0.0
     settings: Settings = field(default_factory=lambda: settings_for("mongodb://none", "http://none"))
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from qwestly_agent.approvals.plain_request import FieldValues, is_plain_request
+from qwestly_agent.action import FieldValues
+from qwestly_agent.approvals.plain_request import is_plain_request
 
 ASKED_ABOUT = {
     "a denial": [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from qwestly_agent.approvals.actions import ACTIONS
+from qwestly_agent.workflows import ACTIONS
 
 SIGNATURES = Path(__file__).with_name("signatures.json")
 READ_DAYS = timedelta(days=30)

@@ -8,15 +8,13 @@ from pydantic_ai import RunContext
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import listed, proposes, tool, typed
 from qwestly_agent.agents.tools.jobs import JobId, with_boards
-from qwestly_agent.approvals.actions import parse
-from qwestly_agent.approvals.apply_for_job import APPLY, LONGEST_NOTE
 from qwestly_agent.approvals.arguments import DraftId
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.change_application import UPDATE_APPLICATION, Notes, Step
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.application import Application, ApplicationStatus
 from qwestly_agent.domain.approval import Confidence
+from qwestly_agent.jobs.actions import APPLY, LONGEST_NOTE, UPDATE_APPLICATION, Notes, Step
 
 MOST_LISTED = 30
 
@@ -69,7 +67,7 @@ async def update_application(
     if not said:
         raise Invalid("Say what changes.")
     proposal = Proposal(UPDATE_APPLICATION, {"application_id": application_id, **said}, confidence=confidence)
-    parse(UPDATE_APPLICATION, proposal.args).changes(ctx.deps.clock())
+    UPDATE_APPLICATION.parse(proposal.args).changes(ctx.deps.clock())
     return proposal
 
 

@@ -14,12 +14,12 @@ from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.contract import Contract
-from qwestly_agent.approvals.actions import Action
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
 from qwestly_agent.domain.approval import Effect
 from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.services import AnyAction
 from qwestly_agent.text.clean import is_pasted
 
 TIMEOUT_SECONDS = 10.0
@@ -74,7 +74,7 @@ _FOR_VALIDATION = frozenset(
 )
 
 
-def proposes(function: Callable[..., Awaitable[Proposal]], action: Action[Any], *, label: str) -> Tool[AgentDeps]:
+def proposes(function: Callable[..., Awaitable[Proposal]], action: AnyAction, *, label: str) -> Tool[AgentDeps]:
     """Declare a tool that only proposes: its proposal is submitted, and the gate decides about it."""
     return tool(function, effect=action.effect, label=label)
 

@@ -10,18 +10,14 @@ from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import proposes
-from qwestly_agent.approvals.actions import (
-    INGEST_LINKEDIN_PROFILE,
-    UPDATE_PREFERENCE,
-    UPDATE_PROFILE_FIELD,
-    Action,
-    parse,
-)
-from qwestly_agent.approvals.arguments import Value, plain
+from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.previews import in_words
 from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.candidate import Preference, ProfileField
+from qwestly_agent.profile.actions import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE_FIELD
+from qwestly_agent.profile.values import Value
+from qwestly_agent.services import AnyAction
 from qwestly_agent.text.clean import is_pasted
 
 Why = Annotated[str, Field(max_length=500)]
@@ -80,9 +76,9 @@ async def update_preference(
     return Proposal(UPDATE_PREFERENCE, args, rationale, alternatives=others, confidence=confidence)
 
 
-def _others(action: Action[Any], args: Mapping[str, Any], values: Sequence[Any]) -> tuple[str, ...]:
+def _others(action: AnyAction, args: Mapping[str, Any], values: Sequence[Any]) -> tuple[str, ...]:
     """Return the other values in words. Raises `Invalid` for one that the action does not accept."""
-    accepted = [parse(action, {**args, "value": value}).value for value in values]
+    accepted = [action.parse({**args, "value": value}).value for value in values]
     words = (in_words(plain(value)) for value in accepted)
     return tuple(dict.fromkeys(each for each in words if each != in_words(plain(args["value"]))))
 

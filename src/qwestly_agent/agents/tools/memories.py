@@ -14,13 +14,11 @@ from pydantic_ai.messages import CustomEvent
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import QueryText, by_words_alone, listed, proposes, tool, vector_of
-from qwestly_agent.approvals.arguments import MOST_FORGOTTEN
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.memory_actions import FORGET_MEMORIES
-from qwestly_agent.approvals.memory_approval import forget_proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.memory import FoundMemory, Memory, MemoryType
+from qwestly_agent.memory.actions import FORGET_MEMORIES, MOST_FORGOTTEN, forget_proposal
 from qwestly_agent.memory.find import find_something
 from qwestly_agent.memory.view import Quoted, Sentence, sureness_and_origin
 

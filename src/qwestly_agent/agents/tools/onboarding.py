@@ -11,8 +11,7 @@ from pydantic_ai.exceptions import ToolFailed
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.guardrails import Asked
 from qwestly_agent.agents.tools.base import proposes
-from qwestly_agent.approvals.actions import UPDATE_PROFILE
-from qwestly_agent.approvals.arguments import ChangedField, Value, plain
+from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.previews import in_words
 from qwestly_agent.approvals.view import view_of
@@ -25,6 +24,8 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.agenda import AGENDA, SAID, known_before, learnt_fields
 from qwestly_agent.interviews.known import Learnt
+from qwestly_agent.profile.actions import UPDATE_PROFILE
+from qwestly_agent.profile.values import ChangedField, Value
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import typed_parts

@@ -7,22 +7,17 @@ from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import proposes
-from qwestly_agent.approvals.actions import (
-    DELETE_CARD,
-    PUBLISH_CARD,
-    SAVE_CARD_AS_ACTIVE,
-    SUGGEST_LINKEDIN_ABOUT,
-    UPDATE_PROFILE_FIELD,
-)
 from qwestly_agent.approvals.arguments import CardId, DraftId
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.cards.actions import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE
 from qwestly_agent.cards.draft_parts import checked_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.outline import HEADLINE
 from qwestly_agent.cards.publication import drafted_proposal, publication_of, quotes_of, supported_in
 from qwestly_agent.cards.text import changed_nothing, headlines_of, text_of
 from qwestly_agent.domain.card import CheckedCard, Section
+from qwestly_agent.profile.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 
 
 async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:

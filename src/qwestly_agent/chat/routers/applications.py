@@ -6,13 +6,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from qwestly_agent.approvals.apply_for_job import LONGEST_NOTE, MOST_DOCUMENTS
-from qwestly_agent.approvals.change_application import Notes, Step
 from qwestly_agent.chat.application_view import ApplicationList, ApplicationView, AskedApproval, application_view
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.documents.apply import Applying
 from qwestly_agent.domain.application import Application, ApplicationStatus, planned_at
+from qwestly_agent.jobs.actions import LONGEST_NOTE, MOST_DOCUMENTS, Notes, Step
 from qwestly_agent.jobs.service import JobService
 
 router = APIRouter()

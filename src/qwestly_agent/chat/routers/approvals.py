@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.decide import Decision, settle
 from qwestly_agent.approvals.earned import kinds_of
+from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.approvals.pause import PauseStatus
-from qwestly_agent.approvals.settle import settle
-from qwestly_agent.approvals.unknown_outcomes import refresh_outcomes
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
 from qwestly_agent.approvals.view import list_of as approvals_of
 from qwestly_agent.approvals.view import view_of as approval_view_of
@@ -80,7 +79,7 @@ async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> 
 async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
     """How far the agent may go: L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous; and what it has earned
     beyond that, for each kind of change that the user decided on."""
-    return earned_view_of(*await kinds_of(services.autonomy, services.approvals, user_id))
+    return earned_view_of(*await kinds_of(services, user_id))
 
 
 @router.put("/api/autonomy")

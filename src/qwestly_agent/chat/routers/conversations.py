@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from qwestly_agent.approvals.unknown_outcomes import refresh_outcomes
+from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.base.clock import Position, to_datetime
 from qwestly_agent.base.traces import flush, span_below
 from qwestly_agent.chat.conversation_view import (

@@ -1,19 +1,22 @@
 """Several fields of the profile, the preferences and the job wishes, changed by one approval.
 
-The candidate app writes what is its own in one step; job wishes are ours (`keep_wishes.py`).
+The candidate app writes its own fields in one step; job wishes are ours and are stored after that.
 """
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, get_args
 
-from qwestly_agent.approvals.arguments import FieldChange, ProfileChanges, plain
+from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.previews import named, value_in_words
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Done, Outcome
-from qwestly_agent.domain.approval import Change, Preview
+from qwestly_agent.domain.approval import Approval, Change, Preview
 from qwestly_agent.domain.candidate import ProfileField
-from qwestly_agent.domain.job import wishes_told
+from qwestly_agent.domain.job import wishes_told, with_wishes
+from qwestly_agent.profile.values import FieldChange, ProfileChanges
 from qwestly_agent.services import Services
 from qwestly_agent.stores.job_searches import JobSearches
 from qwestly_agent.stores.profiles import Profiles
@@ -84,3 +87,14 @@ async def set_fields(services: Services, effect: candidate_app.Effect, args: Pro
     if not args.of_candidate_app:
         return Done(effect.version, {})
     return await services.candidate_app.set_profile_fields(effect, args.of_candidate_app)
+
+
+async def keep_wishes(services: Services, approval: Approval, args: ProfileChanges) -> None:
+    """Store the job wishes once per approval, however often it is called, so that later choices of the user stay."""
+    if not args.wishes:
+        return
+    with suppress(NotFound):  # its user was erased meanwhile
+        await services.approvals.get(approval.user_id, approval.id)
+        await services.job_searches.change_wishes_once(
+            approval.user_id, approval.id, lambda before: with_wishes(before, args.wishes)
+        )

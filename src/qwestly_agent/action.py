@@ -1,34 +1,52 @@
-"""An action that the agent may propose: its arguments, subject, preview, effect and inverse."""
+"""An action that the agent may propose: its arguments, subject, preview, effect and inverse.
 
-from collections.abc import Awaitable, Callable, Mapping
+Each owner defines its actions, for example `cards/actions.py`; `workflows.ACTIONS` collects them. A tool that writes
+only proposes an action; `approvals/execute.py` alone calls `perform`.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from qwestly_agent.approvals.plain_request import FieldValues
+from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Outcome
 from qwestly_agent.domain.approval import Approval, Effect, Kind, Preview, canonical_json, sha256_hex
-from qwestly_agent.services import Services
 
+S = TypeVar("S")
+"""`Services`, which has the table of all actions."""
 A = TypeVar("A", bound=BaseModel)
 Upgrade: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """Converts arguments of an earlier schema to the present one."""
 
 
 @dataclass(frozen=True)
-class Inverse(Generic[A]):
+class FieldValues:
+    """The values of a field before and after a change, as text."""
+
+    field: str
+    new: Sequence[str]
+    gone: Sequence[str] = ()
+    """Entries removed from a list."""
+    kept: Sequence[str] = ()
+    """Entries kept in a list."""
+
+
+@dataclass(frozen=True)
+class Inverse(Generic[S, A]):
     """How the same action undoes itself."""
 
-    arguments: Callable[[Services, str, A], Awaitable[dict[str, Any]]]
+    arguments: Callable[[S, str, A], Awaitable[dict[str, Any]]]
     """Read just before the effect: the arguments that restore what is there."""
-    is_as_done: Callable[[Services, str, A], Awaitable[bool]]
+    is_as_done: Callable[[S, str, A], Awaitable[bool]]
     """True if nobody has changed it since the action."""
     named: Callable[[A, Mapping[str, Any]], list[FieldValues]] | None = None
     """From the arguments and those of the inverse: the values that a person must name to ask for this. Empty if no
-    words suffice; None for actions that are always asked about."""
+    words suffice; None for actions that always need approval."""
 
 
 SUBJECT_ARGUMENTS = ("field", "name", "card_id")
@@ -52,16 +70,16 @@ def same(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Action(Generic[A]):
+class Action(Generic[S, A]):
     tool: str
     kind: Kind
     effect: Effect
     arguments: type[A]
     subject: Callable[[A], str]
-    shown: Callable[[Services, str, A], Awaitable[dict[str, str]]]
+    shown: Callable[[S, str, A], Awaitable[dict[str, str]]]
     """Read the current values of what would change; they are compared again before the effect."""
     preview: Callable[[A, Mapping[str, str]], Preview]
-    perform: Callable[[Services, candidate_app.Effect, A], Awaitable[Outcome]]
+    perform: Callable[[S, candidate_app.Effect, A], Awaitable[Outcome]]
     done: str
     """The sentence for the user once it is done."""
     published: tuple[str, ...] = ()
@@ -79,10 +97,33 @@ class Action(Generic[A]):
     """True if a person may ask for changes: something must be able to make a new version of it."""
     signed_in_only: bool = False
     """True if it is never mailed, and is decided in the chat or the signed-in queue only."""
-    inverse: Inverse[A] | None = None
+    most_unasked_a_day: int = 20
+    """After as many without approval within 24 hours, each needs approval at every level."""
+    inverse: Inverse[S, A] | None = None
     """None if it cannot be undone."""
+    redrafted_as: Callable[[Approval], str | None] | None = None
+    """The kind of the section that a workflow drafts again if the user asks for changes; None if none can."""
+    on_asked: Callable[[S, Approval], Awaitable[None]] | None = None
+    """Called after its record is created (idempotent)."""
+    on_done: Callable[[S, Approval, A], Awaitable[None]] | None = None
+    """Called after the effect, before the record says so (idempotent)."""
+    on_ended: Callable[[S, Approval], Awaitable[None]] | None = None
+    """Called after its record was decided or ended without an execution (idempotent)."""
     upgrades: Mapping[str, Upgrade] = field(default_factory=dict)
     """By the `schema_digest` of an earlier version: how approvals that were asked for with it are read."""
+
+    def parse(self, arguments: Mapping[str, Any]) -> A:
+        """Raises `Invalid` for arguments that it does not accept."""
+        try:
+            return self.arguments.model_validate(dict(arguments))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise Invalid(f"{where or 'arguments'}: {first['msg']}.") from None
+
+    def arguments_of(self, approval: Approval) -> A:
+        """Convert the record's arguments to the present schema. Raises `Invalid` if they can no longer be read."""
+        return self.parse(self.upgraded(approval.schema_digest, approval.arguments) or {})
 
     def upgraded(self, schema_digest: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """Convert the arguments to the present schema; None if that version can no longer be read."""
@@ -97,3 +138,26 @@ class Action(Generic[A]):
     def by_link(self) -> bool:
         """True if a mailed link may decide it."""
         return self.effect != "destructive" and not self.signed_in_only
+
+
+class Actions(Mapping[str, Action[S, Any]]):
+    """Actions by tool. Their modules are imported when the first action is needed."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """`names`: each with its module, as in `qwestly_agent.cards.actions.PUBLISH_CARD`."""
+        self._names = names
+
+    @cached_property
+    def _by_tool(self) -> dict[str, Action[S, Any]]:
+        places = (each.rpartition(".") for each in self._names)
+        actions = [getattr(import_module(module), name) for module, _, name in places]
+        return {each.tool: each for each in actions}
+
+    def __getitem__(self, tool: str) -> Action[S, Any]:
+        return self._by_tool[tool]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_tool)
+
+    def __len__(self) -> int:
+        return len(self._names)

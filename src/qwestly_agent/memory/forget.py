@@ -1,25 +1,28 @@
 """Forget memories: exclude, by lineage, messages that said, saw or quote them from prompts, and end what rests on them.
 
 Names, word stems and content patterns are not matched: a text that was never linked to a memory stays in its
-transcript, and the answer to the user says so. What becomes of cards and texts under way: `forget_in_drafts.py`; of
-approvals that wait: `end.py`.
+transcript, and the answer to the user says so. What becomes of cards and texts under way: `cards/forget.py`; of
+approvals that wait: `approvals/end.py`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from qwestly_agent.approvals.end import MOST_WAITING, end_empty, end_forgotten
-from qwestly_agent.approvals.forget_in_drafts import evidence_id, forget_in_drafts
-from qwestly_agent.approvals.forget_in_interviews import forget_in_interviews
-from qwestly_agent.approvals.forget_in_jobs import forget_in_jobs
-from qwestly_agent.approvals.forget_in_learning import forget_in_learning
+from qwestly_agent.approvals.end import MOST_WAITING, end_forgotten, expire, finish
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.cards.forget import forget_in_drafts
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
-from qwestly_agent.domain.approval import PRIVATE, SENT, Approval
+from qwestly_agent.domain.approval import KEEPS_MEMORIES, PRIVATE, SENT, Approval
+from qwestly_agent.domain.evidence import evidence_id
+from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of
+from qwestly_agent.memory.forget_elsewhere import forget_in_interviews, forget_in_jobs, forget_in_learning
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.tombstones import PendingErasure
 from qwestly_agent.text.clean import strings_in
 
@@ -222,3 +225,26 @@ def _without_quotes(record: Approval, tells: Callable[[str], bool]) -> Approval 
     )
     preview = record.preview.model_copy(update={"changes": changes})
     return None if preview == record.preview else record.shows(preview)
+
+
+async def end_empty(services: Services, user_id: str) -> None:
+    """End pending approvals about memories none of which exists any more."""
+    for approval in await services.approvals.waiting(user_id, MOST_WAITING):
+        if approval.status != "pending" or approval.kind not in PRIVATE:
+            continue
+        if await _has_subject(services.memories, approval):
+            continue
+        if expired := await expire(services.approvals, approval, services.clock()):
+            with suppress(Unavailable):  # then the sweep tells it
+                await finish(services, expired)
+
+
+async def _has_subject(memories: Memories, approval: Approval) -> bool:
+    if approval.tool == KEEPS_MEMORIES:
+        return bool(await still_proposed(memories, approval.user_id, approval.arguments["memory_ids"]))
+    return bool(await memories.of_ids(approval.user_id, list(approval.arguments["memories"])))
+
+
+async def still_proposed(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
+    """Return those of these memories that wait for the user's approval, in order."""
+    return [each for each in await memories.of_ids(user_id, memory_ids) if each.status == "proposed"]

@@ -1,54 +1,72 @@
-"""The actions that the agent may propose: each with its arguments, subject, preview and effect. The candidate app
-performs them, except those that are ours.
-
-A tool that writes only proposes an action; `approvals.execute` alone calls `perform`.
-"""
+"""The actions that change a person's profile, preferences, job wishes and LinkedIn data. The candidate app performs
+them, except that job wishes are our own data (`fields.py`)."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
-from qwestly_agent.approvals.action import Action, Inverse, same
-from qwestly_agent.approvals.apply_for_job import APPLY
-from qwestly_agent.approvals.arguments import (
-    CardActivation,
-    CardName,
-    CardPublication,
-    Ingestion,
-    LinkedInAbout,
-    PreferenceChange,
-    ProfileChange,
-    ProfileChanges,
-    plain,
-)
-from qwestly_agent.approvals.change_application import UPDATE_APPLICATION
-from qwestly_agent.approvals.memory_actions import FORGET_MEMORIES, FORGET_OUTDATED_MEMORIES, KEEP_MEMORIES
-from qwestly_agent.approvals.plain_request import FieldValues
-from qwestly_agent.approvals.previews import (
-    LINKEDIN_ABOUT,
-    LINKEDIN_PROFILE,
-    PREFERENCE,
-    PROFILE_FIELD,
-    activation_preview,
-    card_shown,
-    deletion_preview,
-    in_words,
-    is_shown_first,
-    publication_preview,
-)
-from qwestly_agent.approvals.profile_fields import (
+from qwestly_agent.action import Action, FieldValues, Inverse, same
+from qwestly_agent.approvals.arguments import plain
+from qwestly_agent.approvals.previews import Replacement, in_words, named, value_in_words
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.profile.fields import (
     fields_are_as_done,
     fields_before,
     fields_preview,
     fields_shown,
+    keep_wishes,
     set_fields,
 )
-from qwestly_agent.approvals.raise_autonomy import RAISE_AUTONOMY
-from qwestly_agent.base.errors import Invalid
-from qwestly_agent.clients import candidate_app
-from qwestly_agent.domain.approval import Approval
+from qwestly_agent.profile.values import Ingestion, LinkedInAbout, PreferenceChange, ProfileChange, ProfileChanges
 from qwestly_agent.services import Services
+
+TEXTS, LISTS = ("headline", "summary", "location"), ("skills", "languages")
+"""Profile fields that can be drafted again. The others hold figures and dates that only the user knows."""
+MOST_ITEMS = 20
+"""Maximum entries of a list that is drafted again: those of one answer of the writer."""
+
+
+async def _field(services: Services, user_id: str, args: ProfileChange) -> str | None:
+    return value_in_words((await services.profiles.summary(user_id)).get(args.field))
+
+
+async def _preference(services: Services, user_id: str, args: PreferenceChange) -> str | None:
+    return value_in_words((await services.profiles.preferences(user_id)).get(args.name))
+
+
+async def _linkedin_url(services: Services, user_id: str, _: Ingestion) -> str | None:
+    return (await services.profiles.linkedin(user_id)).get("url") or None
+
+
+async def _linkedin_about(services: Services, user_id: str, args: LinkedInAbout) -> str | None:
+    return (await services.profiles.linkedin_suggestion(user_id, args.draft_id)).get("text") or None
+
+
+PROFILE_FIELD = Replacement[ProfileChange](
+    title=lambda args: f"Change your {named(args.field)}",
+    name=lambda args: named(args.field).capitalize(),
+    current=_field,
+    new=lambda args: value_in_words(plain(args.value)),
+)
+
+PREFERENCE = Replacement[PreferenceChange](
+    title=lambda args: f"Change your preference for {named(args.name)}",
+    name=lambda args: named(args.name).capitalize(),
+    current=_preference,
+    new=lambda args: value_in_words(plain(args.value)),
+)
+LINKEDIN_PROFILE = Replacement[Ingestion](
+    title=lambda _: "Read your LinkedIn profile and keep it",
+    name=lambda _: "LinkedIn profile",
+    current=_linkedin_url,
+    new=lambda args: args.url,
+)
+LINKEDIN_ABOUT = Replacement[LinkedInAbout](
+    title=lambda _: "Keep this suggestion for your LinkedIn profile",
+    name=lambda _: "LinkedIn About",
+    current=_linkedin_about,
+    new=lambda args: args.text,
+)
 
 
 async def _field_before(services: Services, user_id: str, args: ProfileChange) -> dict[str, Any]:
@@ -87,9 +105,10 @@ def _texts(item: Any) -> list[str]:
     return [in_words(each) for each in (item.values() if isinstance(item, dict) else [item])]
 
 
-async def _shown_first_before(services: Services, user_id: str, args: CardActivation) -> dict[str, Any]:
-    card_id = await services.profiles.card_shown_first(user_id)
-    return {"card_id": card_id or args.card_id, "active": card_id is not None}
+def _redrafted_as(approval: Approval) -> str | None:
+    field, value = (approval.arguments.get(name) for name in ("field", "value"))
+    is_drafted = bool(value) and (field in TEXTS or (field in LISTS and len(value) <= MOST_ITEMS))
+    return f"profile_{field}" if is_drafted else None
 
 
 UPDATE_PROFILE_FIELD = Action(
@@ -111,6 +130,7 @@ UPDATE_PROFILE_FIELD = Action(
         PROFILE_FIELD.is_as_done,
         named=lambda args, before: _named(args.field, plain(args.value), before["value"]),
     ),
+    redrafted_as=_redrafted_as,
     upgrades={"6268b819a20cde5cb96167cc731dbd672cbc5da4c778c858e77d60125d426593": same},
 )
 UPDATE_PROFILE = Action(
@@ -126,6 +146,7 @@ UPDATE_PROFILE = Action(
     published=("changes",),
     editable=("changes",),
     inverse=Inverse(fields_before, fields_are_as_done, _fields_named),
+    on_done=keep_wishes,
     upgrades={"a67eefd2b56ad378dda399aff6f469c47560cd2ed353ee665150d6b6a5a894de": same},
 )
 UPDATE_PREFERENCE = Action(
@@ -146,46 +167,6 @@ UPDATE_PREFERENCE = Action(
         named=lambda args, before: _named(args.name, plain(args.value), before["value"]),
     ),
     upgrades={"4445417f9c1114a2e1a6cf5deb2ab130139e5db2865e2e0d603207153a1d5012": same},
-)
-PUBLISH_CARD = Action(
-    tool="publish_card",
-    kind="card",
-    effect="outward",
-    arguments=CardPublication,
-    subject=lambda args: candidate_app.card(args.card_id),
-    shown=card_shown,
-    preview=publication_preview,
-    perform=lambda services, effect, args: services.candidate_app.publish_card(effect, args.card_id, args.content),
-    done="Your card is published.",
-    published=("content",),
-)
-SAVE_CARD_AS_ACTIVE = Action(
-    tool="save_card_as_active",
-    kind="card",
-    effect="outward",
-    arguments=CardActivation,
-    subject=lambda args: candidate_app.card(args.card_id),
-    shown=card_shown,
-    preview=activation_preview,
-    perform=lambda services, effect, args: services.candidate_app.activate_card(
-        effect, args.card_id, active=args.active
-    ),
-    done="Which card is shown first is changed.",
-    must_exist=True,
-    inverse=Inverse(_shown_first_before, is_shown_first),
-    upgrades={"1c4e57090abfacea1be8ce282ec5c04811762e5b1fbcb4ea3dd421b88eeec6e5": same},
-)
-DELETE_CARD = Action(
-    tool="delete_card",
-    kind="deletion",
-    effect="destructive",
-    arguments=CardName,
-    subject=lambda args: candidate_app.card(args.card_id),
-    shown=card_shown,
-    preview=deletion_preview,
-    perform=lambda services, effect, args: services.candidate_app.delete_card(effect, args.card_id),
-    done="The card is deleted.",
-    must_exist=True,
 )
 INGEST_LINKEDIN_PROFILE = Action(
     tool="ingest_linkedin_profile",
@@ -212,38 +193,5 @@ SUGGEST_LINKEDIN_ABOUT = Action(
     done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
     published=("text",),
     editable=("text",),
+    redrafted_as=lambda _: "about",
 )
-ACTIONS: Mapping[str, Action[Any]] = {
-    action.tool: action
-    for action in (
-        UPDATE_PROFILE_FIELD,
-        UPDATE_PROFILE,
-        UPDATE_PREFERENCE,
-        PUBLISH_CARD,
-        SAVE_CARD_AS_ACTIVE,
-        DELETE_CARD,
-        INGEST_LINKEDIN_PROFILE,
-        SUGGEST_LINKEDIN_ABOUT,
-        KEEP_MEMORIES,
-        FORGET_MEMORIES,
-        FORGET_OUTDATED_MEMORIES,
-        RAISE_AUTONOMY,
-        APPLY,
-        UPDATE_APPLICATION,
-    )
-}
-
-
-def arguments_of(approval: Approval) -> Any:
-    """Convert the record's arguments to the action's present schema. Raises `Invalid` if they can no longer be read."""
-    action = ACTIONS[approval.tool]
-    return parse(action, action.upgraded(approval.schema_digest, approval.arguments) or {})
-
-
-def parse(action: Action[Any], args: Mapping[str, Any]) -> Any:
-    try:
-        return action.arguments.model_validate(dict(args))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise Invalid(f"{where or 'arguments'}: {first['msg']}.") from None

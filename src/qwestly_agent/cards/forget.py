@@ -3,31 +3,24 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from qwestly_agent.approvals.forget_in_interviews import INTERVIEW, words_of_topics
 from qwestly_agent.domain.card import CheckedCard, Claim, Coverage, LeftOut, Requirement, SectionDraft
-from qwestly_agent.domain.memory import Memory
+from qwestly_agent.domain.evidence import (
+    INTERVIEW,
+    MEMORY,
+    RESUME,
+    evidence_id,
+    evidence_id_of_topic,
+    resume_of,
+    words_of_memory,
+)
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft, Drafts
+from qwestly_agent.stores.interviews import Interviews
 from qwestly_agent.text.clean import visible
 
 FORGOTTEN = "It rests on something that you had forgotten, or deleted."
-MOST_CHARACTERS_OF_ONE = 2_000
-"""Limit of one piece of evidence."""
-MEMORY, RESUME = "memory:", "resume:"
-"""Prefixes of the ids of evidence from a memory or a résumé."""
-
-
-def evidence_id(memory_id: str) -> str:
-    return f"{MEMORY}{memory_id}"
-
-
-def resume_of(evidence_id: str) -> str:
-    return evidence_id.removeprefix(RESUME).partition(":")[0]
-
-
-def words_of_memory(memory: Memory) -> str:
-    """Return a memory's text as evidence of a draft: the user's quote, not our sentence."""
-    return visible(memory.quote or memory.content)[:MOST_CHARACTERS_OF_ONE]
+MOST_INTERVIEWS = 1_000
+"""Maximum number of a user's interviews."""
 
 
 async def forget_in_drafts(
@@ -52,6 +45,16 @@ async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Dra
         await _forget_in_draft(drafts, draft, lost, lambda _: False)
         draft = await drafts.get(user_id, draft_id)
     return draft
+
+
+async def words_of_topics(interviews: Interviews, user_id: str) -> dict[str, str]:
+    """Return what the user said about each topic of an interview, by the evidence's id."""
+    return {
+        evidence_id_of_topic(kept.conversation_id, place): words
+        for kept in await interviews.newest(user_id, MOST_INTERVIEWS)
+        for place, topic in enumerate(kept.interview.topics)
+        if (words := kept.interview.words_of(topic))
+    }
 
 
 def _is_forgettable(evidence_id: str) -> bool:

@@ -1,0 +1,229 @@
+"""The actions on job applications: send one, which cannot be undone and whose preview shows exactly what is sent; and
+change one in the user's own list, which is kept in step with what was asked for and sent."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, Field, StringConstraints
+
+from qwestly_agent.action import Action, digest_of
+from qwestly_agent.approvals.arguments import Arguments, DraftId, Line, plain
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
+from qwestly_agent.domain.application import Application, ApplicationStatus, application_id, planned_at
+from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
+from qwestly_agent.services import Services
+from qwestly_agent.stores.applications import Applications
+from qwestly_agent.stores.job_matches import JobMatches
+
+LONGEST_DOCUMENT, LONGEST_NOTE, MOST_DOCUMENTS = 40_000, 2_000, 4
+"""Limits in docs/candidate-app-api.yaml."""
+HEADINGS = {"resume": "Résumé", "cover_letter": "Letter"}
+
+
+class SentDocument(Arguments):
+    kind: Literal["resume", "cover_letter"]
+    document_id: DraftId
+    text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_DOCUMENT)]
+    """Markdown, exactly as sent."""
+
+
+class JobApplication(Arguments):
+    job_id: DraftId
+    title: Line
+    company: Annotated[str, StringConstraints(max_length=300)] = ""
+    url: Annotated[str, StringConstraints(max_length=2_000)] = ""
+    documents: Annotated[tuple[SentDocument, ...], Field(min_length=1, max_length=MOST_DOCUMENTS)]
+    note: Annotated[str, StringConstraints(max_length=LONGEST_NOTE)] = ""
+    """The user's own words."""
+
+
+SENT_BEFORE = "An application for this job was sent before, so nothing was sent."
+
+
+async def _sent_on(services: Services, user_id: str, args: JobApplication) -> dict[str, str]:
+    """Show when the user says that they applied elsewhere."""
+    with suppress(NotFound):
+        application = await services.applications.get(user_id, application_id(args.job_id))
+        if application.applied_at is not None:
+            return {"Sent": f"{to_datetime(application.applied_at):%d %B %Y}"}
+    return {}
+
+
+def _application_preview(args: JobApplication, _: Mapping[str, str]) -> Preview:
+    told = {"Job": args.title, "Company": args.company, "Job posting": args.url, "Your note": args.note}
+    return Preview(
+        title=f"Apply: {', '.join(filter(None, (args.title, args.company)))}"[:300],
+        changes=tuple(Change(name=name, before=None, after=text) for name, text in told.items() if text),
+        sections=tuple(
+            ShownSection(
+                heading=HEADINGS[each.kind],
+                claims=tuple(ShownClaim(text=line) for line in each.text.splitlines() if line.strip()),
+            )
+            for each in args.documents
+        ),
+    )
+
+
+async def _send(services: Services, effect: candidate_app.Effect, args: JobApplication) -> Outcome:
+    if effect.version is not None:  # with a version, the write API sends it again
+        return Refused("sent_before", SENT_BEFORE)
+    body = {
+        "job": {"title": args.title, "company": args.company, "url": args.url},
+        "documents": [{"kind": each.kind, "text": each.text} for each in args.documents],
+        "note": args.note,
+    }
+    return await services.candidate_app.send_application(effect, args.job_id, plain(body))
+
+
+async def add_to_list(applications: Applications, job_matches: JobMatches, new: Application) -> Application:
+    """Insert an application, or return the existing one; its match refers to it."""
+    application = await applications.add(new)
+    with suppress(NotFound):  # matches are kept for a shorter time
+        match = await job_matches.get(new.user_id, new.job_id)
+        if match.application_id != application.id:
+            await job_matches.change(new.user_id, new.job_id, new.created_at, application_id=application.id)
+    return application
+
+
+async def list_asked(services: Services, approval: Approval) -> None:
+    """List the application that this approval asks to send (idempotent)."""
+    now = services.clock()
+    application = await add_to_list(services.applications, services.job_matches, _of(approval, now))
+    await services.applications.change(approval.user_id, application.id, now, approval_id=approval.id)
+
+
+async def list_sent(services: Services, approval: Approval, args: JobApplication) -> None:
+    """Record in the user's list that the application of this approval was sent (idempotent)."""
+    now = services.clock()
+    with suppress(NotFound):  # its user was erased meanwhile
+        await services.approvals.get(approval.user_id, approval.id)
+        application = await add_to_list(services.applications, services.job_matches, _of(approval, now))
+        is_new = application.status == "preparing"
+        await services.applications.change(
+            approval.user_id,
+            application.id,
+            now,
+            approved=True,
+            status="applied" if is_new else application.status,
+            applied_at=application.applied_at or now,
+            approval_id=approval.id,
+            document_ids=tuple(each.document_id for each in args.documents),
+        )
+
+
+def _of(approval: Approval, now: float) -> Application:
+    job = {name: approval.arguments.get(name, "") for name in ("job_id", "title", "company", "url")}
+    return Application(
+        id=application_id(job["job_id"]), user_id=approval.user_id, created_at=now, updated_at=now, **job
+    )
+
+
+APPLY = Action(
+    tool="apply",
+    kind="application",
+    effect="outward",
+    arguments=JobApplication,
+    subject=lambda args: candidate_app.application(args.job_id),
+    shown=_sent_on,
+    preview=_application_preview,
+    perform=_send,
+    done="Your application was sent.",
+    published=("documents",),
+    on_asked=list_asked,
+    on_done=list_sent,
+    sent_before=SENT_BEFORE,
+    revisable=False,
+    signed_in_only=True,
+)
+
+Step = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
+Notes = Annotated[str, StringConstraints(max_length=5_000, strip_whitespace=True)]
+
+
+NAMES = {"status": "Status", "next_step": "Next step", "next_at": "On", "notes": "Notes"}
+
+
+class ApplicationChange(Arguments):
+    """What is None stays."""
+
+    application_id: DraftId
+    status: ApplicationStatus | None = None
+    next_step: Step | None = None
+    next_at: AwareDatetime | None = None
+    notes: Notes | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return self.model_dump(exclude={"application_id"}, exclude_none=True)
+
+    def changes(self, now: float) -> dict[str, Any]:
+        """Return the fields that it sets. Raises `Invalid` for a date that is too far away."""
+        return {**self.given, **({"next_at": planned_at(self.next_at, now)} if self.next_at else {})}
+
+
+def _as_it_stands(application: Application, args: ApplicationChange) -> dict[str, str]:
+    """Return the fields that the change names, and the application."""
+    stands = {
+        "status": application.status,
+        "next_step": application.next_step,
+        "next_at": _moment(to_datetime(application.next_at)) if application.next_at is not None else "",
+        "notes": application.notes,
+    }
+    name = ", ".join(filter(None, (application.title, application.company)))
+    return {"Application": name, **{NAMES[each]: stands[each] for each in args.given if stands[each]}}
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%d %B %Y %H:%M %Z}"
+
+
+async def _list_shown(services: Services, user_id: str, args: ApplicationChange) -> dict[str, str]:
+    return _as_it_stands(await services.applications.get(user_id, args.application_id), args)
+
+
+def _change_preview(args: ApplicationChange, shown: Mapping[str, str]) -> Preview:
+    given = {**args.given, **({"next_at": _moment(args.next_at)} if args.next_at else {})}
+    changes = (
+        Change(name=NAMES[each], before=shown.get(NAMES[each]), after=value or None) for each, value in given.items()
+    )
+    title = f"Change in your list: {shown.get('Application', 'an application')}"
+    return Preview(title=title[:300], changes=tuple(changes))
+
+
+async def _change(services: Services, effect: candidate_app.Effect, args: ApplicationChange) -> Outcome:
+    now = services.clock()
+
+    def is_as_shown(application: Application) -> bool:
+        return digest_of(_as_it_stands(application, args)) == effect.version
+
+    try:
+        await services.applications.change_once(
+            effect.user_id, args.application_id, now, effect.key, is_as_shown, **args.changes(now)
+        )
+    except NotFound:
+        return Refused("not_found", "It is not in your list any more.")
+    except Invalid as error:
+        return Refused("invalid", error.message)
+    except ChangedMeanwhile:
+        return Changed("")
+    return Done(None, {})
+
+
+UPDATE_APPLICATION = Action(
+    tool="update_application",
+    kind="application",
+    effect="write",
+    arguments=ApplicationChange,
+    subject=lambda args: f"application:{args.application_id}",
+    shown=_list_shown,
+    preview=_change_preview,
+    perform=_change,
+    done="It is changed in your list.",
+    ours=True,
+    revisable=False,
+)

@@ -1,0 +1,191 @@
+"""The actions on memories: remember what was proposed, forget for good; and the proposals of both.
+
+Their texts stay in the record until it is decided, or until they are forgotten, and are stored nowhere else outside of
+the memories: neither in a mail nor in the state machine's data.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, TypeAlias
+
+from pydantic import Field, StringConstraints
+
+from qwestly_agent.action import Action
+from qwestly_agent.approvals.arguments import Arguments
+from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.approvals.previews import in_words
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
+from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval, Change, Preview, sha256_hex
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.memory.forget import STAYS, forget_exactly, still_proposed
+from qwestly_agent.services import Services
+
+MOST_FORGOTTEN = 200
+"""Maximum number of memories in one approval, with their lineage."""
+OUTDATED = (
+    "These have ended, or you have not mentioned them for a year. If one of them still holds, say no: you can have the "
+    "others forgotten one by one."
+)
+MemoryIds: TypeAlias = Annotated[
+    list[Annotated[str, StringConstraints(min_length=1, max_length=128)]], Field(min_length=1, max_length=100)
+]
+
+
+class Keeping(Arguments):
+    memory_ids: MemoryIds
+    conversation_id: str
+
+
+class Forgetting(Arguments):
+    memories: Annotated[dict[str, str], Field(min_length=1, max_length=MOST_FORGOTTEN)]
+    """`as_shown` of each memory by id, with the whole lineage of each."""
+
+
+async def _memories_shown(services: Services, user_id: str, args: Keeping) -> dict[str, str]:
+    return {each.id: each.content for each in await still_proposed(services.memories, user_id, args.memory_ids)}
+
+
+def as_shown(user_id: str, memory: Memory) -> str:
+    """A digest of content, count and status. If it differs later, the memory is not what the user saw."""
+    return sha256_hex(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
+
+
+async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> dict[str, str]:
+    return {each.id: each.content for each in await services.memories.lineage(user_id, list(args.memories))}
+
+
+async def _forget(services: Services, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
+    """Forget the shown memories that still exist; nothing if their lineage now includes others."""
+    lineage = await services.memories.lineage(effect.user_id, list(args.memories))
+    if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
+        return Changed("")
+    forgotten = await forget_exactly(services, effect.user_id, list(args.memories))
+    return Done(None, {"note": forgotten.note})
+
+
+async def _keep(services: Services, effect: candidate_app.Effect, args: Keeping) -> Outcome:
+    if not await services.memories.of_ids(effect.user_id, args.memory_ids):
+        return Refused("gone", "It was forgotten meanwhile.")
+    await services.memories.keep_proposed(effect.user_id, args.memory_ids, services.clock())
+    return Done(None, {})
+
+
+async def discard(services: Services, approval: Approval) -> None:
+    """Remove memories that were not approved. After a rejection they become tombstones, so that they are not proposed
+    again; after expiry they are deleted, as if they had not been found."""
+    memories, tombstones, user_id = services.memories, services.tombstones, approval.user_id
+    match approval.status:
+        case "rejected":
+            # Keep memories that the user asked to remember since.
+            asked = approval.arguments["memory_ids"]
+            proposed = await still_proposed(memories, user_id, asked)
+            await tombstones.begin(user_id, [each.id for each in proposed], services.clock())
+            # Include those that a process which died had begun to forget.
+            await tombstones.end(user_id, asked, services.clock())
+        case "expired" | "revised" | "failed" | "changed":
+            await memories.drop_proposed(user_id, approval.arguments["memory_ids"])
+        case _:  # approved, or not yet decided
+            pass
+
+
+KEEP_MEMORIES = Action(
+    tool=KEEPS_MEMORIES,
+    kind="memory",
+    effect="memory",
+    arguments=Keeping,
+    subject=lambda _: "memories",
+    shown=_memories_shown,
+    # The proposer has read the memories and passes a preview of its own.
+    preview=lambda args, shown: Preview(title="Remember something sensitive"),  # noqa: ARG005
+    perform=_keep,
+    done="They are remembered.",
+    on_ended=discard,
+    ours=True,
+    revisable=False,
+)
+FORGET_MEMORIES = Action(
+    tool="forget_memory",
+    kind="memory",
+    effect="memory",
+    arguments=Forgetting,
+    subject=lambda _: "memories",
+    shown=_lineage_shown,
+    preview=lambda args, shown: Preview(title="Forget this for good"),  # noqa: ARG005
+    perform=_forget,
+    done="It is forgotten for good.",
+    ours=True,
+    revisable=False,
+    signed_in_only=True,
+)
+# Proposed at night, when nobody can answer within an hour.
+FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories")
+
+
+def id_of_question(batch_id: str) -> str:
+    """Return the id of a batch's approval; asking twice makes one record."""
+    return f"ap_{sha256_hex('memories', batch_id)[:32]}"
+
+
+def remember_proposal(memories: Sequence[Memory], memory_ids: Sequence[str], conversation_id: str) -> Proposal:
+    """Propose to remember; `memories` are those of `memory_ids` that still wait for approval, in the order shown."""
+    return Proposal(
+        KEEP_MEMORIES,
+        {"memory_ids": list(memory_ids), "conversation_id": conversation_id},
+        rationale=_why(memories),
+        preview=_preview(memories),
+        shown={each.id: each.content for each in memories},
+    )
+
+
+def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
+    """Propose to forget; `memories` are all that would be forgotten, with their lineage."""
+    title = "Forget this for good" if len(memories) == 1 else f"Forget these {len(memories)} for good"
+    changes = tuple(Change(name=in_words(each.type).capitalize(), before=each.content, after=None) for each in memories)
+    return Proposal(
+        FORGET_MEMORIES,
+        {"memories": {each.id: as_shown(user_id, each) for each in memories}},
+        rationale=f"Exactly this goes from what your agent remembers, and cannot be brought back. {STAYS}",
+        preview=Preview(title=title, changes=changes),
+        shown={each.id: each.content for each in memories},
+    )
+
+
+def outdated_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
+    """Propose to forget outdated ones; `memories` are those that may no longer be true, with their lineage."""
+    proposal = forget_proposal(user_id, memories)
+    return replace(
+        proposal,
+        action=FORGET_OUTDATED_MEMORIES,
+        rationale=f"{OUTDATED} {proposal.rationale}",
+        preview=proposal.preview and proposal.preview.model_copy(update={"title": "Forget what may be out of date"}),
+    )
+
+
+def _preview(memories: Sequence[Memory]) -> Preview:
+    count, one = len(memories), len(memories) == 1
+    if any(each.sensitive for each in memories):
+        title = "Remember something sensitive" if one else f"Remember {count} sensitive things"
+    else:
+        title = "Remember something you said" if one else f"Remember {count} things you said"
+    return Preview(
+        title=title,  # the title is kept and mailed, so it contains nothing of the memories' texts
+        changes=tuple(
+            Change(name=in_words(each.type).capitalize(), before=None, after=each.content, evidence=(_said(each),))
+            for each in memories
+        ),
+    )
+
+
+def _why(memories: Sequence[Memory]) -> str:
+    if any(each.sensitive for each in memories):
+        return "You said this in a conversation. It is sensitive, so you are asked before it is remembered."
+    if any(each.retells for each in memories):
+        return "You said this in a conversation. It is like something you had forgotten, so you are asked first."
+    return "Your agent is not sure that you want this remembered as it stands here, so you are asked first."
+
+
+def _said(memory: Memory) -> str:
+    if memory.question:
+        return f"Asked “{memory.question}”, you said: “{memory.quote}”"
+    return f"You said: “{memory.quote}”"

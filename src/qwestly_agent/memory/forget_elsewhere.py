@@ -1,0 +1,109 @@
+"""Remove what is forgotten from interviews, decisions about learning, job matches and applications."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from qwestly_agent.cards.forget import MOST_INTERVIEWS, words_of_topics
+from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
+from qwestly_agent.domain.learning import LearningPlan
+from qwestly_agent.services import Services
+from qwestly_agent.stores.interviews import Interviews
+
+
+async def forget_in_interviews(
+    interviews: Interviews, user_id: str, message_ids: Collection[str], tells: Callable[[str], bool]
+) -> list[str]:
+    """Return the ids of evidence that has changed or is gone."""
+    before = await words_of_topics(interviews, user_id)
+    for kept in await interviews.newest(user_id, MOST_INTERVIEWS):
+        await interviews.drop_work(user_id, kept.conversation_id)
+        await interviews.change(
+            user_id, kept.conversation_id, lambda interview: without_in_interview(interview, message_ids, tells)
+        )
+    after = await words_of_topics(interviews, user_id)
+    return [each for each, words in before.items() if after.get(each) != words]
+
+
+def without_in_interview(interview: Interview, message_ids: Collection[str], tells: Callable[[str], bool]) -> Interview:
+    """Return the interview without statements from these messages, and without text that `tells`."""
+
+    def stays(quote: Said) -> bool:
+        return quote.message_id not in message_ids and not tells(quote.text)
+
+    def left(aspect: Aspect) -> Aspect:
+        quotes = tuple(filter(stays, aspect.quotes))
+        gone = aspect.quotes and not quotes
+        return aspect.model_copy(update={"quotes": quotes, **({"status": "open"} if gone else {})})
+
+    def of(topic: Topic) -> Topic:
+        aspects = tuple(left(each) for each in topic.aspects if not tells(each.name))
+        title = "…" if tells(topic.title) else topic.title
+        return topic.model_copy(update={"title": title, "aspects": aspects})
+
+    changes: dict[str, Any] = {
+        "topics": tuple(map(of, interview.topics)),
+        "statements": tuple(
+            each
+            for each in interview.statements
+            if all(map(stays, each.quotes)) and not tells(each.text) and not tells(each.topic)
+        ),
+        "terms": tuple(each for each in interview.terms if not tells(each)),
+        "avoided": tuple(each for each in interview.avoided if not tells(each)),
+        "directive": "",
+    }
+    if interview.ended and tells(interview.ended.quote):
+        changes["ended"] = interview.ended.model_copy(update={"quote": ""})
+    return interview.model_copy(update=changes)
+
+
+async def forget_in_jobs(
+    services: Services, user_id: str, evidence: Collection[str], tells: Callable[[str], bool]
+) -> None:
+    """`evidence` are the ids that reasons may quote. A running search drops everything written before."""
+    # The search first: results that it stores until then are found among the matches.
+    await services.job_searches.forget(user_id)
+    await services.job_matches.forget(user_id, evidence, tells)
+    await services.applications.forget(user_id, tells)
+
+
+async def forget_in_learning(
+    services: Services,
+    user_id: str,
+    evidence: Collection[str],
+    message_ids: Collection[str],
+    tells: Callable[[str], bool],
+) -> None:
+    """`evidence` are the ids that gaps may quote."""
+    await services.learning.change(
+        user_id, lambda plan: without_in_plan(plan, evidence, message_ids, tells), services.clock()
+    )
+    await services.learning.drop_wishes(user_id, tells)
+    await services.learning.drop_talks(user_id)
+
+
+def without_in_plan(
+    plan: LearningPlan, evidence: Collection[str], message_ids: Collection[str], tells: Callable[[str], bool]
+) -> LearningPlan:
+    decisions = tuple(
+        each
+        for each in plan.decisions
+        if each.message_id not in message_ids and not tells(each.quote) and not tells(each.text)
+    )
+    chosen = any(each.kind == "goal" and each.text == plan.goal for each in decisions)
+    gaps = tuple(
+        each
+        for each in plan.gaps
+        if not any(quote.source in evidence or tells(quote.text) for quote in each.have_quotes)
+        and not tells(each.title)
+        and not tells(each.have)
+    )
+    goal = plan.goal if chosen or not (tells(plan.goal) or len(decisions) < len(plan.decisions)) else ""
+    return plan.model_copy(
+        update={
+            "forgettings": plan.forgettings + 1 if plan.revision else 0,  # without a plan there are no gaps
+            "decisions": decisions,
+            "goal": goal,
+            "gaps": gaps if goal else (),
+            "gaps_of": goal and plan.gaps_of,
+        }
+    )

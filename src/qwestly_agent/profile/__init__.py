@@ -1,0 +1,1 @@
+"""What a person says of themselves at Qwestly: profile fields, preferences, job wishes, LinkedIn."""
