@@ -49,6 +49,16 @@ class Inverse(Generic[S, A]):
     words suffice; None for actions that always need approval."""
 
 
+@dataclass(frozen=True)
+class Redraft(Generic[S]):
+    """How a workflow drafts it again when the user asks for changes."""
+
+    section: Callable[[Approval], str | None]
+    """The kind of the section to draft; None if this approval has nothing that can be drafted again."""
+    start: Callable[[S, Approval, str], Awaitable[None]]
+    """Start the workflow that drafts this section and asks again (idempotent)."""
+
+
 SUBJECT_ARGUMENTS = ("field", "name", "card_id")
 """Arguments that identify an action's subject."""
 
@@ -101,8 +111,8 @@ class Action(Generic[S, A]):
     """After as many without approval within 24 hours, each needs approval at every level."""
     inverse: Inverse[S, A] | None = None
     """None if it cannot be undone."""
-    redrafted_as: Callable[[Approval], str | None] | None = None
-    """The kind of the section that a workflow drafts again if the user asks for changes; None if none can."""
+    redraft: Redraft[S] | None = None
+    """None if no workflow can draft it again: then the model proposes a new version in the chat."""
     on_asked: Callable[[S, Approval], Awaitable[None]] | None = None
     """Called after its record is created (idempotent)."""
     on_done: Callable[[S, Approval, A], Awaitable[None]] | None = None

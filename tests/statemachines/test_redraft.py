@@ -11,8 +11,7 @@ from infra.local.aws_functions import Handler
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.decide import Decision, decide, settle
-from qwestly_agent.approvals.end import REPLACED, end_replaced
-from qwestly_agent.approvals.redraft import follow_up
+from qwestly_agent.approvals.end import REPLACED, end_replaced, finish
 from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.cards.card_state import Overtaken
 from qwestly_agent.cards.outline import OUTLINES
@@ -258,7 +257,7 @@ def test_a_decision_whose_process_died_is_drafted_anew_by_the_sweep(maya: Redraf
     revised = maya.wants("Shorter, please.", decide)
     assert not revised.told_execution
     assert revised.due_at == revised.updated_at + 60
-    begin = [lambda services: follow_up(services, revised)] * 2
+    begin = [lambda services: finish(services, revised)] * 2
     for each in begin:
         assert maya.world.run(each).told_execution
     assert maya.begun() == 1

@@ -7,8 +7,8 @@ from typing import TypeAlias
 from aws_lambda_powertools import Logger
 from pydantic_ai import Agent, DeferredToolRequests
 
+from qwestly_agent.agents.background import BackgroundWork
 from qwestly_agent.agents.calls import Calls
-from qwestly_agent.approvals.background import BackgroundWork
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError

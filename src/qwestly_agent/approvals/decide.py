@@ -11,9 +11,8 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.earned import note_decision
-from qwestly_agent.approvals.end import tell_execution
+from qwestly_agent.approvals.end import finish, tell_execution
 from qwestly_agent.approvals.execute import execute
-from qwestly_agent.approvals.redraft import follow_up, redraft_id
 from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Invalid
 from qwestly_agent.base.observability import Event, cause_of
@@ -85,8 +84,16 @@ def _decided(
         raise Invalid("No more changes can be asked for: please approve or decline.")
     edit = _edited(action, record, decision) if decision.decision == "edit" else None
     reason = visible(decision.reason).strip() or None if decision.reason else None
-    redraft = redraft_id(action, record, reason) if decision.decision == "revise" else None
+    redraft = _redraft_id(action, record, reason) if decision.decision == "revise" else None
     return record.decided(decision.decision, now, by=by, where=where, reason=reason, redraft_id=redraft, edit=edit)
+
+
+def _redraft_id(action: AnyAction, record: Approval, wish: str | None) -> str | None:
+    """Return the id of the draft that `wish` leads to; None if no workflow drafts it, or if one is waiting for the
+    decision. It is derived from the record, so that following up twice starts one execution."""
+    if not wish or record.task_token or not action.redraft or not action.redraft.section(record):
+        return None
+    return f"redraft_{sha256_hex(record.id, '2')[:32]}"
 
 
 def _edited(action: AnyAction, before: Approval, decision: Decision) -> Edit:
@@ -132,7 +139,7 @@ async def _follow_up(services: Services, approval: Approval) -> Approval:
             approval = await tell_execution(services, approval)
         if approval.task_token:  # an execution waits for it
             return approval
-        return await follow_up(services, await execute(services, approval.user_id, approval.id))
+        return await finish(services, await execute(services, approval.user_id, approval.id))
     except (AgentError, PyMongoError) as error:
         line = {"approval_id": approval.id, "run_id": approval.run_id, **cause_of(error)}
         services.logger.warning(Event.REQUEST_FAILED, extra=line)

@@ -118,11 +118,18 @@ async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
 
 
 async def finish(services: Services, approval: Approval) -> Approval:
-    """Notify the record's execution, or, if none waits, clean up what the record left. Returns the record. Raises
-    `Unavailable`."""
+    """Notify the record's execution; if none waits, start the new draft that its user asked for, or clean up what the
+    record left. Returns the record. Raises `Unavailable`."""
     if approval.waits_for_execution:
         return await tell_execution(services, approval)
-    return await give_up(services, approval) if approval.is_unfinished else approval
+    if not approval.is_unfinished:
+        return approval
+    action = services.actions.get(approval.tool)
+    redraft = action.redraft if action and approval.redraft_id else None
+    if redraft and (section := redraft.section(approval)):  # none if its words were forgotten since
+        await redraft.start(services, approval, section)
+        return await note_told(services.approvals, approval)
+    return await give_up(services, approval)
 
 
 async def tell_execution(services: Services, approval: Approval) -> Approval:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from qwestly_agent.approvals.end import expire, finish, give_up
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.mail import mail_if_due
-from qwestly_agent.approvals.redraft import follow_up
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_waiting
@@ -156,5 +155,5 @@ async def _expire(services: Services, approval: Approval, now: float) -> str:
 async def _tell(services: Services, approval: Approval) -> str:
     if not (approval.waits_for_execution or approval.is_unfinished):
         return "nothing"
-    await follow_up(services, approval)
+    await finish(services, approval)
     return "told"

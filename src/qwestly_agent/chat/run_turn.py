@@ -11,11 +11,11 @@ from dataclasses import replace
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
 from pydantic_ai.messages import PartStartEvent
 
+from qwestly_agent.agents.background import BackgroundWork
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.design import AgentTurn, Cancellation, NativeEvent
 from qwestly_agent.agents.guardrails import Decided
 from qwestly_agent.agents.tools.work import ShownAgain
-from qwestly_agent.approvals.background import BackgroundWork
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.view import view_of
 from qwestly_agent.base.errors import OverBudget

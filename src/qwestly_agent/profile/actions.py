@@ -4,7 +4,7 @@ them, except that job wishes are our own data (`fields.py`)."""
 from collections.abc import Mapping
 from typing import Any
 
-from qwestly_agent.action import Action, FieldValues, Inverse, same
+from qwestly_agent.action import Action, FieldValues, Inverse, Redraft, same
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.previews import Replacement, in_words, named, value_in_words
 from qwestly_agent.clients import candidate_app
@@ -17,6 +17,7 @@ from qwestly_agent.profile.fields import (
     keep_wishes,
     set_fields,
 )
+from qwestly_agent.profile.redraft import start_redraft
 from qwestly_agent.profile.values import Ingestion, LinkedInAbout, PreferenceChange, ProfileChange, ProfileChanges
 from qwestly_agent.services import Services
 
@@ -105,7 +106,7 @@ def _texts(item: Any) -> list[str]:
     return [in_words(each) for each in (item.values() if isinstance(item, dict) else [item])]
 
 
-def _redrafted_as(approval: Approval) -> str | None:
+def _section(approval: Approval) -> str | None:
     field, value = (approval.arguments.get(name) for name in ("field", "value"))
     is_drafted = bool(value) and (field in TEXTS or (field in LISTS and len(value) <= MOST_ITEMS))
     return f"profile_{field}" if is_drafted else None
@@ -130,7 +131,7 @@ UPDATE_PROFILE_FIELD = Action(
         PROFILE_FIELD.is_as_done,
         named=lambda args, before: _named(args.field, plain(args.value), before["value"]),
     ),
-    redrafted_as=_redrafted_as,
+    redraft=Redraft(_section, start_redraft),
     upgrades={"6268b819a20cde5cb96167cc731dbd672cbc5da4c778c858e77d60125d426593": same},
 )
 UPDATE_PROFILE = Action(
@@ -193,5 +194,5 @@ SUGGEST_LINKEDIN_ABOUT = Action(
     done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
     published=("text",),
     editable=("text",),
-    redrafted_as=lambda _: "about",
+    redraft=Redraft(lambda _: "about", start_redraft),
 )

@@ -5,12 +5,11 @@ The draft's id is derived from the approval, so that a decision that is followed
 workflow the approval is the first round.
 """
 
-from qwestly_agent.approvals.end import finish, note_told
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.approval import Approval, sha256_hex
+from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Section, SectionDraft, person_said
 from qwestly_agent.grounding.model import GroundingVerdict
-from qwestly_agent.services import AnyAction, Services
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft, DraftKind, Drafts, pipeline
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.text.clean import is_pasted
@@ -18,31 +17,14 @@ from qwestly_agent.text.clean import is_pasted
 ROUND = 2
 
 
-def _section_of(services: Services, approval: Approval) -> str | None:
-    """Return the kind of the section that drafts it again; None if no workflow can."""
-    action = services.actions.get(approval.tool)
-    return action.redrafted_as(approval) if action and action.redrafted_as else None
-
-
-def redraft_id(action: AnyAction, approval: Approval, wish: str | None) -> str | None:
-    """Return the id of a new draft for `wish`; None if no workflow drafts it, or one is pending already."""
-    if not wish or approval.task_token or not action.redrafted_as or not action.redrafted_as(approval):
-        return None
-    return f"redraft_{sha256_hex(approval.id, str(ROUND))[:32]}"
-
-
-async def follow_up(services: Services, approval: Approval) -> Approval:
-    """Like `finish`, and start a new draft if there is one. Raises `Unavailable`."""
-    section = _section_of(services, approval)  # none if its words were forgotten since
-    if approval.redraft_id is None or approval.told_execution or section is None:
-        return await finish(services, approval)
-    draft = await _draft(services, approval, approval.redraft_id, section)
+async def start_redraft(services: Services, approval: Approval, section: str) -> None:
+    """Start the workflow that drafts this section again. Raises `Unavailable`."""
+    draft = await _draft(services, approval, approval.redraft_id or "", section)
     await services.drafts.add(draft)
     given = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id}
     await services.workflows.start(
         services.settings.card_machine_arn, pipeline(draft.id), {**given, "round": ROUND, "revises": approval.id}
     )
-    return await note_told(services.approvals, approval)
 
 
 async def _draft(services: Services, approval: Approval, draft_id: str, section: str) -> Draft:
