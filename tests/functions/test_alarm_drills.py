@@ -375,18 +375,16 @@ def test_a_dear_day_rings_although_no_hour_does(day: Day) -> None:
 
 
 GROUPS = {
+    **{
+        f"{machine.removesuffix('Machine')}Errors": ("Errors", [function])
+        for machine in resources(MACHINE)
+        for function in FUNCTIONS
+        if function.startswith(machine.removesuffix("Machine"))
+    },
     "ChatErrors": ("Errors", ["ChatFunction"]),
     "ApproveErrors": ("Errors", ["ApproveSweepFunction"]),
-    "GenerateCardErrors": ("Errors", ["GenerateCardReaderFunction"]),
-    "ExtractMemoriesErrors": ("Errors", ["ExtractMemoriesWriterFunction"]),
     "RolloutErrors": ("Errors", ["RolloutFunction"]),
     "JudgeAnswersErrors": ("Errors", ["JudgeAnswersFunction"]),
-    "BriefErrors": ("Errors", ["BriefWriterFunction"]),
-    "WriteDraftErrors": ("Errors", ["WriteDraftReaderFunction"]),
-    "WriteLessonErrors": ("Errors", ["WriteLessonReaderFunction"]),
-    "ScoutJobsErrors": ("Errors", ["ScoutJobsReaderFunction"]),
-    "ParseResumeErrors": ("Errors", ["ParseResumeOpenerFunction"]),
-    "ConsolidateErrors": ("Errors", ["ConsolidateReaderFunction"]),
     "WorkflowsThrottled": ("Throttles", ["GenerateCardWriterFunction"]),
     "ReadersThrottled": ("Throttles", ["GenerateCardReaderFunction"]),
     "LessonsThrottled": ("Throttles", ["WriteLessonReaderFunction"]),
