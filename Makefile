@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format lock build built deploy deploy-built bench evals evals-gate doctor smoke help
+.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deploy deploy-built bench evals evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -83,6 +83,9 @@ audit: .venv-audit/ready ## compare every pin with the published advisories
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs: $(VENV)/run ## write the tables of docs/ that the code declares
+	@$(BIN)/python -m infra.documents
 
 lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their hashes
 	@$(LOCK) requirements/uv.in -o requirements/uv.txt

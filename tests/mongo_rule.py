@@ -4,7 +4,6 @@ Which collections there are is read from the role that production runs under: wh
 """
 
 import asyncio
-import json
 import sys
 import textwrap
 from collections import deque
@@ -17,11 +16,11 @@ import pytest
 from pymongo.monitoring import CommandListener, CommandStartedEvent
 
 import qwestly_agent
-from infra.mongo.indexes import COLLECTIONS
+from infra.mongo.roles import AGENT
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.stores import activity, signals
+from qwestly_agent.stores.collection import collections
 
-ROLE = Path(__file__).parents[1] / "infra/mongo/roles.json"
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
 CLIENT = "stores/mongo_client.py"
 """It passes on what others send."""
@@ -35,20 +34,14 @@ PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
 """What they read or write is no longer what the first stage chose."""
 
 WITH_EVERYBODYS = {activity.COLLECTION, signals.COLLECTION}
-ABOUT_NOBODY = {each for each in COLLECTIONS if each.of_no_user}
+ABOUT_NOBODY = {each for each in collections() if each.of_no_user}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""
 SWEEPS = "stores/due.py:", "stores/answers.py:"
 """The modules whose reads may be of everybody: they answer with ids. What they write, they write user by user."""
 
 
-def _actions() -> Mapping[str, set[str]]:
-    """What the role may do, by collection."""
-    privileges = json.loads(ROLE.read_text())["privileges"]
-    return {each["resource"]["collection"]: set(each["actions"]) for each in privileges}
-
-
-ACTIONS = {**_actions(), **MADE_BY_TESTS}
+ACTIONS = {**{name: set(actions) for name, actions in AGENT.actions.items()}, **MADE_BY_TESTS}
 
 
 def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
@@ -59,7 +52,7 @@ def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
     if name not in READS | WRITES:
         wrong, shown = "a command that is not the package's to send", dict(command)
     elif collection not in ACTIONS:
-        wrong, shown = f"but {ROLE.name} does not say whose it is", list(_selections(name, command))
+        wrong, shown = "but no store declares it", list(_selections(name, command))
     elif name in WRITES and ACTIONS[collection] == {"find"}:
         wrong, shown = "which the package may only read", list(_selections(name, command))
     elif past := PAST_THE_FILTER & set(_names_in(pipeline)):

@@ -1,10 +1,8 @@
 """Check the database with the rights of the functions' own users."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, nullcontext
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from pymongo.asynchronous.database import AsyncDatabase
@@ -14,14 +12,12 @@ from infra.doctor.results import Result, Results, note, right, run_check, wrong
 from infra.doctor.target import Target
 from infra.mongo.command import (
     NOT_ALLOWED,
-    OPENER_ROLE,
-    READER_ROLE,
-    ROLE,
     is_tolerable,
     missing_fields,
     missing_indexes,
     missing_search_indexes,
 )
+from infra.mongo.roles import AGENT, OPENER, READER, Role
 from infra.stages import OPENER_URI, READER_URI
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
@@ -54,9 +50,9 @@ async def check_database(target: Target) -> Results:
             "database": check_reachable(own),
             "indexes": check_indexes(admin),
             "assumed fields": check_assumed_fields(own),
-            "role": check_role("role", own, ROLE),
-            "readers' role": check_other_role("readers' role", target, READER_URI, READER_ROLE),
-            "opener's role": check_other_role("opener's role", target, OPENER_URI, OPENER_ROLE),
+            "role": check_role("role", own, AGENT),
+            "readers' role": check_other_role("readers' role", target, READER_URI, READER),
+            "opener's role": check_other_role("opener's role", target, OPENER_URI, OPENER),
             "brake": check_brake(own),
             "variants": check_variants(own),
         }
@@ -103,21 +99,21 @@ def _told(about: str, problems: list[str]) -> list[Result]:
     return [(note if is_tolerable(problem) else wrong)(about, problem) for problem in problems]
 
 
-async def check_role(about: str, database: Database, role: Path) -> Results:
+async def check_role(about: str, database: Database, role: Role) -> Results:
     """Compare what this client's user may do with the role: too little, and too much."""
     status = await database.client.admin.command("connectionStatus", showPrivileges=True)
     info = status.get("authInfo", {})
     if not info.get("authenticatedUsers"):
         yield note(about, "this server asks nobody who they are")
         return
-    problems = list(_problems_of(rights(info["authenticatedUserPrivileges"]), wanted_rights(database.name, role)))
+    problems = list(_problems_of(rights(info["authenticatedUserPrivileges"]), rights(role.privileges(database.name))))
     for problem in problems:
         yield wrong(about, problem)
     if not problems:
-        yield right(about, f"may do what infra/mongo/{role.name} says, and nothing else")
+        yield right(about, f"may do what `{role.printed_by}` prints, and nothing else")
 
 
-async def check_other_role(about: str, target: Target, variable: str, role: Path) -> Results:
+async def check_other_role(about: str, target: Target, variable: str, role: Role) -> Results:
     """Check the role of another user: of the workflows' readers, who can write no approval and no level, or of the
     function that opens files."""
     if not (uri := target.variables.get(variable)):
@@ -137,12 +133,6 @@ def _problems_of(given: set[Right], wanted: set[Right]) -> Iterator[str]:
 
 def rights(privileges: Iterable[dict[str, Any]]) -> set[Right]:
     return {(_place(each["resource"]), action) for each in privileges for action in each["actions"]}
-
-
-def wanted_rights(database: str, role: Path = ROLE) -> set[Right]:
-    """Return the role's privileges for this database; the file names production's."""
-    privileges = json.loads(role.read_text(encoding="utf-8"))["privileges"]
-    return {(f"{database}.{what.partition('.')[2]}", action) for what, action in rights(privileges)}
 
 
 def _place(resource: dict[str, Any]) -> str:

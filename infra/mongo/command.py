@@ -2,13 +2,15 @@
 
 check            what is missing: indexes, filter fields, the fields we assume; changes nothing
 apply            make our indexes; never touches what is not ours
-role             print roles.json as Atlas's API takes it, for the database MONGODB_DATABASE
-role --reader    the same of reader_role.json
-role --opener    the same of opener_role.json
+rights           print what each of the three roles may do, by collection
+role             print the role of the functions as Atlas's API takes it, for the database MONGODB_DATABASE
+role --reader    the same of the readers' role
+role --opener    the same of the role of what opens files
+role --command   the same as a command for `db.runCommand`
 ingest FOLDER    bring FOLDER's Markdown into qwestly_docs, and take out what is gone from it
 
-The agent's own database user (roles.json) may ingest. Check and apply need one that may list and create indexes: they
-take ADMIN_MONGODB_URI where it is set.
+The agent's own database user may ingest. Check and apply need one that may list and create indexes: they take
+ADMIN_MONGODB_URI where it is set.
 """
 
 import argparse
@@ -26,14 +28,12 @@ from pymongo.operations import SearchIndexModel
 
 from infra.mongo.indexes import ASSUMED, INDEXES, SEARCH_INDEXES, Assumed, VectorIndex, WordsIndex
 from infra.mongo.ingest import ingest, sections_of
+from infra.mongo.roles import AGENT, OPENER, READER, rights
 from infra.stages import WrongUsage, database_settings
 from qwestly_agent.bootstrap import make_embeddings, make_mongo_client
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 
-ROLE, READER_ROLE, OPENER_ROLE = (
-    Path(__file__).parent / f"{name}.json" for name in ("roles", "reader_role", "opener_role")
-)
 PRODUCTION = "candidate_portal"
 SAMPLE = 200
 """Documents of a collection that is not ours that `check` looks at."""
@@ -134,29 +134,22 @@ def _problems(assumed: Assumed, sample: list[Document]) -> list[str]:
     ]
 
 
-def atlas_role(database: str, document: Path = ROLE) -> dict[str, Any]:
-    """A `createRole` document in the words of Atlas's administration API, which does not take it as it is."""
-    role = json.loads(document.read_text(encoding="utf-8"))
-    places: dict[str, list[dict[str, Any]]] = {}
-    for privilege in role["privileges"]:
-        for action in privilege["actions"]:
-            place = {"cluster": False, "db": database, "collection": privilege["resource"]["collection"]}
-            places.setdefault(action.upper(), []).append(place)
-    actions = [{"action": action, "resources": found} for action, found in places.items()]
-    return {"roleName": role["createRole"], "actions": actions, "inheritedRoles": []}
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["check", "apply", "role", "ingest"])
+    parser.add_argument("what", choices=["check", "apply", "rights", "role", "ingest"])
     parser.add_argument("folder", nargs="?", type=Path, help="of Markdown, for `ingest`")
     parser.add_argument("--reader", action="store_true", help="the readers' role, for `role`")
     parser.add_argument("--opener", action="store_true", help="the role of what opens files, for `role`")
+    parser.add_argument("--command", action="store_true", help="as a command for `db.runCommand`, for `role`")
 
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    if arguments.what == "rights":
+        print(rights())
+        return 0
     if arguments.what == "role":
-        document = READER_ROLE if arguments.reader else OPENER_ROLE if arguments.opener else ROLE
-        print(json.dumps(atlas_role(environment.get("MONGODB_DATABASE") or PRODUCTION, document), indent=2))
+        role = READER if arguments.reader else OPENER if arguments.opener else AGENT
+        database = environment.get("MONGODB_DATABASE") or PRODUCTION
+        print(json.dumps(role.command(database) if arguments.command else role.for_atlas(database), indent=2))
         return 0
     if arguments.what == "ingest" and not (arguments.folder and arguments.folder.is_dir()):
         raise WrongUsage(f"ingest needs a folder that is there, and not {arguments.folder}")

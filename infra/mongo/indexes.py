@@ -8,34 +8,10 @@ from pymongo import IndexModel
 
 from qwestly_agent.domain import candidate_shapes
 from qwestly_agent.domain.embedding import DIMENSIONS
-from qwestly_agent.stores import (
-    adverts,
-    answers,
-    conversation_search,
-    docs,
-    due,
-    knowledge,
-    memories,
-    messages,
-    rollouts,
-    topics,
-    user_data,
-)
-from qwestly_agent.stores.collection import MongoCollection
+from qwestly_agent.stores import conversation_search, docs, knowledge, memories, messages
+from qwestly_agent.stores.collection import collections
 
-COLLECTIONS: tuple[MongoCollection, ...] = (
-    *user_data.COLLECTIONS,
-    adverts.COLLECTION,
-    adverts.ANSWERS,
-    topics.COLLECTION,
-    docs.COLLECTION,
-    answers.COLLECTION,
-    rollouts.COLLECTION,
-    due.COLLECTION,
-)
-"""All of ours: those with documents of users, and those without."""
-
-INDEXES: dict[str, list[IndexModel]] = {each: [*each.indexes] for each in COLLECTIONS if each.indexes}
+INDEXES: dict[str, list[IndexModel]] = {each: [*each.indexes] for each in collections() if each.indexes}
 
 
 @dataclass(frozen=True)

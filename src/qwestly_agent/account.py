@@ -13,7 +13,7 @@ from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.user_data import COLLECTIONS, UserData
+from qwestly_agent.stores.user_data import UserData, user_collections
 
 ELSEWHERE = (
     "Profile, employment, preferences, published cards, LinkedIn profile, suggestions for it and documents are kept by "
@@ -41,7 +41,7 @@ async def export(user_data: UserData, clock: Clock, user_id: str) -> AsyncIterat
 
 async def _pieces(user_data: UserData, user_id: str, head: Document) -> AsyncIterator[bytes]:
     yield to_json(head)[:-1] + b',"collections":{'
-    for number, collection in enumerate(COLLECTIONS):
+    for number, collection in enumerate(user_collections()):
         yield b"%s%s:[" % (b"," if number else b"", to_json(collection))
         between = b""
         async for document in user_data.each(user_id, collection):
@@ -65,7 +65,7 @@ async def erase(services: Services, user_id: str) -> dict[str, int]:
                 await _end_execution(services, approval)
     except Exception as error:  # an unreadable record is erased too
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-    return {collection: await services.user_data.erase(user_id, collection) for collection in COLLECTIONS}
+    return {collection: await services.user_data.erase(user_id, collection) for collection in user_collections()}
 
 
 async def _end_execution(services: Services, approval: Approval) -> None:

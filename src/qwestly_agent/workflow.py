@@ -22,6 +22,10 @@ class Workflow:
     name: str
     """Of its file in `statemachines/` and of its folder in `functions/`."""
     package: str
+    summary: str
+    """What it makes of what, for docs/architecture.md."""
+    page: str
+    """Where the documents say more, a link."""
     reader: tuple[str, ...] = ()
     """States that see what others wrote, or ask models."""
     writer: tuple[str, ...] = ()

@@ -29,8 +29,8 @@ from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.memory.write import keep
 from qwestly_agent.services import Services
-from qwestly_agent.stores import due
 from qwestly_agent.stores.activity import COLLECTION
+from qwestly_agent.stores.collection import collections
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.extractions import Batch
@@ -40,22 +40,7 @@ from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import USER
 
 SKEWED = (300.0, -300.0)
-OUTBOXES = (
-    "agent_applications",
-    "agent_approvals",
-    "agent_autonomy",
-    "agent_briefings",
-    "agent_conversations",
-    "agent_drafts",
-    "agent_extractions",
-    "agent_job_searches",
-    "agent_lessons",
-    "agent_memory_journal",
-    "agent_resumes",
-    "agent_settings",
-    "agent_signals",
-    "user_memories",
-)
+OUTBOXES = tuple(each for each in collections() if each.has_outbox)
 
 
 @dataclass
@@ -418,7 +403,3 @@ def test_more_events_than_a_poll_reads_or_a_cursor_names_are_told_once_each(
     for _ in range(6):
         poller.polls()
     assert poller.told == [f"event_{n}" for n in range(50)]
-
-
-def test_each_outbox_that_the_sweep_copies_is_gone_through() -> None:
-    assert {*OUTBOXES} == {*due.OUTBOXES}

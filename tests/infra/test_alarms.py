@@ -124,12 +124,6 @@ def test_an_alarm_of_alarms_is_heard_and_names_such_as_there_are() -> None:
         assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": "Alarms"}], name
 
 
-def test_the_dashboard_has_a_part_for_each_workflow() -> None:
-    titles = {widget["title"] for widget in widgets("metric")}
-    own = {"WriteDraft", "WriteLesson", "ScoutJobs", "ParseResume"}
-    assert {f"Executions: {each}" for each in own} <= titles
-
-
 def test_an_alarm_over_several_metrics_answers_with_one_number_of_those_it_names() -> None:
     for name, alarm in ALARMS.items():
         answered = [each for each in alarm.get("Metrics", []) if each.get("ReturnData", True)]

@@ -26,7 +26,7 @@ from pymongo.errors import OperationFailure
 from evals import trouble
 from infra.__main__ import main
 from infra.doctor.command import EVERYWHERE, OF_A_STAGE, SPENDING, examine
-from infra.doctor.database import rights, wanted_rights
+from infra.doctor.database import rights
 from infra.doctor.results import Result, run_check, table
 from infra.doctor.services import PENDING
 from infra.doctor.target import Target
@@ -35,8 +35,9 @@ from infra.local.aws import AwsServer
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import MACHINE, Template
 from infra.local.model_server import ModelServer, Reply
-from infra.mongo.command import SAMPLE, apply, atlas_role
+from infra.mongo.command import SAMPLE, apply
 from infra.mongo.indexes import ASSUMED
+from infra.mongo.roles import AGENT, READER
 from infra.stages import Stage
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.rollout import Rollout, Trial
@@ -696,10 +697,7 @@ def test_of_a_few_documents_none_needs_to_have_every_field(deployed: Deployed) -
 
 # --- the role ---------------------------------------------------------------------------------------------------------
 
-ROLE = json.loads((ROOT / "infra/mongo/roles.json").read_text())["privileges"]
-
-
-READER_ROLE = json.loads((ROOT / "infra/mongo/reader_role.json").read_text())["privileges"]
+ROLE, READER_ROLE = AGENT.privileges(DATABASE), READER.privileges(DATABASE)
 
 
 def privilege(collection: str, *actions: str, db: str = DATABASE) -> dict[str, Any]:
@@ -711,7 +709,7 @@ def privilege(collection: str, *actions: str, db: str = DATABASE) -> dict[str, A
     [
         (ROLE, []),
         ([*ROLE, privilege("", "listIndexes", "listCollections")], []),
-        (ROLE[:-1], ["role: may not find, insert, remove, update candidate_portal.agent_answer_days"]),
+        (ROLE[:-1], ["role: may not find, insert, remove, update candidate_portal.user_memories"]),
         (
             [*ROLE, privilege("candidates_enhanced", "update")],
             ["role: may update candidate_portal.candidates_enhanced, and need not"],
@@ -737,7 +735,7 @@ def test_a_role_that_may_too_little_or_too_much_is_told(
     with patch.object(AsyncDatabase, "command", command):
         results = deployed.examined_from_here()
     assert told(results, "WRONG") == sentences
-    assert ("role: may do what infra/mongo/roles.json says, and nothing else" in told(results, "right")) == (
+    assert ("role: may do what `qwestly-agent mongo role` prints, and nothing else" in told(results, "right")) == (
         not sentences
     )
 
@@ -757,7 +755,8 @@ def test_readers_who_may_decide_approvals_are_told(deployed: Deployed) -> None:
         may["reader"] = [*READER_ROLE, privilege("agent_approvals", "update")]
         too_much = deployed.examined()
     del deployed.changed["READER_MONGODB_URI"], deployed.changed["OPENER_MONGODB_URI"]
-    assert "readers' role: may do what infra/mongo/reader_role.json says, and nothing else" in told(results, "right")
+    fits = "readers' role: may do what `qwestly-agent mongo role --reader` prints, and nothing else"
+    assert fits in told(results, "right")
     assert told(too_much, "WRONG") == ["readers' role: may update candidate_portal.agent_approvals, and need not"]
 
 
@@ -783,10 +782,10 @@ def test_indexes_that_the_functions_own_user_may_not_list_are_not_called_missing
 def test_the_role_that_atlas_is_given_is_the_one_that_is_looked_for() -> None:
     privileges = [
         {"resource": resource, "actions": [each["action"].lower()]}
-        for each in atlas_role("another_database")["actions"]
+        for each in AGENT.for_atlas("another_database")["actions"]
         for resource in each["resources"]
     ]
-    assert rights(privileges) == wanted_rights("another_database")
+    assert rights(privileges) == rights(AGENT.privileges("another_database"))
 
 
 # --- as an operator types it ------------------------------------------------------------------------------------------

@@ -1,10 +1,8 @@
 """The documents say what the code says, wherever both can be read."""
 
-import json
 import re
 import tomllib
 from dataclasses import fields
-from datetime import timedelta
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -17,9 +15,11 @@ from botocore.session import Session
 
 from functions.chat.app import create_app
 from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
-from infra.local.environment import API, FUNCTION, VARIABLES, Template, _Loader
+from infra.documents import DOCUMENTS as MADE
+from infra.documents import PART, TABLES, written
+from infra.local.environment import API, FUNCTION, MACHINE, VARIABLES, Template, _Loader
 from infra.local.front import TURNS
-from infra.mongo.indexes import COLLECTIONS, INDEXES
+from infra.mongo.roles import AGENT
 from infra.stages import Stage
 from qwestly_agent.agents.contract import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
@@ -38,11 +38,7 @@ from qwestly_agent.domain.approval import Level, Status, Verb
 from qwestly_agent.llm import embeddings, moderation
 from qwestly_agent.llm.client import PROVIDER_ADDRESSES
 from qwestly_agent.llm.models import DEFAULT_MODELS
-from qwestly_agent.stores import user_data
-from qwestly_agent.stores.collection import Expires, Stays
-from qwestly_agent.stores.drafts import DraftKind
-from qwestly_agent.workflows import ACTIONS
-from tests.statemachines.conftest import BY_NAME, states_of
+from qwestly_agent.workflows import ACTIONS, WORKFLOWS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")})
@@ -53,6 +49,7 @@ APPROVALS, ARCHITECTURE, ABOUT_TOOLS = (ROOT / "docs" / f"{name}.md" for name in
 RUNBOOK, NEVER_RUN, DATA = (ROOT / "docs" / f"{name}.md" for name in ("runbook", "never-run", "data"))
 
 IN_WORDS = re.compile(r"`([a-z_]+)`")
+NAMES = re.compile(r"`([\w.]+/?)`")
 
 
 def rows(document: Path, first_column: str) -> list[list[str]]:
@@ -119,11 +116,12 @@ def test_each_file_and_folder_that_a_document_names_is_there(document: Path) -> 
         assert any(path.endswith(f"/{name.rstrip('/')}") for path in there), name
 
 
-def test_each_module_and_package_has_its_place_on_the_map() -> None:
+def test_each_module_and_package_has_its_place_on_the_map_or_is_a_workflow() -> None:
     package = ROOT / "src/qwestly_agent"
     there = {f"{path.name}/" if path.is_dir() else path.name for path in package.iterdir() if path.name[0] != "_"}
-    mapped = rows(CONTRIBUTING, "in `src/qwestly_agent/`")
-    assert {name for row in mapped for name in re.findall(r"`([\w.]+/?)`", row[0])} == there
+    mapped = {name for row in rows(CONTRIBUTING, "in `src/qwestly_agent/`") for name in NAMES.findall(row[0])}
+    assert there - mapped <= {f"{each.package.rpartition('.')[2]}/" for each in WORKFLOWS}
+    assert mapped <= there
 
 
 def test_each_test_that_stands_beside_a_change_is_there() -> None:
@@ -133,11 +131,11 @@ def test_each_test_that_stands_beside_a_change_is_there() -> None:
     assert {name for row in changes for name in re.findall(r"`(test_\w+)`", row[3])} - there == set()
 
 
-def test_each_workflow_and_each_page_of_the_documents_is_named_in_the_readme() -> None:
+def test_each_function_that_is_of_no_workflow_and_each_page_of_the_documents_is_named() -> None:
     text = README.read_text(encoding="utf-8")
     tops = " ".join(row[0] for row in rows(CONTRIBUTING, "at the top"))
     there = {path.name for path in (ROOT / "functions").iterdir() if path.is_dir() and path.name[0] != "_"}
-    assert {name for name in there if f"{name}/`" not in tops} == set()
+    assert {name for name in there - {each.name for each in WORKFLOWS} if f"{name}/`" not in tops} == set()
     pages = {path.name for path in (ROOT / "docs").glob("*.md")}
     assert {name for name in pages if f"](docs/{name}" not in text} == set()
 
@@ -238,29 +236,10 @@ def test_each_tool_is_listed_with_its_effect() -> None:
     assert listed == {tool.name: contract_of(tool.name, tool.metadata).effect for tool in TOOLS}
 
 
-def test_each_collection_that_we_write_is_described() -> None:
-    privileges = json.loads((ROOT / "infra/mongo/roles.json").read_text(encoding="utf-8"))["privileges"]
-    written = {each["resource"]["collection"] for each in privileges if "insert" in each["actions"]}
-    described = {
-        name for row in rows(ARCHITECTURE, "collection") if row[1] == "ours" for name in IN_WORDS.findall(row[0])
-    }
-    assert described == written
-
-
-def test_each_collection_is_listed_with_how_long_it_is_kept() -> None:
-    listed = {name.strip("`"): kept for name, _, kept in rows(DATA, "collection")}
-    periods = {each: period_of(each.kept.after) for each in COLLECTIONS if isinstance(each.kept, Expires)}
-    periods |= {each: "until the user erases it" for each in user_data.COLLECTIONS if isinstance(each.kept, Stays)}
-    assert listed.keys() == periods.keys()
-    wrong = {name: (listed[name], each) for name, each in periods.items() if not listed[name].startswith(each)}
-    assert not wrong
-    expire = {name for name, indexes in INDEXES.items() if any("expireAfterSeconds" in i.document for i in indexes)}
-    assert {name for name, kept in listed.items() if re.match(r"\d", kept)} == expire
-
-
-def period_of(time: timedelta) -> str:
-    count, unit = (time.days, "day") if time.days else (time.seconds // 3_600, "hour")
-    return f"{count} {unit}{'' if count == 1 else 's'}"
+def test_what_the_code_declares_stands_in_the_documents_as_make_docs_writes_it() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in MADE}
+    assert sorted(part[2] for text in texts.values() for part in PART.finditer(text)) == sorted(TABLES)
+    assert {path.name for path, text in texts.items() if written(text) != text} == set()
 
 
 def test_each_address_and_model_that_receives_text_is_named() -> None:
@@ -280,21 +259,9 @@ def test_each_folder_of_tests_has_its_line() -> None:
     assert {name.strip("`").removeprefix("tests/") for name, _ in rows(CONTRIBUTING, "folder")} == folders
 
 
-def test_each_state_of_a_workflow_has_its_line() -> None:
-    text = ARCHITECTURE.read_text(encoding="utf-8")
-    states = [state for side in GENERATE_CARD.sides for state in GENERATE_CARD.states(side)]
-    assert not [state for state in states if f"`{state}`" not in text]
-
-
-def test_the_other_workflows_have_their_states_and_drafts_all_their_kinds() -> None:
-    text = ARCHITECTURE.read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", text, re.MULTILINE))
-    for folder in ("brief", "parse_resume", "scout_jobs", "write_draft", "write_lesson"):
-        states = {state for side in BY_NAME[folder].sides for state in states_of(folder, side)}
-        assert set(re.findall(r"`(\w+)`", rows[folder])) == states
-    [drafts] = [line for line in text.splitlines() if line.startswith("| `agent_drafts` |")]
-    [kinds] = re.findall(r"`kind` \(([^)]+)\)", drafts)
-    assert set(re.findall(r"`(\w+)`", kinds)) == set(get_args(DraftKind))
+def test_each_state_of_a_card_is_explained() -> None:
+    explained = {name for table in tables(ARCHITECTURE, "state") for row in table for name in IN_WORDS.findall(row[0])}
+    assert {state for side in GENERATE_CARD.sides for state in GENERATE_CARD.states(side)} <= explained
 
 
 def test_the_glossary_can_be_read_in_one_go() -> None:
@@ -375,16 +342,18 @@ def test_each_operation_of_aws_is_there_with_its_options() -> None:
 
 
 def test_each_collection_in_the_runbook_is_one() -> None:
-    privileges = json.loads((ROOT / "infra/mongo/roles.json").read_text(encoding="utf-8"))["privileges"]
-    collections = {each["resource"]["collection"] for each in privileges}
     named = set(re.findall(r"\bagent_\w+", RUNBOOK.read_text(encoding="utf-8")))
     assert named
-    assert named <= collections
+    assert named <= AGENT.actions.keys()
 
 
 def test_each_alarm_has_its_row() -> None:
     named = [name for row in rows(RUNBOOK, "alarm") for name in re.findall(r"`(\w+)`", row[0])]
-    assert sorted(named) == sorted([*TEMPLATE.of_type(ALARM), *TEMPLATE.of_type("AWS::CloudWatch::CompositeAlarm")])
+    machines = [machine.removesuffix("Machine") for machine in TEMPLATE.of_type(MACHINE)]
+    of_each_workflow = [f"{machine}{which}" for machine in machines for which in ("Errors", "Failed")]
+    assert sorted([*named, *of_each_workflow]) == sorted(
+        [*TEMPLATE.of_type(ALARM), *TEMPLATE.of_type("AWS::CloudWatch::CompositeAlarm")]
+    )
     explained = {severity for severity, *_ in rows(RUNBOOK, "severity")}
     assert {row[1] for row in rows(RUNBOOK, "alarm")} == explained
 
@@ -399,7 +368,9 @@ def test_each_log_group_that_is_named_is_there_and_each_of_a_function_is_named()
     there = {
         TEMPLATE.name(name).replace("qwestly-agent-local", "qwestly-agent-dev") for name in TEMPLATE.of_type(LOG_GROUP)
     }
-    named = {name.strip("`") for name, _ in rows(RUNBOOK, "log group")}
+    workflows = {each.name.replace("_", "-") for each in WORKFLOWS}
+    listed = {name.strip("`") for name, _ in rows(RUNBOOK, "log group")}
+    named = {name.replace("<workflow>", each) for name in listed for each in workflows}
     assert named <= there
     assert {name for name in there if name.startswith("/aws/lambda/")} <= named
 

@@ -25,7 +25,7 @@ from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, ROOT, SC
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
-from infra.mongo.command import OPENER_ROLE, READER_ROLE, ROLE
+from infra.mongo.roles import AGENT, OPENER, READER
 from infra.topics import read_library
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide
@@ -40,7 +40,6 @@ from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from tests import servers
 from tests.functions.approving import event_of
-from tests.infra.test_trust import actions
 from tests.mongo_rule import Watch
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, seconds, until
 
@@ -519,7 +518,7 @@ def test_roles_allow_next_to_nothing_that_is_not_done(calls: Calls) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_whatever_a_function_does_in_the_database_its_role_there_allows(calls: Calls, name: str) -> None:
     user = TEMPLATE.environment(name)["MONGODB_URI"].rpartition("/")[2]
-    allowed = actions({"mongodb-reader-uri": READER_ROLE, "mongodb-opener-uri": OPENER_ROLE}.get(user, ROLE))
+    allowed = {"mongodb-reader-uri": READER, "mongodb-opener-uri": OPENER}.get(user, AGENT).actions
     done = calls.of_the_database[name]
     assert done
     assert not {(action, collection) for action, collection in done if action not in allowed.get(collection, ())}

@@ -1,14 +1,12 @@
-"""What is done to the database from outside: `check`, `apply`, `ingest`, and what its role may do."""
+"""What is done to the database from outside: `check`, `apply` and `ingest`."""
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
+from datetime import timedelta
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any, cast
 
 import pytest
@@ -19,21 +17,14 @@ from pymongo.errors import OperationFailure
 from pymongo.operations import SearchIndexModel
 
 from infra.local.model_server import ModelServer
-from infra.mongo.command import OPENER_ROLE, READER_ROLE, ROLE, apply, check
-from infra.mongo.indexes import COLLECTIONS, INDEXES, SEARCH_INDEXES
+from infra.mongo.command import apply, check
+from infra.mongo.indexes import INDEXES, SEARCH_INDEXES
 from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
-from qwestly_agent import stores
+from infra.mongo.roles import CANDIDATE_APPS
 from qwestly_agent.bootstrap import make_embeddings
-from qwestly_agent.domain import candidate_shapes
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.stores import (
-    docs,
-    knowledge,
-    memories,
-    messages,
-    user_data,
-)
-from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection
+from qwestly_agent.stores import docs, knowledge, memories, messages
+from qwestly_agent.stores.collection import Expires, MongoCollection
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 from tests.servers import SECRET, settings_for
@@ -373,41 +364,16 @@ async def test_a_great_handbook_is_embedded_in_batches(ingesting: Ingesting) -> 
     assert [len(request.json["input"]) for request in ingesting.model.requests] == [64, 64, 2]
 
 
-# --- the role -----------------------------------------------------------------------------------------------------
-
-FOREIGN = {*candidate_shapes.READ_FIELDS, knowledge.COLLECTION}
-ROLES: Mapping[Path, Callable[[MongoCollection], str]] = {
-    ROLE: lambda _: ALL_ACTIONS,
-    READER_ROLE: lambda collection: collection.reader,
-    OPENER_ROLE: lambda collection: collection.opener,
-}
+# --- the collections ----------------------------------------------------------------------------------------------
 
 
-def declared_by_stores() -> Iterator[MongoCollection]:
-    for each in iter_modules(stores.__path__):
-        module = import_module(f"{stores.__name__}.{each.name}")
-        yield from (value for value in vars(module).values() if isinstance(value, MongoCollection))
-
-
-def test_each_collection_that_a_store_declares_is_listed_with_those_of_users_or_says_why_it_is_of_none() -> None:
-    assert len({*COLLECTIONS}) == len(COLLECTIONS)
-    assert {*declared_by_stores()} == {*COLLECTIONS}
-    assert {each for each in COLLECTIONS if not each.of_no_user} == {*user_data.COLLECTIONS}
-
-
-@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.stem)
-def test_each_role_may_do_what_the_collections_declare_and_only_read_those_of_the_candidate_app(role: Path) -> None:
-    granted = {
-        privilege["resource"]["collection"]: " ".join(privilege["actions"])
-        for privilege in json.loads(role.read_text(encoding="utf-8"))["privileges"]
-    }
-    foreign = {} if role == OPENER_ROLE else dict.fromkeys(FOREIGN, "find")
-    assert granted == foreign | {each: ROLES[role](each) for each in COLLECTIONS if ROLES[role](each)}
+def test_a_collection_that_does_not_say_what_it_holds_of_a_user_or_why_it_is_of_none_cannot_be_declared() -> None:
+    with pytest.raises(ValueError, match="agent_new: declare what it holds of a user"):
+        MongoCollection("agent_new", Expires(timedelta(days=1)))
 
 
 def test_only_what_is_ours_gets_indexes_of_ours() -> None:
-    assert set(INDEXES) <= {*COLLECTIONS}
-    assert {each.collection for each in SEARCH_INDEXES if not each.ours} <= FOREIGN
+    assert {each.collection for each in SEARCH_INDEXES if not each.ours} <= {*CANDIDATE_APPS}
 
 
 def test_each_collection_of_which_a_user_is_searched_filters_by_the_user_inside_the_search() -> None:

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from infra.__main__ import main
 from infra.local.environment import ROOT
-from infra.mongo.command import OPENER_ROLE, READER_ROLE, ROLE
+from infra.mongo.roles import AGENT, CANDIDATE_APPS, OPENER, READER, ROLES, Role
 from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.stores import (
     activity,
@@ -49,9 +48,8 @@ READERS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/reade
 """Of the workflows, and of what a schedule calls alone."""
 
 
-def actions(role: Path) -> dict[str, set[str]]:
-    privileges = json.loads(role.read_text(encoding="utf-8"))["privileges"]
-    return {each["resource"]["collection"]: set(each["actions"]) for each in privileges}
+def actions(role: Role) -> dict[str, set[str]]:
+    return {collection: set(allowed) for collection, allowed in role.actions.items()}
 
 
 def asked_for(workflow: str, side: Side) -> set[str]:
@@ -75,11 +73,11 @@ def test_which_collections_a_store_reaches_is_found_through_the_functions_that_i
 def test_the_readers_role_has_the_collections_of_the_stores_that_readers_ask_for() -> None:
     names = set[str]().union(*(asked_for(folder, "reader") for folder in READERS))
     assert not names & EVERYTHING
-    assert set().union(*(COLLECTIONS[name] for name in names - NO_STORES)) == actions(READER_ROLE).keys()
+    assert set().union(*(COLLECTIONS[name] for name in names - NO_STORES)) == actions(READER).keys()
 
 
 def test_a_reader_can_write_neither_levels_nor_approvals_nor_signals_and_the_writer_can() -> None:
-    reader, writer = actions(READER_ROLE), actions(ROLE)
+    reader, writer = actions(READER), actions(AGENT)
     assert reader[signals.COLLECTION] == {"find"}
     assert not reader.keys() & {approvals.COLLECTION, autonomy.COLLECTION}
     for collection in (approvals.COLLECTION, autonomy.COLLECTION, signals.COLLECTION):
@@ -87,14 +85,14 @@ def test_a_reader_can_write_neither_levels_nor_approvals_nor_signals_and_the_wri
 
 
 def test_a_reader_may_do_nothing_that_the_other_role_may_not() -> None:
-    writer = actions(ROLE)
-    assert all(allowed <= writer[collection] for collection, allowed in actions(READER_ROLE).items())
+    writer = actions(AGENT)
+    assert all(allowed <= writer[collection] for collection, allowed in actions(READER).items())
 
 
 def test_what_opens_files_reaches_those_files_alone_and_says_that_it_runs() -> None:
     names = asked_for("parse_resume", "opener") - NO_STORES
     assert names == {"resume_files", "runs", "signals"}
-    opener, writer = actions(OPENER_ROLE), actions(ROLE)
+    opener, writer = actions(OPENER), actions(AGENT)
     assert opener.keys() == {resumes.FILES, runs.COLLECTION, signals.COLLECTION}
     assert opener[signals.COLLECTION] == {"find"}
     assert all(allowed <= writer[collection] for collection, allowed in opener.items())
@@ -110,16 +108,35 @@ def test_a_writer_is_given_no_model(workflow: str) -> None:
     assert not asked_for(workflow, "writer") & {"models", "judges", "embeddings", "moderation"}
 
 
-@pytest.mark.parametrize(("option", "role"), [("", ROLE), ("--reader", READER_ROLE), ("--opener", OPENER_ROLE)])
-def test_atlas_is_given_either_role_in_its_own_words(
-    option: str, role: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_each_role_is_printed_for_atlas_and_for_mongodb(
+    role: Role, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["qwestly-agent", "mongo", "role", *option.split()])
+    allowed = {(action, collection) for collection, actions in role.actions.items() for action in actions}
+    monkeypatch.setattr("sys.argv", role.printed_by.split())
     assert main() == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["roleName"] == json.loads(role.read_text(encoding="utf-8"))["createRole"]
-    given = {
-        (each["action"].lower(), place["collection"]) for each in printed["actions"] for place in each["resources"]
-    }
-    assert given == {(action, collection) for collection, allowed in actions(role).items() for action in allowed}
-    assert {place["cluster"] for each in printed["actions"] for place in each["resources"]} == {False}
+    assert printed["roleName"] == role.name
+    places = [(each["action"].lower(), place) for each in printed["actions"] for place in each["resources"]]
+    assert {(action, place["collection"]) for action, place in places} == allowed
+    assert {place["cluster"] for _, place in places} == {False}
+    monkeypatch.setattr("sys.argv", [*role.printed_by.split(), "--command"])
+    assert main() == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["createRole"] == role.name
+    granted = {(action, each["resource"]["collection"]) for each in printed["privileges"] for action in each["actions"]}
+    assert granted == allowed
+
+
+def test_what_each_role_may_do_is_printed_by_collection(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["qwestly-agent", "mongo", "rights"])
+    assert main() == 0
+    [signal] = [line for line in capsys.readouterr().out.splitlines() if line.startswith(signals.COLLECTION)]
+    assert signal.split() == [signals.COLLECTION, "find", "insert", "update", "remove", "find", "find"]
+
+
+def test_no_role_may_write_to_the_candidate_apps_collections() -> None:
+    for role in ROLES:
+        assert all(role.actions[name] == ("find",) for name in CANDIDATE_APPS if name in role.actions)

@@ -29,7 +29,7 @@ from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores import runs, signals
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.user_data import COLLECTIONS
+from qwestly_agent.stores.user_data import user_collections
 from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflow_state import StateFunction, UserState
 from qwestly_agent.workflows import WORKFLOWS
@@ -124,7 +124,7 @@ class World:
 
     def left_of(self, user_id: str) -> dict[str, list[Document]]:
         """The user's documents, by collection, without what says that something runs."""
-        named = [each for each in COLLECTIONS if each not in (runs.COLLECTION, signals.COLLECTION)]
+        named = [each for each in user_collections() if each not in (runs.COLLECTION, signals.COLLECTION)]
         return {name: [*self.database[name].find({"user_id": user_id}).sort("_id")] for name in named}
 
     @contextmanager

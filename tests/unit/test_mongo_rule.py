@@ -129,12 +129,12 @@ def test_a_pipeline_that_reaches_past_its_filter_is_caught(collection: str, stag
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_collection_that_nobody_declared_is_caught_until_the_role_says_whose_it_is(kind: str) -> None:
+def test_a_collection_that_nobody_declared_is_caught_until_a_store_declares_it(kind: str) -> None:
     command = about(MINE)[kind]
     name = next(iter(command))
     said = complaint_about({**command, name: "agent_brand_new"}, STORE)
     assert said
-    assert said.startswith(f"{STORE} sent {name} on agent_brand_new, but roles.json does not say whose it is: ")
+    assert said.startswith(f"{STORE} sent {name} on agent_brand_new, but no store declares it: ")
 
 
 CANDIDATE_APPS = {

@@ -5,6 +5,8 @@ from qwestly_agent.workflow import Workflow
 GENERATE_CARD = Workflow(
     "generate_card",
     __name__,
+    summary="what is known of a user, to a card that they publish",
+    page="[above](#a-card-state-by-state)",
     reader=("cover", "draft_section", "gather_evidence"),
     writer=("keep_draft", "note_end", "publish", "read_decision"),
     actions=("actions.PUBLISH_CARD", "actions.SAVE_CARD_AS_ACTIVE", "actions.DELETE_CARD"),

@@ -5,6 +5,8 @@ from qwestly_agent.workflow import Workflow
 EXTRACT_MEMORIES = Workflow(
     "extract_memories",
     __name__,
+    summary="a conversation that fell silent, to memories of it",
+    page="[memory](memory.md)",
     reader=("extract", "reconcile", "summarize"),
     writer=("keep_approved", "move_watermark", "retry_later", "store", "sweep"),
     routers=("memories",),
@@ -14,6 +16,8 @@ EXTRACT_MEMORIES = Workflow(
 CONSOLIDATE = Workflow(
     "consolidate",
     __name__,
+    summary="new memories, to fewer ones that agree",
+    page="[memory](memory.md)",
     reader=("plan",),
     writer=("apply", "find_users", "sum_up"),
     actions=("actions.FORGET_OUTDATED_MEMORIES",),

@@ -5,6 +5,8 @@ from qwestly_agent.workflow import Workflow
 PARSE_RESUME = Workflow(
     "parse_resume",
     __name__,
+    summary="a file, to one question about the profile",
+    page="[files are opened apart](decisions/2026-11-23-files-are-opened-apart.md)",
     opener=("read",),
     reader=("ground", "parse"),
     writer=("keep_document", "note_end", "propose"),

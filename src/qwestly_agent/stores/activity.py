@@ -33,8 +33,12 @@ COLLECTION = MongoCollection(
     index("user_copied", "user_id", "copied_at"),
     index("copied", "copied_at"),
     index("user_at", "user_id", "-at"),
+    holds="what happened: ids, a title",
     reader="find insert update",
 )
+"""`_id` (of the event), `user_id` (or `everybody`), `at` (when it happened), `type`, `role`, `severity`, `title`,
+`run_id`, `data` (a JSON text: ids, numbers and enumerated words); `copied_at` (by the database's clock),
+`expires_at`."""
 EVENTS_KEPT = 50
 """Maximum number of events in a document: the newest. There are never more uncopied ones."""
 

@@ -20,14 +20,19 @@ CACHE_SECONDS = 3_600.0
 LONGEST_CACHE_SECONDS = 86_400.0
 """Age up to which an answer is used once a board's quota of the day is exhausted."""
 COLLECTION = MongoCollection(
-    "agent_adverts", Expires(RETENTION), of_no_user="What boards list, whoever searched for it.", reader="find"
+    "agent_adverts",
+    Expires(RETENTION, since="after a board listed it last"),
+    of_no_user="What boards list, whoever searched for it.",
+    reader="find",
 )
+"""`_id` (board and its id), the advert, `seen_at`, `expires_at`."""
 ANSWERS = MongoCollection(
     "agent_advert_queries",
     Expires(timedelta(seconds=LONGEST_CACHE_SECONDS)),
     of_no_user="What boards answered to a query, whoever asked.",
     reader="find",
 )
+"""`_id` (hash of board and query), `adverts` (their ids, a JSON text), `at`, `expires_at`."""
 MINUTE_SECONDS, DAY_SECONDS = 60, 86_400
 
 

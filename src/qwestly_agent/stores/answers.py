@@ -14,6 +14,9 @@ COLLECTION = MongoCollection(
     of_no_user="One document per day, with counts only.",
     reader="find insert update",
 )
+"""`_id` (the date), `judge`, `answers`, `errors`, `thumbs_up`, `thumbs_down`, `judged`, `unjudged`, `answered`,
+`confused`, `satisfied`, `dissatisfied`, `intents` (how many wanted what), `cost_usd`; kept for good, nothing about a
+user."""
 
 _FIELDS = ("user_id", "conversation_id", "run_id", "seq", "status", "feedback", "receipt")
 

@@ -21,9 +21,10 @@ RETENTION = timedelta(days=365)
 """Since the last change."""
 COLLECTION = MongoCollection(
     "agent_applications",
-    Expires(RETENTION),
+    Expires(RETENTION, since="after the last change"),
     index("user_updated", "user_id", "-updated_at"),
     index("due_at", "due_at"),
+    holds="applications, with notes",
     has_outbox=True,
 )
 NO_SUCH_APPLICATION = "There is no such application."

@@ -29,6 +29,7 @@ COLLECTION = MongoCollection(
     index("links", "links"),
     # Approvals that were proposed in a trial.
     index("variant", "variant", partialFilterExpression={"variant": {"$type": "string"}}),
+    holds="what was proposed, decided and done, with its evidence",
     has_outbox=True,
 )
 

@@ -19,8 +19,11 @@ from qwestly_agent.stores.store import Store
 COLLECTION = MongoCollection(
     "agent_autonomy",
     Stays("One document a user: the level that they chose, and what was earned."),
+    holds="the level, and what was earned",
     has_outbox=True,
 )
+"""`_id` and `user_id`, `level`, `ceiling` (the top of what may be earned), `earned` (each grant), `changed_at`,
+`changes` (the last ones, with their times)."""
 REMEMBERED_CHANGES = 100
 
 

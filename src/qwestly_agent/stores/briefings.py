@@ -22,6 +22,7 @@ COLLECTION = MongoCollection(
     Expires(RETENTION),
     index("user_created", "user_id", "-created_at"),
     index("unsubscribe", "unsubscribe", sparse=True),
+    holds="briefings, with what they were made of",
     has_outbox=True,
 )
 

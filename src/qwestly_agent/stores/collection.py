@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
@@ -17,6 +20,8 @@ class Expires:
     after: timedelta
     """The longest time from the document's creation, or from the last use that prolongs it."""
     field: str = "expires_at"
+    since: str = ""
+    """What follows the period in a sentence, for docs/data.md."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,13 @@ class Stays:
 class MongoCollection(str):
     """A collection of ours. It is a string, its name, so that a database is subscripted with it.
 
-    Its documents belong to the user in `user_id`, who may export and erase them (`user_data.py`), unless `of_no_user`
-    gives the reason why they do not.
+    Its documents belong to the user in `user_id`, who may export and erase them (`user_data.py`), and `holds` lists
+    what is in them; or to nobody, and `of_no_user` gives the reason. Raises `ValueError` unless one of them is given.
     """
 
     kept: Expires | Stays
     indexes: Sequence[IndexModel]
+    holds: str
     of_no_user: str
     has_outbox: bool
     """Documents hold events for the feed (`activity.py`)."""
@@ -48,11 +54,14 @@ class MongoCollection(str):
         name: str,
         kept: Expires | Stays,
         *indexes: IndexModel,
+        holds: str = "",
         of_no_user: str = "",
         has_outbox: bool = False,
         reader: str = "",
         opener: str = "",
     ) -> "MongoCollection":
+        if bool(holds) == bool(of_no_user):
+            raise ValueError(f"{name}: declare what it holds of a user, or why its documents are of none.")
         self = super().__new__(cls, name)
         self.kept = kept
         self.indexes = (
@@ -61,9 +70,18 @@ class MongoCollection(str):
             *([index("uncopied", "uncopied_since", sparse=True)] if has_outbox else []),
             *([index(kept.field, kept.field, expireAfterSeconds=0)] if isinstance(kept, Expires) else []),
         )
-        self.of_no_user, self.has_outbox = of_no_user, has_outbox
+        self.holds, self.of_no_user, self.has_outbox = holds, of_no_user, has_outbox
         self.reader, self.opener = reader, opener
         return self
+
+
+@cache
+def collections() -> tuple[MongoCollection, ...]:
+    """Return every collection that a module of this package declares, by name."""
+    package = import_module(__name__.rpartition(".")[0])
+    modules = [import_module(f"{package.__name__}.{each.name}") for each in iter_modules(package.__path__)]
+    found = {value for module in modules for value in vars(module).values() if isinstance(value, MongoCollection)}
+    return tuple(sorted(found))
 
 
 def index(name: str, *fields: str, **options: Any) -> IndexModel:

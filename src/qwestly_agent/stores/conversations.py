@@ -28,7 +28,7 @@ SILENCE_SECONDS = 600.0
 """A conversation that has been silent for so long is due for memory extraction."""
 COLLECTION = MongoCollection(
     "agent_conversations",
-    Expires(timedelta(seconds=RETENTION_SECONDS)),
+    Expires(timedelta(seconds=RETENTION_SECONDS), since="after the last use"),
     # A turn claims its conversation by `_id`, which is made of user and conversation.
     index("user_last_used", "user_id", "-last_used"),
     # The running turns of a user, and of all users.
@@ -39,9 +39,14 @@ COLLECTION = MongoCollection(
     index("set_aside", "extract_set_aside.at", sparse=True),
     # Conversations in a trial.
     index("assignment", "assignment.variant", sparse=True),
+    holds="title, summary, the turn under way, an interview's draft",
     has_outbox=True,
     reader=ALL_ACTIONS,
 )
+"""`_id` (`user:id`), `user_id`, `id`, `title`, `title_chosen` (by the user), `design`, `created_at`, `last_used`,
+`last_seq`, `window_from`, `context`, `told_under_way` (ids), `assignment` (its variant), `cost_usd`; `holder`,
+`lease_until`, `turns` (by run id: `message_id`, `text`, `started_at`); `extract_at`, `extracted_seq`,
+`extract_attempts`, `extract_set_aside` (`cause`, `at`, `attempts`); `messages_expire_at`, `expires_at`."""
 TITLE_CHARACTERS = 80
 SUMMARY = dict.fromkeys(("id", "title", "design", "role", "created_at", "last_used", "lease_until", "cost_usd"), 1)
 """Fields of a conversation in a list."""

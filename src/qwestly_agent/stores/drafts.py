@@ -22,6 +22,7 @@ COLLECTION = MongoCollection(
     Expires(RETENTION),
     index("user_updated", "user_id", "updated_at"),
     index("status", "status"),
+    holds="cards, profile texts, résumés and letters, with their evidence",
     has_outbox=True,
     reader=ALL_ACTIONS,
 )

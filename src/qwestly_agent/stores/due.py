@@ -29,17 +29,17 @@ from qwestly_agent.stores import (
     user_settings,
     variant_counts,
 )
-from qwestly_agent.stores.collection import MongoCollection, Stays
+from qwestly_agent.stores.collection import MongoCollection, Stays, collections
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
-from qwestly_agent.stores.user_data import COLLECTIONS
 from qwestly_agent.stores.user_settings import MailKind
 
 COLLECTION = MongoCollection(
     "agent_sweeps", Stays("One document a sweep."), of_no_user="Where each sweep ended, and how many mails were sent."
 )
+"""`_id` (`approvals`, `consolidate`, `jobs`), `position` (where the last run ended); nothing about a user."""
 MEMORIES_AT_A_TIME = 1_000
 
 SweepName = Literal["approvals", "consolidate", "events out", "jobs"]
@@ -146,7 +146,7 @@ class Sweeps(Store):
     async def uncopied(self, limit: int) -> list[tuple[str, str, str]]:
         """`(collection, user_id, id)` of documents with events not copied into the feed, `limit` of each collection."""
         found = list[tuple[str, str, str]]()
-        for name in OUTBOXES:
+        for name in [each for each in collections() if each.has_outbox]:
             left = self.database[name].find({"uncopied_since": {"$gt": 0}}, {"user_id": 1}).sort("uncopied_since", 1)
             found += [(name, each["user_id"], each["_id"]) async for each in left.limit(limit)]
         return found
@@ -299,7 +299,6 @@ class Sweeps(Store):
         return next((each[field] for each in found), None)
 
 
-OUTBOXES = tuple(each for each in COLLECTIONS if each.has_outbox)
 _NEW: Document = {"consolidated": False, "status": memories.ACTIVE}
 
 

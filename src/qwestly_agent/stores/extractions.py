@@ -23,7 +23,12 @@ from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=30)
 COLLECTION = MongoCollection(
-    "agent_extractions", Expires(RETENTION), index("user", "user_id"), has_outbox=True, reader=ALL_ACTIONS
+    "agent_extractions",
+    Expires(RETENTION),
+    index("user", "user_id"),
+    holds="notes of a conversation that was read for memories",
+    has_outbox=True,
+    reader=ALL_ACTIONS,
 )
 
 BatchStatus = Literal["found", "judged", "decided", "stored"]

@@ -17,7 +17,10 @@ from qwestly_agent.stores.store import Store
 RETENTION = timedelta(days=180)
 """Since the last change."""
 COLLECTION = MongoCollection(
-    "agent_job_matches", Expires(RETENTION), index("user_found", "user_id", "-found_at", "-score")
+    "agent_job_matches",
+    Expires(RETENTION, since="after the last change"),
+    index("user_found", "user_id", "-found_at", "-score"),
+    holds="jobs shown to the person, with reasons",
 )
 MOST_JUDGED = 300
 NO_SUCH_JOB = "There is no such job."

@@ -20,6 +20,7 @@ COLLECTION = MongoCollection(
     "agent_job_searches",
     Stays("One document a user: the jobs that they look for, and what their thumbs taught."),
     index("next_at", "next_at"),
+    holds="what the person looks for, and what thumbs taught",
     has_outbox=True,
     reader="find update",
 )

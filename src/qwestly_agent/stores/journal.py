@@ -22,8 +22,10 @@ from qwestly_agent.stores.store import Store
 RETENTION = timedelta(days=365)
 COLLECTION = MongoCollection(
     "agent_memory_journal",
-    Expires(RETENTION),  # an undone run has no expiry date, so that it is not done again
+    # An undone run has no expiry date, so that it is not done again.
+    Expires(RETENTION, since="after it ran; what was undone stays until the user erases it"),
     index("user_created", "user_id", "created"),
+    holds="which memories a night merged, by id",
     has_outbox=True,
     reader=ALL_ACTIONS,
 )

@@ -15,7 +15,13 @@ from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=365)
 """Since the last change."""
-COLLECTION = MongoCollection("agent_learning", Expires(RETENTION))
+COLLECTION = MongoCollection(
+    "agent_learning",
+    Expires(RETENTION, since="after the last change"),
+    holds="the goal, and what is missing for it, with quotes",
+)
+"""`_id` and `user_id`, `plan` (a JSON text: the goal, decisions with their quotes, what is between), `revision`,
+`expires_at`."""
 TRIES = 10
 
 

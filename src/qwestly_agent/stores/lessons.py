@@ -21,8 +21,9 @@ RETENTION = timedelta(days=365)
 """Since the last answer."""
 COLLECTION = MongoCollection(
     "agent_lessons",
-    Expires(RETENTION),
+    Expires(RETENTION, since="after the last answer"),
     index("user_created", "user_id", "-created_at"),
+    holds="lessons, questions, answers",
     has_outbox=True,
     reader="find update",
 )

@@ -28,6 +28,7 @@ COLLECTION = MongoCollection(
     # Memories that the nightly consolidation has not seen.
     index("users_to_consolidate", "consolidated", "status", "user_id"),
     index("consolidated", "consolidated", "status", "created"),
+    holds="memories with their quotes; of a forgotten one hashes and a signature, no text",
     has_outbox=True,
     reader=ALL_ACTIONS,
 )

@@ -21,15 +21,23 @@ RETENTION_SLACK_SECONDS = 30 * 86_400
 """Messages live that much longer, so that only one turn a month has to postpone the expiry of all of them."""
 COLLECTION = MongoCollection(
     "agent_messages",
-    Expires(timedelta(seconds=RETENTION_SECONDS + RETENTION_SLACK_SECONDS)),
+    Expires(
+        timedelta(seconds=RETENTION_SECONDS + RETENTION_SLACK_SECONDS),
+        since="at most after the last use of its conversation",
+    ),
     # Unique: of two turns that both believe they hold a conversation, only one can record its messages.
     index("order", "user_id", "conversation_id", "seq", unique=True),
     index("message_id", "user_id", "conversation_id", "id"),
     index("user_created_at", "user_id", "-created_at"),
     # The answers of all users, of which a sample is judged at night.
     index("answers", "created_at", partialFilterExpression={"role": "assistant"}),
+    holds="what was typed and answered, its vector, thumbs",
     reader=ALL_ACTIONS,
 )
+"""`_id` (`run:role`), `user_id`, `conversation_id`, `id`, `run_id`, `seq`, `role`, `content`, `created_at`, `status`
+(`complete`, `stopped`, `failed`, `interrupted`), `error` (`code`, `message`), `steps`, `model_messages`, `receipt`,
+`feedback` (`thumb`, `words`, `at`), `note`, `continues`, `replaces` (runs), `remembered_before` (ids), `saw` (ids),
+`withheld`, `in_trouble`, `vector` (of what was typed), `expires_at`."""
 VECTOR = "vector"
 """Vector of what the user typed, in the form of `to_binary`: six kilobytes that only a search reads."""
 _SHOWN: Document = {"_id": 0, VECTOR: 0}

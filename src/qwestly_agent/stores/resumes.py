@@ -25,10 +25,14 @@ COLLECTION = MongoCollection(
     "agent_resumes",
     Expires(RETENTION),
     index("user_created", "user_id", "-created_at"),
+    holds="what a résumé says; its contact details in a field of their own",
     has_outbox=True,
     reader="find update",
 )
-FILES = MongoCollection("agent_resume_uploads", Expires(FILE_RETENTION), reader="find", opener="find update")
+FILES = MongoCollection(
+    "agent_resume_uploads", Expires(FILE_RETENTION), holds="the uploaded file", reader="find", opener="find update"
+)
+"""`_id` (of the résumé), `user_id`, `content` (the file), `text` or `why` (there is none), `expires_at`."""
 
 _NESTED = ("contacts", "found", "read", "left_out")
 _SEVERITY: Mapping[ResumeStatus, Severity] = {"failed": "warning", "stopped": "warning"}

@@ -11,6 +11,8 @@ from qwestly_agent.stores.collection import MongoCollection, Stays
 from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection("agent_rollout", Stays("One document."), of_no_user="The state of each trial.")
+"""One document: `flags` (Powertools' feature flags: who has which variant), `trial`, `journal` (the last 200 entries),
+`revision`; nothing about a user."""
 _ID = "rollout"
 _TRIES = 5
 

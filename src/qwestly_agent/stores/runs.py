@@ -18,13 +18,16 @@ UNKNOWN_KEPT = timedelta(hours=48)
 """Of an effect with an unknown outcome: as long as the candidate app keeps keys."""
 COLLECTION = MongoCollection(
     "agent_runs",
-    Expires(max(RETENTION, UNKNOWN_KEPT)),
+    Expires(max(RETENTION, UNKNOWN_KEPT), since="at most"),
     index("user", "user_id"),
     index("until", "until"),
     index("stopped_at", "stopped_at"),
+    holds="what runs: ids",
     reader=ALL_ACTIONS,
     opener=ALL_ACTIONS,
 )
+"""`_id`, `user_id`, `name` (as in receipts), `until`, `stopped_at`, `begun_at`, `is_sending`, `expires_at`: states of
+workflows, mails and documents that are under way, and what the brake stopped."""
 
 
 class Runs(Store):

@@ -24,10 +24,13 @@ COLLECTION = MongoCollection(
     Stays("One document a user: their brake stays on until they release it."),
     # A document has no `brake_since` while its brake is off.
     index("brake_since", "brake_since"),
+    holds="the brake, stopped runs",
     has_outbox=True,
     reader="find",
     opener="find",
 )
+"""`_id` and `user_id` (or `everybody`), `stopped_runs` (the last 50), `brake_since`, `released_at`, `receipt` and
+`receipt_since` (of the last brake)."""
 REMEMBERED_STOPS = 50
 """More than a user can have running; older ones were read long ago."""
 

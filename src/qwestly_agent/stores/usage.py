@@ -14,7 +14,14 @@ from qwestly_agent.stores.store import Store
 
 MINUTE_SECONDS = 60.0
 DAYS_KEPT = 31
-COLLECTION = MongoCollection("agent_usage", Expires(timedelta(days=DAYS_KEPT)), reader=ALL_ACTIONS)
+COLLECTION = MongoCollection(
+    "agent_usage",
+    Expires(timedelta(days=DAYS_KEPT), since="after the last turn"),
+    holds="turns and cost of each day",
+    reader=ALL_ACTIONS,
+)
+"""`_id` and `user_id`, `running` (by run id: when it began), `recent` (the last 100 turns, `time:run`), `days` (by
+date: `turns`, `cost_usd`, `input_tokens`, `cached_tokens`, `output_tokens`), `expires_at`."""
 REMEMBERED_MESSAGES = 1_000
 """More than a user may send in a minute or have running at once: refused messages must not push out those that
 count."""

@@ -1,63 +1,18 @@
 """All of a user's data in our collections, for export and erasure."""
 
 from collections.abc import AsyncIterator
+from functools import cache
 
-from qwestly_agent.stores import (
-    activity,
-    applications,
-    approvals,
-    autonomy,
-    briefings,
-    conversations,
-    drafts,
-    extractions,
-    job_matches,
-    job_searches,
-    journal,
-    learning,
-    lessons,
-    memories,
-    messages,
-    resumes,
-    runs,
-    signals,
-    tool_calls,
-    usage,
-    user_settings,
-    variant_counts,
-)
-from qwestly_agent.stores.collection import MongoCollection
+from qwestly_agent.stores import activity, conversations, messages, signals
+from qwestly_agent.stores.collection import MongoCollection, collections
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-COLLECTIONS: tuple[MongoCollection, ...] = (
-    conversations.COLLECTION,
-    messages.COLLECTION,
-    tool_calls.COLLECTION,
-    memories.COLLECTION,
-    extractions.COLLECTION,
-    journal.COLLECTION,
-    approvals.COLLECTION,
-    drafts.COLLECTION,
-    resumes.COLLECTION,
-    resumes.FILES,
-    lessons.COLLECTION,
-    learning.COLLECTION,
-    applications.COLLECTION,
-    job_matches.COLLECTION,
-    job_searches.COLLECTION,
-    usage.COLLECTION,
-    autonomy.COLLECTION,
-    user_settings.COLLECTION,
-    runs.COLLECTION,
-    activity.COLLECTION,
-    briefings.COLLECTION,
-    variant_counts.COLLECTION,
-    # Last: while the brake is on, nothing of this user starts, and so nothing is written again.
-    signals.COLLECTION,
-)
-"""Every collection with documents of one user (named in `user_id`), in the order in which they are exported and
-erased."""
+# A turn that still ends finds its conversation gone, and takes its messages out again.
+_FIRST = (conversations.COLLECTION,)
+# Events of the others are copied into the feed. While the brake is on, nothing of this user starts, and so nothing is
+# written again.
+_LAST = (activity.COLLECTION, signals.COLLECTION)
 
 _SECRETS = ("task_token", "links", "unsubscribe")
 _NUMBERS = ("content_embedding", messages.VECTOR, "vectors", "words")
@@ -66,10 +21,17 @@ _FORGOTTEN_HASHES = ("hash", "key", "hashes", "signature")
 _LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_FORGOTTEN_HASHES), 0)
 
 
+@cache
+def user_collections() -> tuple[MongoCollection, ...]:
+    """Return every collection with documents of one user, in the order in which they are exported and erased."""
+    of_users = {each for each in collections() if not each.of_no_user}
+    return (*_FIRST, *sorted(of_users.difference(_FIRST, _LAST)), *_LAST)
+
+
 class UserData(Store):
     async def counts(self, user_id: str) -> dict[str, int]:
         """Number of documents, by collection."""
-        return {name: await self.database[name].count_documents({"user_id": user_id}) for name in COLLECTIONS}
+        return {name: await self.database[name].count_documents({"user_id": user_id}) for name in user_collections()}
 
     async def each(self, user_id: str, collection: str) -> AsyncIterator[Document]:
         """The user's documents, without vectors, task tokens and hashes."""

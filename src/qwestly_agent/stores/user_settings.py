@@ -24,8 +24,12 @@ COLLECTION = MongoCollection(
     Stays("One document a user: the language, the time zone and the briefings that they chose."),
     # A user whose briefings are off has no such moment.
     index("briefing_at", "briefing_at", sparse=True),
+    holds="language, time zone, briefings, mails",
     has_outbox=True,
 )
+"""`_id` and `user_id`, `language`, `time_zone`, `variant` (that an operator pinned the user to), `changed_at`;
+`briefing_…`: what the user chose (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one,
+`told` (the last day), `marks` (a JSON text: by source, what was told); its outbox."""
 MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
 """Pending decisions · reminders at half of their time · briefings."""
 _FIELDS: Mapping[MailKind, str] = {

@@ -17,11 +17,14 @@ from qwestly_agent.stores.turns import ClaimedConversation
 RETENTION = timedelta(days=90)
 COLLECTION = MongoCollection(
     "agent_variant_counts",
-    Expires(RETENTION),
+    Expires(RETENTION, since="after the last turn"),
     # The counts of all users, for one leg of a trial.
     index("tag", "tag"),
+    holds="counts of a trial",
     reader="find insert update",
 )
+"""`_id` (of tag and user), `user_id`, `tag` (of trial, leg and variant), `turns`, `failed`, `spoken`, `slow`,
+`conversations`, `cost_usd`, `judged`, `bad`, `runs` (the last 100 that were counted), `expires_at`."""
 REMEMBERED_RUNS = 100
 """Enough to find any repetition: a turn is recovered before its conversation's next one."""
 

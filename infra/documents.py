@@ -1,0 +1,65 @@
+"""The parts of the documents that declarations say: tables of the collections and of the workflows.
+
+    make docs
+
+writes each between its two markers, `<!-- NAME: made by make docs -->` and `<!-- end of NAME -->`.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from qwestly_agent.stores.collection import Expires, MongoCollection, collections
+from qwestly_agent.workflows import WORKFLOWS
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = tuple(ROOT / "docs" / f"{name}.md" for name in ("architecture", "data"))
+PART = re.compile(r"(<!-- (\w+): made by make docs -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
+
+
+def collections_table() -> Iterator[str]:
+    yield "| collection | holds | kept |\n|---|---|---|"
+    for each in sorted(collections(), key=lambda each: (bool(each.of_no_user), each)):
+        holds = each.holds or f"nothing about a user: {in_line(each.of_no_user)}"
+        yield f"| `{each}` | {holds} | {kept(each)} |"
+
+
+def kept(collection: MongoCollection) -> str:
+    match collection.kept:
+        case Expires() as expires:
+            return f"{period(expires.after)} {expires.since}".strip()
+        case stays:
+            return in_line(stays.reason) if collection.of_no_user else "until the user erases it"
+
+
+def in_line(sentence: str) -> str:
+    return f"{sentence[0].lower()}{sentence[1:].rstrip('.')}"
+
+
+def period(time: timedelta) -> str:
+    count, unit = (time.days, "day") if time.days else (time.seconds // 3_600, "hour")
+    return f"{count} {unit}{'' if count == 1 else 's'}"
+
+
+def workflows_table() -> Iterator[str]:
+    yield "| workflow | from what to what | states of the reader | of the writer | more |\n|---|---|---|---|---|"
+    for each in sorted(WORKFLOWS, key=lambda each: each.name):
+        reader, writer = (
+            ", ".join(f"`{state}`" for state in states)
+            for states in ((*each.opener, *each.reader), (*each.writer, *filter(None, [each.sweep])))
+        )
+        yield f"| `{each.name}` | {each.summary} | {reader} | {writer} | {each.page} |"
+
+
+TABLES = {"collections": collections_table, "workflows": workflows_table}
+
+
+def written(text: str) -> str:
+    """The document with each part as it is declared. Raises `KeyError` for one of another name."""
+    return PART.sub(lambda part: "".join((part[1], *(f"{row}\n" for row in TABLES[part[2]]()), part[3])), text)
+
+
+if __name__ == "__main__":
+    for document in DOCUMENTS:
+        document.write_text(written(document.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,69 @@
+"""What each role may do in the database: derived from what the collections declare."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from qwestly_agent.domain import candidate_shapes
+from qwestly_agent.stores import knowledge
+from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection, collections
+
+CANDIDATE_APPS = (*candidate_shapes.READ_FIELDS, knowledge.COLLECTION)
+"""Collections of the candidate app."""
+
+
+@dataclass(frozen=True)
+class Role:
+    name: str
+    printed_by: str
+    of_ours: Callable[[MongoCollection], str]
+    of_candidate_app: str = "find"
+
+    @property
+    def actions(self) -> Mapping[str, tuple[str, ...]]:
+        """By collection."""
+        allowed = {
+            **dict.fromkeys(CANDIDATE_APPS, self.of_candidate_app),
+            **{each: self.of_ours(each) for each in collections()},
+        }
+        return {collection: tuple(actions.split()) for collection, actions in allowed.items() if actions}
+
+    def privileges(self, database: str) -> list[dict[str, Any]]:
+        """As MongoDB's `createRole` takes them."""
+        return [
+            {"resource": {"db": database, "collection": collection}, "actions": list(actions)}
+            for collection, actions in self.actions.items()
+        ]
+
+    def command(self, database: str) -> dict[str, Any]:
+        """For `db.runCommand` on a server of one's own."""
+        return {"createRole": self.name, "roles": [], "privileges": self.privileges(database)}
+
+    def for_atlas(self, database: str) -> dict[str, Any]:
+        """In the words of Atlas's administration API, which does not take the command."""
+        places: dict[str, list[dict[str, Any]]] = {}
+        for collection, actions in self.actions.items():
+            for action in actions:
+                place = {"cluster": False, "db": database, "collection": collection}
+                places.setdefault(action.upper(), []).append(place)
+        actions = [{"action": action, "resources": found} for action, found in places.items()]
+        return {"roleName": self.name, "actions": actions, "inheritedRoles": []}
+
+
+AGENT = Role("qwestlyAgent", "qwestly-agent mongo role", lambda _: ALL_ACTIONS)
+READER = Role("qwestlyAgentReader", "qwestly-agent mongo role --reader", lambda each: each.reader)
+"""Of the functions that see what others wrote: no approvals, no levels."""
+OPENER = Role("qwestlyAgentOpener", "qwestly-agent mongo role --opener", lambda each: each.opener, of_candidate_app="")
+"""Of the function that opens people's files."""
+ROLES = (AGENT, READER, OPENER)
+
+
+def rights() -> str:
+    """A table of all three, for whoever reviews them."""
+    rows = [
+        (collection, *(" ".join(role.actions.get(collection, ("-",))) for role in ROLES))
+        for collection in sorted(AGENT.actions)
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = [("collection", *(role.name for role in ROLES)), *rows]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in table)
