@@ -14,13 +14,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import filterfalse
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["self_harm", "violence", "abuse"]
 """`abuse` is what a person does to the agent; no phrase finds it."""
 
 MOST_BETWEEN = 4
-_BEGIN, _END = "^", "$"
+_BEGIN, _END, _FIRST_PERSON = "^", "$", "I"
 _QUOTED = re.compile(r'"[^"\n]{0,200}"|“[^”\n]{0,200}”|«[^»\n]{0,200}»|„[^“”\n]{0,200}[“”]')
 _APOSTROPHE = re.compile(r"['’‘`´]")
 _CLAUSE = re.compile(r"[.!?…;¡¿\n,:()\[\]/\"«»“”„–—]+|\s-+\s")
@@ -160,50 +161,77 @@ PHRASES: Mapping[str, Phrases] = {
 
 def find_trouble(typed: Iterable[str], language: str = "") -> Trouble | None:
     """Find acute trouble in what a person typed about themselves. `language` is that of the text, if it is known."""
-    text = _QUOTED.sub(" ", "\n".join(typed))
-    found = [(number, trouble) for number, trouble in (_found(text, each) for each in PHRASES) if number]
-    # Languages share phrases: the one with the most matches is the text's.
-    best = max(found, key=lambda each: (each[1].language == language, each[0]), default=None)
-    return best[1] if best else None
+    folded = _folded(_QUOTED.sub(" ", "\n".join(typed)))
+    best: tuple[bool, int] | None = None
+    trouble: Trouble | None = None
+    for each in PHRASES:
+        number, found = _found(folded, each)
+        # Languages share phrases: the one with the most matches is the text's.
+        if number and (best is None or (each == language, number) > best):
+            best, trouble = (each == language, number), found
+    return trouble
 
 
-def _found(text: str, language: str) -> tuple[int, Trouble]:
-    """Return the number of matching phrases, and the trouble they indicate."""
-    clauses, lists = _clauses(text, language), _lists(language)
-
-    def count(phrases: Sequence[Sequence[str]]) -> int:
-        return sum(any(_stands_in(clause, phrase, language) for clause in clauses) for phrase in phrases)
-
-    if count(lists["long_ago"]):
-        return 0, Trouble("self_harm", language)
-    self_harm = count(lists["self_harm"])
-    number = self_harm + count(lists["violence"])
-    return number, Trouble("self_harm" if self_harm else "violence", language)
-
-
-def _clauses(text: str, language: str) -> Sequence[Sequence[str]]:
-    """Return the folded words of each clause, between `_BEGIN` and `_END`."""
+def _folded(text: str) -> str:
+    """Return the text in lower case, without accents."""
     plain = unicodedata.normalize("NFKD", text.lower().replace("ß", "ss"))
-    folded = "".join(each for each in plain if not unicodedata.combining(each))
-    folded = _LONG.sub(r"\1", _APOSTROPHE.sub(PHRASES[language].apostrophe, folded))
-    fillers = PHRASES[language].fillers.split()
-    clauses = (
-        [word for word in _OTHER.sub(" ", each).split() if word not in fillers] for each in _CLAUSE.split(folded)
-    )
-    return [[_BEGIN, *each, _END] for each in clauses if each]
+    return "".join(filterfalse(unicodedata.combining, plain))
+
+
+@dataclass(frozen=True)
+class _Phrase:
+    kind: str
+    words: Sequence[str]
+    needed: frozenset[str]
+    """Those that a clause must have, wherever they stand."""
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """One language's lists."""
+
+    phrases: Sequence[_Phrase]
+    first_person: frozenset[str]
+    others: frozenset[str]
+    fillers: frozenset[str]
+    apostrophe: str
 
 
 @cache
-def _lists(language: str) -> Mapping[str, Sequence[Sequence[str]]]:
+def _compiled(language: str) -> _Compiled:
     listed = PHRASES[language]
-    kinds = {"self_harm": listed.self_harm, "violence": listed.violence, "long_ago": listed.long_ago}
-    return {kind: [each.split() for each in phrases.split(",")] for kind, phrases in kinds.items()}
+    kinds = {"long_ago": listed.long_ago, "self_harm": listed.self_harm, "violence": listed.violence}
+    phrases = [(kind, each.split()) for kind, listed_phrases in kinds.items() for each in listed_phrases.split(",")]
+    return _Compiled(
+        [_Phrase(kind, words, frozenset(words) - {_END, _FIRST_PERSON}) for kind, words in phrases],
+        frozenset(listed.first_person.split()),
+        frozenset(listed.others.split()),
+        frozenset(listed.fillers.split()),
+        listed.apostrophe,
+    )
 
 
-def _stands_in(clause: Sequence[str], phrase: Sequence[str], language: str) -> bool:
-    if not all(word == "I" or word in clause for word in phrase):
-        return False
-    first, others = PHRASES[language].first_person.split(), PHRASES[language].others.split()
+def _found(folded: str, language: str) -> tuple[int, Trouble | None]:
+    """Return the number of matching phrases, and the trouble they indicate."""
+    lists = _compiled(language)
+    clauses: list[list[str]] = []
+    for text in _CLAUSE.split(_LONG.sub(r"\1", _APOSTROPHE.sub(lists.apostrophe, folded))):
+        if words := list(filterfalse(lists.fillers.__contains__, _OTHER.sub(" ", text).split())):
+            clauses.append([_BEGIN, *words, _END])
+    matches = {"long_ago": 0, "self_harm": 0, "violence": 0}
+    for phrase in lists.phrases:
+        for clause in clauses:
+            if phrase.needed.issubset(clause) and _stands_in(clause, phrase.words, lists):
+                matches[phrase.kind] += 1
+                break
+    if matches["long_ago"]:
+        return 0, None
+    kind: Kind = "self_harm" if matches["self_harm"] else "violence"
+    return matches["self_harm"] + matches["violence"], Trouble(kind, language)
+
+
+def _stands_in(clause: Sequence[str], phrase: Sequence[str], lists: _Compiled) -> bool:
+    """True if the words of the phrase stand in the clause in their order, near each other."""
 
     def goes_on(at: int, left: Sequence[str]) -> bool:
         """True if the remaining words follow, beginning at `at`."""
@@ -213,12 +241,14 @@ def _stands_in(clause: Sequence[str], phrase: Sequence[str], language: str) -> b
         for place in range(at, min(at + between + 1, len(clause))):
             if clause[place] == left[0] and goes_on(place + 1, left[1:]):
                 return True
-            if clause[place] in others:
+            if clause[place] in lists.others:
                 return False
         return False
 
-    begins = [
-        at for at, word in enumerate(clause) if word == phrase[0] or (phrase[0] == "I" and word in [_BEGIN, *first])
-    ]
-    alone = (at for at in begins if not set(others) & set(clause[max(0, at - MOST_BETWEEN) : at]))
-    return any(goes_on(at + 1, phrase[1:]) for at in alone)
+    is_first_person = phrase[0] == _FIRST_PERSON
+    for at, word in enumerate(clause):
+        begins = word == phrase[0] or (is_first_person and (word == _BEGIN or word in lists.first_person))
+        is_alone = begins and lists.others.isdisjoint(clause[max(0, at - MOST_BETWEEN) : at])
+        if is_alone and goes_on(at + 1, phrase[1:]):
+            return True
+    return False
