@@ -190,8 +190,10 @@ class Calls:
         """True if its last failure, and not an earlier one, withdrew the tool."""
         return self._failures[tool] == MOST_FAILURES
 
-    def withdrawn(self, tool: str) -> bool:
-        return self._failures[tool] >= MOST_FAILURES
+    @property
+    def withdrawn(self) -> set[str]:
+        """The tools that failed too often."""
+        return {tool for tool, failures in self._failures.items() if failures >= MOST_FAILURES}
 
     @property
     def has_untrusted_content(self) -> bool:

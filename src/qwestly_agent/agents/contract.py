@@ -1,8 +1,10 @@
 """The contract of a tool: its effect, its label and its limits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic_ai.tools import ToolDefinition
 
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.domain.approval import Effect
@@ -21,6 +23,15 @@ class Contract:
     """Maximum length of a result as JSON; a longer one is cut, and the model is told."""
     is_untrusted: bool
     """True if other people write what it returns."""
+
+
+def contracts_of(tools: Iterable[ToolDefinition]) -> dict[str, Contract]:
+    """Return the contracts by the tools' names. Raises `InvalidSettings` for a tool that was not declared by `tool`."""
+    contracts: dict[str, Contract] = {}
+    for each in tools:
+        contract = each.metadata.get("contract") if each.metadata else None
+        contracts[each.name] = contract if isinstance(contract, Contract) else contract_of(each.name, each.metadata)
+    return contracts
 
 
 def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:

@@ -24,9 +24,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import (
     CapabilityEvent,
-    ModelMessage,
     ModelRequest,
-    ModelRequestPart,
     ModelResponse,
     ModelResponsePart,
     TextPart,
@@ -41,10 +39,10 @@ from pydantic_core import to_json, to_jsonable_python
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.calls import Call, id_of, name_of
-from qwestly_agent.agents.contract import Contract, contract_of
+from qwestly_agent.agents.contract import Contract, contract_of, contracts_of
 from qwestly_agent.agents.problems import arguments_problem, error_of_tool, tool_problem
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.gate import gate
+from qwestly_agent.approvals.gate import OFFERED, gate
 from qwestly_agent.approvals.messages import waiting
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, NotFound, TooManySteps
@@ -106,9 +104,11 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         return self
 
     async def prepare_tools(self, ctx: Context, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
-        if ctx.deps.calls.exhausted:
+        calls, effects = ctx.deps.calls, OFFERED[ctx.deps.level]
+        if calls.exhausted:
             return []
-        return [each for each in tool_defs if not ctx.deps.calls.withdrawn(each.name) and _offered(ctx.deps, each)]
+        contracts, withdrawn = contracts_of(tool_defs), calls.withdrawn
+        return [each for each in tool_defs if each.name not in withdrawn and contracts[each.name].effect in effects]
 
     async def after_model_request(
         self, ctx: Context, *, request_context: ModelRequestContext, response: ModelResponse
@@ -117,7 +117,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
             raise ModelRetry(NOBODY_READ)
         deps, offered = ctx.deps, request_context.model_request_parameters.function_tools
         none_left = bool(response.tool_calls) and deps.calls.exhausted
-        contracts = {each.name: contract_of(each.name, each.metadata) for each in offered}
+        contracts = contracts_of(offered)
         parts = [_well_formed(part) for part in response.parts]
         calls = [(place, part) for place, part in enumerate(parts) if isinstance(part, ToolCallPart)]
         for place, part in calls[:MOST_CALLS_AT_ONCE]:
@@ -196,10 +196,6 @@ def _well_formed(part: ModelResponsePart) -> ModelResponsePart:
     return replace(part, content=well_formed(part.content)) if isinstance(part, TextPart | ThinkingPart) else part
 
 
-def _offered(deps: AgentDeps, tool: ToolDefinition) -> bool:
-    return gate(contract_of(tool.name, tool.metadata).effect, deps.level).answer != "refuse"
-
-
 def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract], *, none_left: bool) -> ToolCallPart:
     """Record the call; return it with a valid name, id and arguments, since a model may write anything."""
     name = name_of(part.tool_name)
@@ -210,8 +206,7 @@ def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract
     if none_left:
         deps.calls.refused(call, NONE_LEFT, deps.clock())
     elif name not in contracts:
-        withdrawn = deps.calls.withdrawn(name)
-        problem = "It is withdrawn for this request." if withdrawn else "There is no such tool."
+        problem = "It is withdrawn for this request." if name in deps.calls.withdrawn else "There is no such tool."
         deps.calls.refused(call, problem, deps.clock())
     elif too_long:
         problem = f"The arguments are longer than {LONGEST_ARGUMENTS:,} characters. They were not kept."
@@ -285,19 +280,17 @@ class FencedData(AbstractCapability[AgentDeps]):
     """Fence tool results only in requests to the model: stored messages and clients get the plain data."""
 
     async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:  # noqa: ARG002
-        request_context.messages = [_fenced(message) for message in request_context.messages]
+        messages = list(request_context.messages)
+        for place, message in enumerate(messages):
+            if isinstance(message, ModelRequest):
+                parts = list(message.parts)
+                for at, part in enumerate(parts):
+                    if isinstance(part, ToolReturnPart) and part.outcome == "success":
+                        parts[at] = _fenced(part)
+                messages[place] = replace(message, parts=parts)
+        request_context.messages = messages
         return request_context
 
 
-def _fenced(message: ModelMessage) -> ModelMessage:
-    if not isinstance(message, ModelRequest):
-        return message
-    return replace(message, parts=[_fenced_part(part) for part in message.parts])
-
-
-def _fenced_part(part: ModelRequestPart) -> ModelRequestPart:
-    match part:
-        case ToolReturnPart(outcome="success"):
-            return replace(part, content=wrap("tool_result", quoted(part.model_response_str()), tool=part.tool_name))
-        case _:
-            return part
+def _fenced(part: ToolReturnPart) -> ToolReturnPart:
+    return replace(part, content=wrap("tool_result", quoted(part.model_response_str()), tool=part.tool_name))

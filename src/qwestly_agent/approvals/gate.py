@@ -7,6 +7,7 @@ once (`wish.py`); and a user may allow a higher level for one kind of action (`e
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from qwestly_agent.domain.approval import Answer, Effect, Level
 
@@ -19,6 +20,12 @@ TABLE: Mapping[Effect, Mapping[Level, Answer]] = {
     "outward": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
     "destructive": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
 }
+
+OFFERED: Mapping[Level, frozenset[Effect]] = {
+    level: frozenset(effect for effect, answers in TABLE.items() if answers[level] != "refuse")
+    for level in get_args(Level)
+}
+"""The effects of the tools that a model is offered at a level."""
 
 REASONS: Mapping[Answer, str] = {
     "run": "Allowed at this level.",

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
 from pydantic_ai.messages import PartStartEvent
@@ -204,7 +205,7 @@ def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
             conversation_id,
             turn.message_id,
             turn.text,
-            has_untrusted_content=_has_untrusted_content(turn),
+            has_untrusted_content=partial(_has_untrusted_content, turn),
         ),
         proposer=Proposer(
             services,

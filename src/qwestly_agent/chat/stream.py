@@ -6,8 +6,6 @@ The turn runs in a task of its own and the response reads from a queue, so a clo
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from aws_lambda_powertools import Logger
-
 from qwestly_agent.base.errors import AgentError, Internal
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.traces import flush
@@ -55,16 +53,7 @@ def start_stream(
 ) -> AsyncIterator[str]:
     """Start the turn and return the chunks of the response, until the turn is over."""
     queue: asyncio.Queue[str | None] = asyncio.Queue()
-
-    async def tell() -> None:
-        try:
-            await _pump(services.logger, telling_of(services, turn), protocol, queue)
-            # All is said by now, but once the response ends, Lambda freezes the process.
-            await flush(services.traces)
-        finally:
-            queue.put_nowait(None)
-
-    services.running.start(tell())
+    services.running.start(_pump(services, telling_of(services, turn), protocol, queue))
     return _drain(queue, keep_alive_seconds)
 
 
@@ -82,7 +71,7 @@ async def start_following(
     async def tell() -> None:
         try:
             if telling := await telling_again(following):
-                await _pump(services.logger, telling, protocol, queue)
+                await _pump(services, telling, protocol, queue)
         except Exception as error:
             services.logger.warning(Event.STREAM_FAILED, extra=cause_of(error))
             _, encode_error = _encoders(protocol)
@@ -95,15 +84,21 @@ async def start_following(
     return _drain(queue, keep_alive_seconds, gone)
 
 
-async def _pump(logger: Logger, telling: Telling, protocol: Protocol, queue: asyncio.Queue[str | None]) -> None:
+async def _pump(services: ChatServices, telling: Telling, protocol: Protocol, queue: asyncio.Queue[str | None]) -> None:
+    """Put each event into the queue, and None at the end."""
     encode, encode_error = _encoders(protocol)
     try:
-        async for event in encode(telling):
-            queue.put_nowait(well_formed(event).translate(_LINE_ENDS))
-    except Exception as error:
-        # An event cannot be encoded: the client must still get an end.
-        logger.error(Event.STREAM_FAILED, extra=cause_of(error))
-        queue.put_nowait(encode_error(Internal()))
+        try:
+            async for event in encode(telling):
+                queue.put_nowait(well_formed(event).translate(_LINE_ENDS))
+        except Exception as error:
+            # An event cannot be encoded: the client must still get an end.
+            services.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
+            queue.put_nowait(encode_error(Internal()))
+        # All is said by now, but once the response ends, Lambda freezes the process.
+        await flush(services.traces)
+    finally:
+        queue.put_nowait(None)
 
 
 async def _drain(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from qwestly_agent.agents.design import TurnAgent
 from qwestly_agent.chat.approval_updates import TurnApprovals, note_of
@@ -99,7 +100,7 @@ class Turn:
     def answer_id(self) -> str:
         return f"msg_{self.answer_run_id}"
 
-    @property
+    @cached_property
     def note(self) -> str:
         """Note on approvals and drafts before the user's words, with that of the replaced turn, which is stored nowhere
         else."""
@@ -107,7 +108,7 @@ class Turn:
         changed = [] if self._is_told_what_is_under_way else self.under_way.lines
         return "\n\n".join(filter(None, (earlier, note_of(self.approvals, changed))))
 
-    @property
+    @cached_property
     def told_under_way(self) -> tuple[str, ...]:
         """Ids that the model knows after this turn's note."""
         return self.under_way.elsewhere(self.claim.conversation_id)
@@ -118,7 +119,7 @@ class Turn:
         is_in_window = self.window_from == self.claim.window_from or not self.told_under_way
         return is_in_window and self.told_under_way == self.claim.told_under_way
 
-    @property
+    @cached_property
     def window_from(self) -> int:
         """The `seq` at which the model's window begins."""
         return window_start(self.history, self.claim.window_from)
@@ -134,7 +135,7 @@ class Turn:
         told_to = self.summary.to if self.summary else 0
         return self.window_from > max(told_to, self.claim.summary_due)
 
-    @property
+    @cached_property
     def window(self) -> list[Message]:
         """Messages of the history that the model sees."""
         start = self.window_from

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -50,7 +50,7 @@ class Record:
     """Our own part of the time to the first text: without what the models took."""
     status: Status = "complete"
     error: AgentError | None = None
-    messages: Sequence[ModelMessage] = ()
+    messages: list[ModelMessage] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
     """Workflows that are started once the turn is recorded."""
     estimated: bool = False
@@ -66,7 +66,7 @@ class Record:
 
     @property
     def content(self) -> str:
-        return "\n\n".join(text for text in self.texts if text)
+        return "\n\n".join(filter(None, self.texts))
 
     def take(self, event: NativeEvent, now: float) -> None:
         self.told.take(event)
@@ -102,13 +102,19 @@ class Record:
 
     def keep(self, messages: Sequence[ModelMessage], prompt_characters: Callable[[], int]) -> None:
         """Store the run's messages; estimate the usage of an answer that broke off before the provider reported it."""
-        messages = self._answered(messages)
-        self.estimated = any(_is_uncounted(message) for message in messages)
-        self.messages = [_counted(message, prompt_characters()) for message in messages] if self.estimated else messages
+        self.messages, self.estimated = [], False
+        for message in self._answered(messages):
+            if _is_of_model(message) and not is_counted(message.usage):
+                self.estimated = True
+                usage = estimated_usage(prompt_characters(), len(message.text or ""))
+                message = replace(message, usage=usage)
+            self.messages.append(message)
 
     def _answered(self, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
         """Add results for the calls that wait for approval: in the next prompt, each call needs a result."""
         waits = [call for call in self.calls.made.values() if call.outcome == "waiting"]
+        if not waits:
+            return messages
         returned = {
             part.tool_call_id
             for message in messages
@@ -122,32 +128,34 @@ class Record:
         ]
         return [*messages, ModelRequest(parts=parts)] if parts else messages
 
+    @property
+    def responses(self) -> list[ModelResponse]:
+        """The messages that a model wrote."""
+        return [each for each in self.messages if _is_of_model(each)]
+
     def tokens(self) -> dict[str, int]:
         """Sums over the run's model calls."""
-        usages = [response.usage for response in self._responses()]
-        return {
-            "input_tokens": sum(usage.input_tokens for usage in usages),
-            "cached_tokens": sum(usage.cache_read_tokens for usage in usages),
-            "output_tokens": sum(usage.output_tokens for usage in usages),
-        }
+        tokens = {"input_tokens": 0, "cached_tokens": 0, "output_tokens": 0}
+        for response in self.responses:
+            tokens["input_tokens"] += response.usage.input_tokens
+            tokens["cached_tokens"] += response.usage.cache_read_tokens
+            tokens["output_tokens"] += response.usage.output_tokens
+        return tokens
 
     def usage(self) -> dict[str, Any]:
         """Tokens, and cost in US dollars at prices of the turn's start; no cost if one of the models has no price."""
-        prices = [
-            price_of(response.model_id, response.model_name, response.usage, self.started_at)
-            for response in self._responses()
-        ]
-        cost = None if None in prices else float(sum((price for price in prices if price), Decimal(0)))
-        return {**self.tokens(), "cost_usd": cost}
+        cost: Decimal | None = Decimal(0)
+        for response in self.responses:
+            price = price_of(response.model_id, response.model_name, response.usage, self.started_at)
+            cost = None if cost is None or price is None else cost + price
+        return {**self.tokens(), "cost_usd": None if cost is None else float(cost)}
 
     def ceiling_usd(self) -> float:
         """The cost that counts towards the ceilings."""
-        return float(
-            sum(
-                ceiling_price_of(response.model_id, response.model_name, response.usage, self.started_at)
-                for response in self._responses()
-            )
-        )
+        cost = Decimal(0)
+        for response in self.responses:
+            cost += ceiling_price_of(response.model_id, response.model_name, response.usage, self.started_at)
+        return float(cost)
 
     def receipt(
         self,
@@ -159,11 +167,11 @@ class Record:
         counted_as: str | None = None,
     ) -> dict[str, Any]:
         first = self.first_text_at
-        models = {response.model_name for response in self._responses()}
+        models = {response.model_name for response in self.responses}
         return {
             **self.usage(),
             "estimated": self.estimated,
-            "models": sorted(name for name in models if name),
+            "models": sorted(filter(None, models)),
             "design": design,
             "prompt_version": prompt_version,
             **({"variant": variant} if variant else {}),
@@ -183,9 +191,6 @@ class Record:
     def words_alone(self) -> str:
         """Replaces `model_messages` if those cannot be serialized."""
         return ModelMessagesTypeAdapter.dump_json([text_response(self.content)]).decode()
-
-    def _responses(self) -> list[ModelResponse]:
-        return [each for each in self.messages if isinstance(each, ModelResponse) and _is_of_model(each)]
 
     def _add(self, text: str, now: float) -> None:
         if not text:
@@ -240,18 +245,8 @@ def text_response(words: str) -> ModelResponse:
     return ModelResponse(parts=[TextPart(words)])
 
 
-def _counted(message: ModelMessage, prompt_characters: int) -> ModelMessage:
-    if not isinstance(message, ModelResponse) or not _is_uncounted(message):
-        return message
-    return replace(message, usage=estimated_usage(prompt_characters, len(message.text or "")))
-
-
-def _is_uncounted(message: ModelMessage) -> bool:
-    return isinstance(message, ModelResponse) and _is_of_model(message) and not is_counted(message.usage)
-
-
-def _is_of_model(response: ModelResponse) -> bool:
-    return response.model_name != FIXED_WORDS
+def _is_of_model(message: ModelMessage) -> TypeGuard[ModelResponse]:
+    return isinstance(message, ModelResponse) and message.model_name != FIXED_WORDS
 
 
 def _without_instructions(message: ModelMessage) -> ModelMessage:

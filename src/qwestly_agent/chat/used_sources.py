@@ -57,8 +57,12 @@ class _Signs:
 
     @cached_property
     def figures(self) -> frozenset[str]:
-        found = (re.sub(r"\D", "", figure) for figure in _FIGURE.findall(self.text))
-        return frozenset(each for each in found if len(each) >= DIGITS and not _YEAR.fullmatch(each))
+        found = set[str]()
+        for figure in _FIGURE.findall(self.text):
+            digits = re.sub(r"\D", "", figure)
+            if len(digits) >= DIGITS and not _YEAR.fullmatch(digits):
+                found.add(digits)
+        return frozenset(found)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -79,11 +83,11 @@ class _Signs:
 
     @cached_property
     def long_words(self) -> frozenset[str]:
-        return frozenset(word for word in self.words if len(word) >= LETTERS)
+        return frozenset([word for word in self.words if len(word) >= LETTERS])
 
     @cached_property
     def runs(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(zip(*(self.words[at:] for at in range(RUN)), strict=False))
+        return frozenset(zip(*[self.words[at:] for at in range(RUN)], strict=False))
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,8 @@ def used_sources(returned: Iterable[ReturnedRecord], answer: str) -> frozenset[s
     A figure or a name tells nothing of a record if more than half of them have it, another word if a second one has it.
     """
     records = {each.source.id: each for each in returned}
+    if len(records) < 2:
+        return frozenset(records)
     said = _Signs(answer)
     quoted = {source_id for source_id, each in records.items() if each.is_quoted_in(said)}
     names = {source_id: each.figures_and_names_in(said) for source_id, each in records.items()}

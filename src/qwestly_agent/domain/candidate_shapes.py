@@ -41,6 +41,8 @@ READ_FIELDS: Mapping[str, Mapping[str, str]] = {
 }
 """The allow-list: our name of a field → its name in their documents. Other fields never reach a prompt: pay, contact
 details, fields added later."""
+EMPTY = (None, "", [], {})
+"""Values that say nothing."""
 HEADING, CLAIMS = "heading", "claims"
 """Their names of the visible parts of a published card's section."""
 
@@ -51,16 +53,24 @@ def projection(collection: str) -> dict[str, int]:
 
 def query(collection: str, user_id: str, **fields: Any) -> Fields:
     """Make a query for the user's documents, with our names of fields."""
-    return {OWNER: user_id, **{READ_FIELDS[collection][name]: value for name, value in fields.items()}}
+    asked = {OWNER: user_id}
+    for name, value in fields.items():
+        asked[READ_FIELDS[collection][name]] = value
+    return asked
 
 
 def as_named_here(collection: str, document: Mapping[str, Any] | None) -> Fields:
     """Return the allowed fields of their document under our names, without empty ones."""
-    given = document or {}
-    found = {name: given.get(theirs) for name, theirs in READ_FIELDS[collection].items()}
-    if collection == CARDS:
-        found["sections"] = sections_of(found["sections"])
-    return {name: value for name, value in found.items() if not is_empty(value)}
+    found: Fields = {}
+    if not document:
+        return found
+    for name, theirs in READ_FIELDS[collection].items():
+        value = document.get(theirs)
+        if collection == CARDS and name == "sections":
+            value = sections_of(value)
+        if value not in EMPTY:
+            found[name] = value
+    return found
 
 
 def sections_of(stored: Any) -> list[Fields]:
@@ -69,7 +79,3 @@ def sections_of(stored: Any) -> list[Fields]:
         return []
     sections = [each for each in stored if isinstance(each, dict)]
     return [{"heading": each.get(HEADING) or "", "claims": each.get(CLAIMS) or []} for each in sections]
-
-
-def is_empty(value: Any) -> bool:
-    return value in (None, "", [], {})

@@ -125,14 +125,16 @@ class _JoinedStream(httpx2.AsyncByteStream):
             await self._inner.aclose()
 
     def _take(self, event: bytes, lines: int) -> None:
-        event, lines = _data_of(event, lines)
+        if lines != 1 or not event.startswith(b"data:") or not event[5:].strip():
+            event, lines = _data_of(event, lines)
         if not lines:
             return
         joins = self._window_seconds > 0 and lines == 1
         data = _content_delta(event) if joins else None
         if data is None or not self._armed:
             self._armed = data is not None or self._armed
-            self._let_go()
+            if self._held:
+                self._let_go()
             self._ready += event
             return
         if not self._held:
@@ -225,8 +227,6 @@ class _Events:
 
 def _data_of(event: bytes, lines: int) -> tuple[bytes, int]:
     """Return only the data lines of the event, and their number."""
-    if lines == 1 and event.startswith(b"data:") and event[5:].strip():
-        return event, 1
     data = [line for line in event.splitlines() if line.startswith(b"data:") and line[5:].strip()]
     if len(data) == lines:
         return event, lines

@@ -108,7 +108,7 @@ MOST_TOKENS = 100_000_000
 def is_counted(usage: RequestUsage) -> bool:
     """Check that the provider reported its usage in plausible numbers."""
     counts = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
-    return any(counts) and all(0 <= count <= MOST_TOKENS for count in counts)
+    return any(counts) and min(counts) >= 0 and max(counts) <= MOST_TOKENS
 
 
 def estimated_usage(prompt_characters: int, answer_characters: int) -> RequestUsage:

@@ -23,9 +23,9 @@ from pydantic_ai.messages import FinishReason, ModelMessage, ModelResponse, Mode
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 from pydantic_ai.models.openai._chat_completions import split_content_parts
+from pydantic_ai.tools import ToolDefinition
 
 from qwestly_agent.llm.lenient import ToolCallReader, Words
-from qwestly_agent.llm.tool_schemas import ToolSchemas
 
 UNAUTHORIZED = 401
 RETRIED_REFUSALS = (408, 409, 429)
@@ -110,15 +110,30 @@ class PatchedChatModel(OpenAIChatModel):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.tool_schemas = ToolSchemas()
+        self._kept: dict[str, tuple[ToolDefinition, ToolDefinition]] = {}
+        """By a tool's name: its last definition, and that in the provider's form."""
 
     def customize_request_parameters(self, model_request_parameters: ModelRequestParameters) -> ModelRequestParameters:
         """Transform each tool once: requests repeat them, and a trace would transform all again."""
-        tools, schemas = model_request_parameters.function_tools, self.tool_schemas
-        missing = schemas.missing(tools)
+        tools, kept = model_request_parameters.function_tools, self._kept
+        missing: list[ToolDefinition] = []
+        for each in tools:
+            before, _ = kept.get(each.name, (None, None))
+            if (
+                before is None
+                or before.parameters_json_schema is not each.parameters_json_schema
+                or before.strict != each.strict
+            ):
+                missing.append(each)
         made = super().customize_request_parameters(replace(model_request_parameters, function_tools=missing))
-        schemas.keep(missing, made.function_tools)
-        return replace(made, function_tools=[schemas.transformed(each) for each in tools])
+        for each, after in zip(missing, made.function_tools, strict=True):
+            kept[each.name] = each, after
+        transformed: list[ToolDefinition] = []
+        for each in tools:
+            _, after = kept[each.name]
+            schema, strict = after.parameters_json_schema, after.strict
+            transformed.append(replace(each, parameters_json_schema=schema, strict=strict))
+        return replace(made, function_tools=transformed)
 
     def _note_lookalike_frames(
         self,

@@ -65,8 +65,8 @@ class MemoryService:
     message_id: str
     text: str
     """The user's message of this turn."""
-    has_untrusted_content: bool = False
-    """True if the window has untrusted content, not counting the first-turn context."""
+    has_untrusted_content: Callable[[], bool] = bool
+    """Return True if the window has untrusted content, not counting the first-turn context."""
     is_done: bool = False
     """True once something was remembered in this turn."""
 
@@ -164,7 +164,7 @@ class MemoryService:
             raise Invalid(_ASKED_BEFORE)
         ask = (
             ask
-            or self.has_untrusted_content
+            or self.has_untrusted_content()
             or note.sensitive
             or note.is_doubtful
             or before is not None

@@ -23,7 +23,7 @@ class RenewingMongoClient(AsyncMongoClient[Document]):
 
     async def _retry_internal(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command of a collection with its remaining time; all commands come through here."""
-        used = self._credentials
+        used = self.options.pool_options._credentials
         try:
             return await super()._retry_internal(*args, **kwargs)
         except OperationFailure as error:

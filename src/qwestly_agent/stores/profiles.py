@@ -22,7 +22,6 @@ from qwestly_agent.domain.candidate_shapes import (
     READ_FIELDS,
     Fields,
     as_named_here,
-    is_empty,
     projection,
     query,
 )
@@ -50,7 +49,12 @@ class Profiles(Store):
         candidate, employment, preferences = await asyncio.gather(
             self._one(CANDIDATES, user_id), self._employment(user_id), self._one(PREFERENCES, user_id)
         )
-        return {**candidate, **_there({"employment": employment, "preferences": preferences})}
+        career = dict(candidate)
+        if employment:
+            career["employment"] = employment
+        if preferences:
+            career["preferences"] = preferences
+        return career
 
     async def full(self, user_id: str) -> Fields:
         """The career with LinkedIn, the summaries of both, and last the published cards with their texts."""
@@ -62,7 +66,10 @@ class Profiles(Store):
             self._cards(user_id),
         )
         more = {"linkedin": linkedin, "linkedin_summary": of_linkedin, "profile_summary": of_profile, "cards": cards}
-        return {**career, **_there(more)}
+        for name, part in more.items():
+            if part:
+                career[name] = part
+        return career
 
     async def preferences(self, user_id: str) -> Fields:
         return await self._one(PREFERENCES, user_id)
@@ -103,11 +110,11 @@ class Profiles(Store):
 
 
 def _told(collection: str, document: Document | None) -> Fields:
-    return {name: _plain(value) for name, value in as_named_here(collection, document).items()}
-
-
-def _there(parts: Fields) -> Fields:
-    return {name: value for name, value in parts.items() if not is_empty(value)}
+    found = as_named_here(collection, document)
+    for name, value in found.items():
+        if not isinstance(value, str):
+            found[name] = _plain(value)
+    return found
 
 
 def _plain(value: Any) -> Any:

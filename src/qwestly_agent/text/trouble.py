@@ -214,10 +214,11 @@ def _compiled(language: str) -> _Compiled:
 def _found(folded: str, language: str) -> tuple[int, Trouble | None]:
     """Return the number of matching phrases, and the trouble they indicate."""
     lists = _compiled(language)
-    clauses: list[list[str]] = []
-    for text in _CLAUSE.split(_LONG.sub(r"\1", _APOSTROPHE.sub(lists.apostrophe, folded))):
-        if words := list(filterfalse(lists.fillers.__contains__, _OTHER.sub(" ", text).split())):
-            clauses.append([_BEGIN, *words, _END])
+    clauses = [
+        [_BEGIN, *words, _END]
+        for text in _CLAUSE.split(_LONG.sub(r"\1", _APOSTROPHE.sub(lists.apostrophe, folded)))
+        if (words := [*filterfalse(lists.fillers.__contains__, _OTHER.sub(" ", text).split())])
+    ]
     matches = {"long_ago": 0, "self_harm": 0, "violence": 0}
     for phrase in lists.phrases:
         for clause in clauses:
