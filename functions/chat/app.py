@@ -31,11 +31,11 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat, open_connections
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.failure_view import Failure
-from qwestly_agent.chat.request import posted_definitions
 from qwestly_agent.chat.routers import turns
 from qwestly_agent.chat.routers.dependencies import only_known_parameters, request_id_of, services_of
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
+from qwestly_agent.chat.turn_request import posted_definitions
 from qwestly_agent.model_calls.failures import failure_of
 
 LARGEST_BODY_BYTES = 6 * 1024 * 1024

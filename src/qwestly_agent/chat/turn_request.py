@@ -1,13 +1,22 @@
-"""What a client posts to begin a turn, whichever protocol it speaks."""
+"""A turn as a client posts it, in one of three protocols: plain, the AI SDK's, or AG-UI.
 
-from dataclasses import dataclass
+Of a posted history the newest message is read for the user's text, and the AI SDK's others for answers to approvals
+that still wait: our stored conversation counts.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StrictBool, StringConstraints, ValidationError
+from pydantic.json_schema import models_json_schema
+from pydantic_core import from_json
 
 from qwestly_agent.agents.design import Role
-from qwestly_agent.base.errors import Invalid, TooLong
-from qwestly_agent.domain.approval import Verb
+from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.base.errors import AttachmentsUnsupported, Invalid, TooLong
+from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, Verb
 
 LONGEST_MESSAGE_CHARACTERS = 20_000
 MOST_DECISIONS = 20
@@ -79,3 +88,282 @@ def checked(text: str) -> str:
     if not text.strip():
         raise Invalid("The message is empty.")
     return text
+
+
+# --- plain ------------------------------------------------------------------------------------------------------------
+
+
+class DecisionInTurn(Decision):
+    approval_id: ClientId
+
+
+class PlainTurn(Chosen):
+    """`curl -N` and the reference widget: answered with named SSE events. A message, decisions, or both."""
+
+    message: str | None = None
+    conversation_id: ClientId | None = None
+    message_id: ClientId | None = None
+    replaces: ClientId | None = None
+    """Id of the user's last message, in whose place this one comes; without a message, of the last answer, to be
+    made again."""
+    decisions: list[DecisionInTurn] = Field(default=[], max_length=MOST_DECISIONS)
+
+
+def parse_plain(posted: dict[str, Any]) -> TurnRequest:
+    plain = PlainTurn.model_validate(posted)
+    if plain.decisions and plain.conversation_id is None:
+        raise Invalid("Decisions need the conversation in which they were asked for.")
+    if plain.replaces and (plain.conversation_id is None or plain.message_id or plain.decisions):
+        raise Invalid("replaces: It needs its conversation_id, and takes neither a message_id nor decisions.")
+    if plain.message is None and not plain.decisions and not plain.replaces:
+        raise Invalid("message: Field required.")
+    regenerate = plain.message is None and plain.replaces is not None
+    return TurnRequest(
+        protocol="plain",
+        conversation_id=plain.conversation_id,
+        text=None if plain.message is None else checked(plain.message),
+        message_id=plain.message_id if regenerate else plain.replaces or plain.message_id,
+        likely_new=plain.conversation_id is None,
+        regenerate=regenerate,
+        regenerates=plain.replaces if regenerate else None,
+        replaces=plain.replaces is not None and not regenerate,
+        decisions=tuple(
+            PostedDecision(each.approval_id, each.decision, each.args_digest, each.args, each.reason)
+            for each in plain.decisions
+        ),
+        design=plain.design,
+        role=plain.role,
+    )
+
+
+# --- the AI SDK -------------------------------------------------------------------------------------------------------
+
+
+class _UIMessage(BaseModel):
+    id: ClientId | None = None
+    role: str
+    parts: list[Any] = []
+
+
+class _Answered(BaseModel):
+    id: ClientId
+    approved: StrictBool
+    reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
+
+
+class _AnsweredPart(BaseModel):
+    """A tool's part that its user has answered. Of what it says besides nothing is believed."""
+
+    toolCallId: str = Field(max_length=64)  # noqa: N815  the wire's name
+    approval: _Answered
+
+
+class UITurn(Chosen):
+    """What `useChat` posts: answered with a UI message stream. Of `messages` only the newest
+    user message is read, and the answers to approvals in all of the agent's."""
+
+    id: ClientId
+    messages: list[Any]
+    trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
+    messageId: ClientId | None = Field(default=None)  # noqa: N815  the wire's name
+
+
+def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
+    body = UITurn.model_validate(posted)
+    regenerate = body.trigger == "regenerate-message"
+    newest = _UIMessage.model_validate(body.messages[-1]) if body.messages else None
+    said = newest if newest and newest.role == "user" else None
+    answered = newest if newest and newest.role == "assistant" and not regenerate else None
+    decisions = (
+        *_earlier_decisions(body.messages[:-1] if answered else body.messages),
+        *(_decisions_of(answered) if answered else ()),
+    )
+    if said is None and not regenerate and not decisions:
+        raise Invalid("Nothing new was said or decided: the last message must be the user's, or answer an approval.")
+    return TurnRequest(
+        protocol="ai_sdk",
+        conversation_id=body.id,
+        text=_text_of(said) if said else None,
+        message_id=(None if regenerate else body.messageId) or said.id if said else None,
+        likely_new=len(body.messages) == 1 and not regenerate and not decisions,
+        goes_on=_has_answer(body.messages),
+        regenerate=regenerate,
+        regenerates=body.messageId if regenerate else None,
+        decisions=decisions,
+        continues=answered.id if answered and decisions else None,
+        design=body.design,
+        role=body.role,
+    )
+
+
+def _has_answer(messages: list[Any]) -> bool:
+    """True if a user's message has an answer with parts behind it; one that was refused has none, and a greeting that a
+    page puts first stands before all."""
+    roles = [each.get("role") for each in messages if isinstance(each, dict) and each.get("parts")]
+    return "user" in roles and "assistant" in roles[roles.index("user") :]
+
+
+def _earlier_decisions(messages: list[Any]) -> Iterable[PostedDecision]:
+    """Answers in messages before the newest: `useChat` posts one given to an older card with the next message. A part
+    of another shape is not ours. The call is left out, because a client builds another message by now."""
+    decisions: dict[str, PostedDecision] = {}
+    for message in messages:
+        if not isinstance(message, dict) or message.get("role") != "assistant":
+            continue
+        parts = message.get("parts")
+        for part in _answered_parts(parts) if isinstance(parts, list) else ():
+            with suppress(ValidationError):
+                decision = _decision(_AnsweredPart.model_validate(part))
+                decisions[decision.approval_id] = replace(decision, call_id=None, earlier=True)
+    return decisions.values()
+
+
+def _decisions_of(message: _UIMessage) -> tuple[PostedDecision, ...]:
+    parts = _answered_parts(message.parts)
+    if len(parts) > MOST_DECISIONS:
+        raise Invalid(f"So many decisions at once are not possible; at most {MOST_DECISIONS} are.")
+    return tuple(_decision(_AnsweredPart.model_validate(part)) for part in parts)
+
+
+def _answered_parts(parts: list[Any]) -> list[dict[str, Any]]:
+    return [part for part in parts if isinstance(part, dict) and part.get("state") == "approval-responded"]
+
+
+def _decision(part: _AnsweredPart) -> PostedDecision:
+    said = part.approval
+    verb = "approve" if said.approved else "reject"
+    return PostedDecision(said.id, verb, reason=said.reason, call_id=part.toolCallId)
+
+
+def _text_of(message: _UIMessage) -> str:
+    parts = [MessagePart.model_validate(part) for part in message.parts]
+    if any(part.type == "file" for part in parts):
+        raise AttachmentsUnsupported
+    return checked("\n\n".join(part.text for part in parts if part.type == "text"))
+
+
+# --- AG-UI ------------------------------------------------------------------------------------------------------------
+
+
+class InterruptAnswer(BaseModel):
+    approved: StrictBool
+    editedArgs: dict[str, Any] | None = None  # noqa: N815  the wire's name
+    reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
+
+
+RESUME_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "approved": {"type": "boolean"},
+        "editedArgs": {"type": "object"},
+        "reason": {"type": "string", "maxLength": LONGEST_REASON_CHARACTERS},
+    },
+    "required": ["approved"],
+}
+"""What the answer to an interrupt looks like."""
+
+
+class Resumed(BaseModel):
+    """The answer to an interrupt, which names the approval and the call."""
+
+    interruptId: str = Field(pattern=r"^[A-Za-z0-9_\-]{1,128}:[^:]{0,64}$")  # noqa: N815  the wire's name
+    status: Literal["resolved", "cancelled"]
+    payload: InterruptAnswer | None = None
+
+
+class AGUITurn(BaseModel):
+    """What an AG-UI client posts: answered with its events. Of `messages` only the newest is read, if it is the
+    user's; `tools`, `context` and `state` are not."""
+
+    threadId: ClientId  # noqa: N815  the wire's name
+    messages: list[Any] = []
+    resume: list[Resumed] = Field(default=[], max_length=MOST_DECISIONS)
+    forwardedProps: Chosen | None = None  # noqa: N815  the wire's name
+
+
+class _AGUIMessage(BaseModel):
+    id: ClientId | None = None
+    role: str
+    content: str | list[MessagePart] | None = None
+
+
+def parse_ag_ui(posted: dict[str, Any]) -> TurnRequest:
+    body = AGUITurn.model_validate(posted)
+    newest = _AGUIMessage.model_validate(body.messages[-1]) if body.messages else None
+    said = newest if newest and newest.role == "user" else None
+    decisions = tuple(map(_resumed, body.resume))
+    if said is None and not decisions:
+        raise Invalid("Nothing new was said or decided: the last message must be the user's, or resume an interrupt.")
+    chosen = body.forwardedProps or Chosen()
+    return TurnRequest(
+        protocol="ag_ui",
+        conversation_id=body.threadId,
+        text=_content_of(said) if said else None,
+        message_id=said.id if said else None,
+        likely_new=len(body.messages) == 1 and not decisions,
+        decisions=decisions,
+        design=chosen.design,
+        role=chosen.role,
+    )
+
+
+def _resumed(entry: Resumed) -> PostedDecision:
+    """An interrupt that was cancelled is a no."""
+    if entry.status == "resolved" and entry.payload is None:
+        raise Invalid("resume: An interrupt that is resolved needs a payload.")
+    payload = entry.payload if entry.status == "resolved" and entry.payload else InterruptAnswer(approved=False)
+    approval_id, _, call_id = entry.interruptId.partition(":")
+    verb: Verb = "reject" if not payload.approved else "approve" if payload.editedArgs is None else "edit"
+    args = payload.editedArgs if verb == "edit" else None
+    return PostedDecision(approval_id, verb, args=args, reason=payload.reason, call_id=call_id)
+
+
+def _content_of(message: _AGUIMessage) -> str:
+    if not isinstance(message.content, list):
+        return checked(message.content or "")
+    if any(part.type != "text" for part in message.content):
+        raise AttachmentsUnsupported
+    return checked("\n\n".join(part.text for part in message.content))
+
+
+# --- all three --------------------------------------------------------------------------------------------------------
+
+
+_POSTED = (PlainTurn, UITurn, AGUITurn)
+_REF = "#/components/schemas/{model}"
+_FORMS = [{"$ref": _REF.format(model=form.__name__)} for form in _POSTED]
+POSTED_SCHEMA = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"anyOf": _FORMS}}}}}
+"""The body's schema in the OpenAPI document; `parse_turn` reads it, not FastAPI."""
+
+
+def posted_definitions() -> dict[str, Any]:
+    """Components of the OpenAPI document that `POSTED_SCHEMA` refers to."""
+    _, defined = models_json_schema([(form, "validation") for form in _POSTED], ref_template=_REF)
+    return defined["$defs"]
+
+
+def parse_turn(body: bytes) -> TurnRequest:
+    """Raises `Invalid`, `TooLong` or `AttachmentsUnsupported`."""
+    posted = parse_json(body)
+    try:
+        if "threadId" in posted:
+            return parse_ag_ui(posted)
+        return parse_ai_sdk(posted) if "messages" in posted else parse_plain(posted)
+    except ValidationError as error:
+        raise Invalid(_first_problem(error)) from None
+
+
+def parse_json(body: bytes) -> dict[str, Any]:
+    """Raises `Invalid` if the body is not a JSON object."""
+    try:
+        posted = from_json(body)
+    except ValueError:
+        raise Invalid("The body is not valid JSON.") from None
+    if not isinstance(posted, dict):
+        raise Invalid("The body must be a JSON object.")
+    return posted
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc']) or 'body'}: {first['msg']}."

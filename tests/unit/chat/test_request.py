@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from qwestly_agent.base.errors import AttachmentsUnsupported, Invalid, TooLong
-from qwestly_agent.chat.request import parse_turn
-from qwestly_agent.chat.turn_request import LONGEST_MESSAGE_CHARACTERS, PostedDecision, TurnRequest
+from qwestly_agent.chat.turn_request import LONGEST_MESSAGE_CHARACTERS, PostedDecision, TurnRequest, parse_turn
 
 PRINTED = "one \U0001f44b\n\ttwo  "
 

@@ -9,10 +9,9 @@ from pydantic_core import from_json
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.prepare_turn import prepare_turn
-from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, request_id_of, where_from
 from qwestly_agent.chat.stream import NOTHING_RUNS, headers_of, start_following, start_stream
-from qwestly_agent.chat.turn_request import Protocol
+from qwestly_agent.chat.turn_request import POSTED_SCHEMA, Protocol, parse_turn
 
 FUNCTION_TIMEOUT_SECONDS = 300
 """As in template.yaml, for where no adapter tells the deadline."""
