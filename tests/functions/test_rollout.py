@@ -14,7 +14,7 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.default import prompts
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.bootstrap import bootstrap_chat
-from qwestly_agent.chat.assignment import WENT_BACK, WENT_BACK_BEFORE
+from qwestly_agent.chat.run_turn import WENT_BACK, WENT_BACK_BEFORE
 from qwestly_agent.domain.rollout import BASE, BUCKETS, Rollout, begun, bucket_of
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant

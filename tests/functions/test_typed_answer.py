@@ -7,7 +7,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.chat.typed_answer import USE_THE_CARD
+from qwestly_agent.chat.turn_approvals import USE_THE_CARD
 from qwestly_agent.stores import profiles
 from tests.functions.test_approvals import HEADLINE, asked, profile_of, wants
 from tests.servers import Answer, ChatServer, Client, user_says

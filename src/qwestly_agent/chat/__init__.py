@@ -1,2 +1,2 @@
-"""A chat turn: parsing (`request`), preparation (`prepare_turn`), the prompt (`context`, `window`), the run (`run`,
-`turn_registry`), the wire protocols (`stream`), the record (`turn_record`) and the API's views (`*_view`)."""
+"""A chat turn: parsing (`turn_request`), opening and closing (`turn_store`), the turn (`turn`), its prompt (`prompt`),
+the run (`run_turn`, `turn_registry`), the wire protocols (`stream`), and the API's views (`*_view`)."""

@@ -11,11 +11,10 @@ from pydantic_ai.exceptions import RunCancelled
 
 from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.base.errors import AgentError, ConversationBusy, NotFound, TooManyTurns, Unavailable
-from qwestly_agent.chat.admission import admit_stream
 from qwestly_agent.chat.services import ChatServices
-from qwestly_agent.chat.telling import Telling
-from qwestly_agent.chat.told_events import new_events
+from qwestly_agent.chat.told_events import Telling, new_events
 from qwestly_agent.chat.turn_registry import KEEP_SECONDS, RENEW_SECONDS, WENT_ON_ELSEWHERE
+from qwestly_agent.chat.turn_store import admit_stream
 from qwestly_agent.chat.used_sources import SourcesNamed, naming
 from qwestly_agent.stores.message import USAGE
 from qwestly_agent.stores.partial_answers import Followed
@@ -71,7 +70,7 @@ async def begin_to_follow(
     following = Following(services, user_id, conversation_id, run_id, f"reader_{services.new_id()}", gone)
     load = await services.usage.attach(user_id, following.reader_id, now)
     try:
-        await admit_stream(services.conversations, services.usage, services.settings, user_id, load, now)
+        await admit_stream(services, user_id, load, now)
     except TooManyTurns:
         await following.leave()
         raise

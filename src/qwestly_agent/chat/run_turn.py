@@ -1,19 +1,35 @@
 """Run a turn: the agent answers, and its events pass as they occur.
 
-A turn that fails keeps what was said; `finish_turn` records it, also where the database fails meanwhile.
+A turn that fails keeps what was said; `turn_store.py` records it, also where the database fails meanwhile.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
-from pydantic_ai.messages import PartStartEvent
+from pydantic_ai.messages import (
+    FunctionToolCallEvent,
+    ModelMessage,
+    ModelResponse,
+    ModelResponsePart,
+    PartDeltaEvent,
+    PartEndEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+)
+from pymongo.errors import PyMongoError
 
 from qwestly_agent.agents.background import BackgroundWork
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.calls import id_of, name_of
 from qwestly_agent.agents.design import AgentTurn, Cancellation, NativeEvent
 from qwestly_agent.agents.guardrails import Decided
 from qwestly_agent.agents.tools.work import ShownAgain
@@ -22,25 +38,22 @@ from qwestly_agent.approvals.view import view_of
 from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.traces import Traces, fail
 from qwestly_agent.cards.start import Cards
-from qwestly_agent.chat.approval_updates import DraftEnded
-from qwestly_agent.chat.assignment import WENT_BACK, WENT_BACK_BEFORE
+from qwestly_agent.chat.activity_view import views_of
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
-from qwestly_agent.chat.earlier_turn import replaced_runs
-from qwestly_agent.chat.finish_turn import finish_turn, partial_answer
-from qwestly_agent.chat.repeat_turn import repeat, words_of_ours
-from qwestly_agent.chat.sanitize_events import sanitized, sanitized_message
+from qwestly_agent.chat.prompt import model_history, prompt_of
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.title import title_for
-from qwestly_agent.chat.trace_turn import begin_trace
-from qwestly_agent.chat.turn import Turn
-from qwestly_agent.chat.turn_activity import happened
+from qwestly_agent.chat.told_events import DraftEnded, Happened
+from qwestly_agent.chat.turn import Turn, replaced_runs
+from qwestly_agent.chat.turn_approvals import USE_THE_CARD
 from qwestly_agent.chat.turn_registry import RunningTurn
-from qwestly_agent.chat.typed_answer import USE_THE_CARD
+from qwestly_agent.chat.turn_store import TurnStore, briefly
 from qwestly_agent.chat.used_sources import naming
-from qwestly_agent.chat.window import model_history, prompt_of
 from qwestly_agent.documents.apply import Applying
 from qwestly_agent.documents.service import Documents
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.domain.learning import LearningTalk
 from qwestly_agent.interviews.service import InterviewService
@@ -52,12 +65,16 @@ from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import cut_answer, failure_of
 from qwestly_agent.services import Services
-from qwestly_agent.stores.message import has_others_words
+from qwestly_agent.stores.message import Message, has_others_words
 from qwestly_agent.stores.partial_answers import PartialAnswers
+from qwestly_agent.text.clean import visible, visible_data, well_formed
 from qwestly_agent.text.language import language_of
+from qwestly_agent.text.sanitize import SafeText, safe_text
 from qwestly_agent.text.trouble import Trouble
 from qwestly_agent.text.user_text import holds_others_words, typed_in
 
+WENT_BACK = "I have gone back to my usual way of working in this conversation: please try again."
+WENT_BACK_BEFORE = "My last answers broke off, so I have gone back to my usual way of working in this conversation."
 TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask for less at once."
 
 
@@ -94,7 +111,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
     async def keep() -> None:
         await _keep_assignment(services.partial_answers, turn)
         if record.told.grew:
-            await services.partial_answers.keep(turn.claim, partial_answer(turn, services.clock()))
+            await services.partial_answers.keep(turn.claim, turn.partial_answer(services.clock()))
 
     cancellation, titled = Cancellation(), asyncio.ensure_future(_title(services, turn))
     with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
@@ -116,7 +133,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
             record.take(told, services.clock())
             yield told
         try:
-            await finish_turn(services, turn)
+            await TurnStore(services).close(turn)
         finally:
             titled.cancel()
             end_trace()
@@ -276,3 +293,187 @@ def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched:
     if turn.goes_back:
         record.error.message += f" {WENT_BACK}"
     services.logger.warning(Event.TURN_FAILED, extra={"code": record.error.code, **cause_of(error)})
+
+
+# --- repeated and fixed words -----------------------------------------------------------------------------------------
+
+
+async def repeat(services: Services, turn: Turn, answered: Message) -> AsyncIterator[NativeEvent]:
+    """Answer with the same words and sources."""
+    now = services.clock()
+    await asyncio.gather(
+        services.conversations.finish(turn.claim, [], replaced_run=None, changes={}, now=now),
+        services.usage.settle(turn.claim.user_id, turn.run_id, {}, turn.load, now),
+    )
+    turn.record.texts.append(answered.content)
+    for event in (*words_of_ours(answered.content), *naming(answered.steps)):
+        yield event
+
+
+def words_of_ours(text: str) -> tuple[NativeEvent, NativeEvent]:
+    """A part of the answer."""
+    part = TextPart(text)
+    return PartStartEvent(index=0, part=part), PartEndEvent(index=0, part=part)
+
+
+# --- the activity feed ------------------------------------------------------------------------------------------------
+
+
+MOST_TOLD = 50
+
+
+async def happened(services: Services, turn: Turn) -> list[Happened]:
+    """The oldest first; empty if the feed cannot be read, as polls report them later."""
+    if not _may_have_changed_anything(turn):
+        return []
+    user_id = turn.claim.user_id
+    try:
+        with briefly():
+            newest = await services.activity.newest(user_id, MOST_TOLD, since=turn.claim.turn.started_at)
+            events = [each for each in reversed(newest) if _is_of(turn, each)]
+            views = await views_of(services.approvals, services.memories, user_id, events, services.clock())
+    except PyMongoError as error:
+        services.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
+        return []
+    return [Happened(activity=each) for each in views]
+
+
+def _may_have_changed_anything(turn: Turn) -> bool:
+    """True if the turn may have caused events; saves most turns the read."""
+    calls = turn.record.calls.made.values()
+    has_effect = any(call.contract is not None and call.contract.effect != "read" for call in calls)
+    return has_effect or bool(turn.approvals.settled or turn.replaced) or turn.claim.role != "chat"
+
+
+def _is_of(turn: Turn, event: ActivityEvent) -> bool:
+    """True for an event of the turn's own run, of what it decided or replaced, and of its memories and interview, which
+    know their conversation alone."""
+    if event.run_id is None:
+        return event.data.get("conversation_id") == turn.claim.conversation_id
+    decided = {each.approval.id for each in turn.approvals.settled}
+    return event.run_id in (turn.run_id, *replaced_runs(turn.replaced)) or event.data.get("approval_id") in decided
+
+
+# --- the trace --------------------------------------------------------------------------------------------------------
+
+
+def begin_trace(traces: Traces | None, turn: Turn) -> Callable[[], None]:
+    """Begin it; return what ends it, once the turn is recorded."""
+    if traces is None:
+        return lambda: None
+    attributes = {
+        "qwestly.run_id": turn.run_id,
+        "qwestly.design": turn.design,
+        "qwestly.prompt_version": turn.agent.prompt_version,
+        "gen_ai.conversation.id": turn.claim.conversation_id,
+        **({"qwestly.variant": turn.variant} if turn.variant else {}),
+    }
+    span = traces.begin_run("turn", turn.run_id, attributes)
+
+    def end() -> None:
+        record = turn.record
+        span.set_attribute("qwestly.status", record.status)
+        if record.error:
+            fail(span, record.error.code)
+        span.set_attributes({f"qwestly.{name}": count for name, count in record.tokens().items()})
+        if (cost := record.ceiling_usd()) is not None:
+            span.set_attribute("qwestly.cost_usd", cost)
+        span.end()
+
+    return end
+
+
+# --- safe events ------------------------------------------------------------------------------------------------------
+#
+# Links and images to hosts that are not allowed, and invisible characters, are removed from a run's events. The stored
+# messages are sanitized in the same way, so that a conversation reads later as it was shown.
+
+
+async def sanitized(
+    events: AsyncIterator[NativeEvent], hosts: Collection[str], made: Collection[str]
+) -> AsyncIterator[NativeEvent]:
+    """`made` are the ids of the run's tool calls so far; it grows while events arrive.
+
+    Text that could become a link is held back until the end of its part, or until the run breaks off.
+    """
+    held: dict[int, tuple[TextPart | ThinkingPart, SafeText]] = {}
+    calling: dict[int, str] = {}
+    """Ids of the calls in the current response, by part, as the run will number them."""
+    try:
+        async for event in events:
+            match event:
+                case PartStartEvent(index=index, part=TextPart() | ThinkingPart() as part):
+                    safe = SafeText(hosts)
+                    held[index] = part, safe
+                    yield replace(event, part=replace(part, content=safe.feed(well_formed(part.content))))
+                case PartDeltaEvent(index=index, delta=TextPartDelta() | ThinkingPartDelta() as delta) if index in held:
+                    if text := held[index][1].feed(well_formed(delta.content_delta or "")):
+                        yield replace(event, delta=replace(delta, content_delta=text))
+                case PartEndEvent(index=index, part=TextPart() | ThinkingPart() as part):
+                    if index in held and (rest := held.pop(index)[1].end()):
+                        yield _rest(index, part, rest)
+                    yield replace(event, part=replace(part, content=_safe(part.content, hosts)))
+                case PartStartEvent(index=index, part=ToolCallPart() as part):
+                    if index in calling or set(calling.values()) & set(made):
+                        calling.clear()  # a new response begins
+                    taken = {*made, *calling.values()}
+                    calling[index] = id_of(part.tool_call_id, taken, len(made) + len(calling) + 1)
+                    yield replace(event, part=replace(_call(part), tool_call_id=calling[index]))
+                case PartEndEvent(index=index, part=ToolCallPart() as part):
+                    yield replace(event, part=replace(_call(part), tool_call_id=calling.get(index, part.tool_call_id)))
+                case PartDeltaEvent(index=index, delta=ToolCallPartDelta() as delta):
+                    yield replace(event, delta=_call_delta(delta, calling.get(index)))
+                case FunctionToolCallEvent(part=part):
+                    yield replace(event, part=_call(part))
+                case _:
+                    yield event
+    except Exception:
+        for index, (part, safe) in held.items():
+            if rest := safe.end():
+                yield _rest(index, part, rest)
+        raise
+
+
+def sanitized_message(message: ModelMessage, hosts: Collection[str]) -> ModelMessage:
+    if not isinstance(message, ModelResponse):
+        return message
+    parts = [_part(part, hosts) for part in message.parts]
+    # Without failed attempts: with them, the conversation would stay with the fallback model for good.
+    return replace(message, parts=parts, failed_attempts=None)
+
+
+def _part(part: ModelResponsePart, hosts: Collection[str]) -> ModelResponsePart:
+    match part:
+        case TextPart() | ThinkingPart():
+            return replace(part, content=_safe(part.content, hosts))
+        case ToolCallPart():
+            return _call(part)
+        case _:
+            return part
+
+
+def _call(part: ToolCallPart) -> ToolCallPart:
+    return replace(
+        part,
+        tool_name=name_of(part.tool_name),
+        tool_call_id=id_of(part.tool_call_id),
+        args=visible(well_formed(part.args)) if isinstance(part.args, str) else visible_data(part.args),
+    )
+
+
+def _call_delta(delta: ToolCallPartDelta, call_id: str | None) -> ToolCallPartDelta:
+    written = delta.args_delta
+    return replace(
+        delta,
+        tool_call_id=call_id,
+        args_delta=visible(well_formed(written)) if isinstance(written, str) else visible_data(written),
+    )
+
+
+def _safe(text: str, hosts: Collection[str]) -> str:
+    return safe_text(well_formed(text), hosts)
+
+
+def _rest(index: int, part: TextPart | ThinkingPart, rest: str) -> PartDeltaEvent:
+    delta = TextPartDelta(rest) if isinstance(part, TextPart) else ThinkingPartDelta(content_delta=rest)
+    return PartDeltaEvent(index=index, delta=delta)

@@ -11,9 +11,10 @@ from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.traces import flush
 from qwestly_agent.chat.encode_plain import encode_plain, plain_error
 from qwestly_agent.chat.resume_stream import begin_to_follow, telling_again
+from qwestly_agent.chat.run_turn import run_turn
 from qwestly_agent.chat.services import ChatServices
-from qwestly_agent.chat.telling import Telling, telling_of
-from qwestly_agent.chat.turn import Turn
+from qwestly_agent.chat.told_events import Telling
+from qwestly_agent.chat.turn import Turn, step_of
 from qwestly_agent.chat.turn_request import Protocol
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.text.clean import well_formed
@@ -53,7 +54,7 @@ def start_stream(
 ) -> AsyncIterator[str]:
     """Start the turn and return the chunks of the response, until the turn is over."""
     queue: asyncio.Queue[str | None] = asyncio.Queue()
-    services.running.start(_pump(services, telling_of(services, turn), protocol, queue))
+    services.running.start(_pump(services, _telling_of(services, turn), protocol, queue))
     return _drain(queue, keep_alive_seconds)
 
 
@@ -123,3 +124,17 @@ async def _drain(
     finally:
         if gone:
             gone.set()
+
+
+def _telling_of(services: ChatServices, turn: Turn) -> Telling:
+    """Its events run the turn."""
+    record = turn.record
+    return Telling(
+        conversation_id=turn.claim.conversation_id,
+        run_id=turn.answer_run_id,
+        message_id=turn.continues or turn.answer_id,
+        events=run_turn(services, turn),
+        step_of=lambda call_id: step_of(record.calls.made[call_id]),
+        content=lambda: record.content,
+        usage=record.usage,
+    )

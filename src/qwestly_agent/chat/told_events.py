@@ -1,8 +1,9 @@
-"""The events that an answer has sent, so that another reader can be sent the same."""
+"""The events of an answer, for its reader and, as far as they were sent, for another one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_ai.messages import (
@@ -23,12 +24,43 @@ from pydantic_ai.messages import (
 from pydantic_core import PydanticSerializationError
 
 from qwestly_agent.agents.design import NativeEvent
+from qwestly_agent.chat.activity_view import EventView
+from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.used_sources import SourcesNamed
+from qwestly_agent.stores.message import Step
 
 MOST_OF_A_TOOL = 8_000
 """Characters of a call's arguments, or of its result, that are repeated."""
 MOST_CHARACTERS = 60_000
 """Characters of all events; of later ones only the text and its sources are repeated."""
+
+
+@dataclass(kw_only=True)
+class DraftEnded(CapabilityEvent, namespace="qwestly"):
+    draft: DraftView
+
+
+@dataclass(kw_only=True)
+class Happened(CapabilityEvent, namespace="qwestly"):
+    activity: EventView
+
+
+@dataclass(frozen=True)
+class Telling:
+    """An answer for the encoders: for the reader who asked for it, or for a later one."""
+
+    conversation_id: str
+    run_id: str
+    message_id: str
+    """The id under which the client builds the answer."""
+    events: AsyncIterator[NativeEvent]
+    """They raise an `AgentError` if the turn failed, and `RunCancelled` if its user stopped it."""
+    step_of: Callable[[str], Step]
+    """Steps by the id of their call, once the call was sent."""
+    content: Callable[[], str]
+    """The whole answer, once the events have ended."""
+    usage: Callable[[], dict[str, Any]]
+    """As `content`."""
 
 
 @cache

@@ -1,24 +1,263 @@
-"""A turn: a claimed conversation, and all that was read for its answer."""
+"""A turn: a claimed conversation, all that was read for its answer, and the record of what it did."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
+from itertools import chain
+from typing import Any, TypeGuard
 
-from qwestly_agent.agents.design import TurnAgent
-from qwestly_agent.chat.approval_updates import TurnApprovals, note_of
-from qwestly_agent.chat.assignment import is_ours
-from qwestly_agent.chat.context import FirstTurnContext
-from qwestly_agent.chat.turn_record import Record
-from qwestly_agent.chat.under_way import UnderWay
-from qwestly_agent.chat.window import window_start
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    RetryPromptPart,
+    TextPart,
+    TextPartDelta,
+    ToolReturnPart,
+)
+
+from qwestly_agent.agents.calls import Call, Calls
+from qwestly_agent.agents.design import NativeEvent, TurnAgent
+from qwestly_agent.agents.help import FIXED_WORDS
+from qwestly_agent.agents.tools.sources import records_of
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.chat.prompt import FirstTurnContext, UnderWay, text_response, window_start
+from qwestly_agent.chat.remembered_view import ids_of
+from qwestly_agent.chat.told_events import Told
+from qwestly_agent.chat.turn_approvals import TurnApprovals, note_of
+from qwestly_agent.chat.used_sources import ReturnedRecord, used_sources
+from qwestly_agent.clients.workflows import Start
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.rollout import Assignment
 from qwestly_agent.domain.summary import Summary
+from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_counted, price_of
 from qwestly_agent.rollout.variants import VARIANTS
-from qwestly_agent.stores.message import Message
-from qwestly_agent.stores.turns import ClaimedConversation
+from qwestly_agent.stores.message import Message, Problem, Status, Step
+from qwestly_agent.stores.tool_calls import ToolCallEntry
+from qwestly_agent.stores.turns import ClaimedConversation, PartialAnswer, user_message
 from qwestly_agent.stores.usage import Load
+from qwestly_agent.text.clean import masked, visible, well_formed
+
+AUDITED_CHARACTERS = 4_000
+"""Limit of the arguments and of the result of a tool call in the audit."""
+
+
+@dataclass
+class Record:
+    """Filled from the run's events as they pass, so that it is correct wherever the run breaks off."""
+
+    started_at: float
+    texts: list[str] = field(default_factory=list)
+    """One entry per text part: an answer may have text before and after a tool call."""
+    calls: Calls = field(default_factory=Calls)
+    first_text_at: float | None = None
+    own_first_text_ms: float | None = None
+    """Our own part of the time to the first text: without what the models took."""
+    status: Status = "complete"
+    error: AgentError | None = None
+    messages: list[ModelMessage] = field(default_factory=list)
+    starts: list[Start] = field(default_factory=list)
+    """Workflows that are started once the turn is recorded."""
+    estimated: bool = False
+    """True if tokens and cost are partly estimated."""
+    assigned: bool = False
+    """True once the variant of a new conversation was stored."""
+    title: str = ""
+    """Of a conversation that begins, if a model made one in time."""
+    told: Told = field(default_factory=Told)
+    """For other readers."""
+    _returned: dict[str, tuple[ReturnedRecord, ...]] = field(default_factory=dict[str, tuple[ReturnedRecord, ...]])
+    """By the id of a call that succeeded."""
+
+    @property
+    def content(self) -> str:
+        return "\n\n".join(filter(None, self.texts))
+
+    def take(self, event: NativeEvent, now: float) -> None:
+        self.told.take(event)
+        match event:
+            case PartStartEvent(part=TextPart(content=text)):
+                self.texts.append("")
+                self._add(text, now)
+            case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                self._add(text, now)
+            case _:
+                pass
+
+    def steps(self) -> tuple[Step, ...]:
+        """Each with those of its records that the answer so far used."""
+        records = {call.id: self._records_of(call) for call in self.calls.made.values()}
+        used = used_sources(chain.from_iterable(records.values()), self.content)
+        return tuple(
+            step_of(call).model_copy(
+                update={"sources": tuple(each.source for each in records[call.id] if each.source.id in used)}
+            )
+            for call in self.calls.made.values()
+        )
+
+    def _records_of(self, call: Call) -> tuple[ReturnedRecord, ...]:
+        if call.outcome != "succeeded":
+            return ()
+        if call.id not in self._returned:
+            self._returned[call.id] = tuple(map(ReturnedRecord.of, records_of(call.tool, call.result)))
+        return self._returned[call.id]
+
+    def audit(self) -> list[ToolCallEntry]:
+        return [_entry(call) for call in self.calls.made.values()]
+
+    def keep(self, messages: Sequence[ModelMessage], prompt_characters: Callable[[], int]) -> None:
+        """Store the run's messages; estimate the usage of an answer that broke off before the provider reported it."""
+        self.messages, self.estimated = [], False
+        for message in self._answered(messages):
+            if _is_of_model(message) and not is_counted(message.usage):
+                self.estimated = True
+                usage = estimated_usage(prompt_characters(), len(message.text or ""))
+                message = replace(message, usage=usage)
+            self.messages.append(message)
+
+    def _answered(self, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
+        """Add results for the calls that wait for approval: in the next prompt, each call needs a result."""
+        waits = [call for call in self.calls.made.values() if call.outcome == "waiting"]
+        if not waits:
+            return messages
+        returned = {
+            part.tool_call_id
+            for message in messages
+            for part in message.parts
+            if isinstance(part, ToolReturnPart | RetryPromptPart)
+        }
+        parts = [
+            ToolReturnPart(tool_name=call.tool, content=call.result, tool_call_id=call.id)
+            for call in waits
+            if call.id not in returned
+        ]
+        return [*messages, ModelRequest(parts=parts)] if parts else messages
+
+    @property
+    def responses(self) -> list[ModelResponse]:
+        """The messages that a model wrote."""
+        return [each for each in self.messages if _is_of_model(each)]
+
+    def tokens(self) -> dict[str, int]:
+        """Sums over the run's model calls."""
+        tokens = {"input_tokens": 0, "cached_tokens": 0, "output_tokens": 0}
+        for response in self.responses:
+            tokens["input_tokens"] += response.usage.input_tokens
+            tokens["cached_tokens"] += response.usage.cache_read_tokens
+            tokens["output_tokens"] += response.usage.output_tokens
+        return tokens
+
+    def usage(self) -> dict[str, Any]:
+        """Tokens, and cost in US dollars at prices of the turn's start; no cost if one of the models has no price."""
+        cost: Decimal | None = Decimal(0)
+        for response in self.responses:
+            price = price_of(response.model_id, response.model_name, response.usage, self.started_at)
+            cost = None if cost is None or price is None else cost + price
+        return {**self.tokens(), "cost_usd": None if cost is None else float(cost)}
+
+    def ceiling_usd(self) -> float:
+        """The cost that counts towards the ceilings."""
+        cost = Decimal(0)
+        for response in self.responses:
+            cost += ceiling_price_of(response.model_id, response.model_name, response.usage, self.started_at)
+        return float(cost)
+
+    def receipt(
+        self,
+        *,
+        design: str,
+        prompt_version: str,
+        ended_at: float,
+        variant: str | None = None,
+        counted_as: str | None = None,
+    ) -> dict[str, Any]:
+        first = self.first_text_at
+        models = {response.model_name for response in self.responses}
+        return {
+            **self.usage(),
+            "estimated": self.estimated,
+            "models": sorted(filter(None, models)),
+            "design": design,
+            "prompt_version": prompt_version,
+            **({"variant": variant} if variant else {}),
+            **({"counted_as": counted_as} if counted_as else {}),
+            **({"help": self.calls.trouble.kind} if self.calls.trouble else {}),
+            "first_text_ms": None if first is None else round((first - self.started_at) * 1000),
+            "own_first_text_ms": None if self.own_first_text_ms is None else round(self.own_first_text_ms),
+            "total_ms": round((ended_at - self.started_at) * 1000),
+        }
+
+    def model_messages(self) -> str:
+        """JSON of the messages, without the user's message, which has a document of its own, and without the
+        instructions, which each prompt adds."""
+        kept = [_without_instructions(message) for message in self.messages[1:]]
+        return ModelMessagesTypeAdapter.dump_json(kept).decode()
+
+    def words_alone(self) -> str:
+        """Replaces `model_messages` if those cannot be serialized."""
+        return ModelMessagesTypeAdapter.dump_json([text_response(self.content)]).decode()
+
+    def _add(self, text: str, now: float) -> None:
+        if not text:
+            return
+        if not self.texts:
+            self.texts.append("")
+        if self.first_text_at is None:
+            self.first_text_at = now
+            self.own_first_text_ms = (now - self.started_at - self.calls.waits.until(now)) * 1000
+        self.texts[-1] += text
+
+
+def step_of(call: Call) -> Step:
+    """Without its sources, which are known at the end of the answer."""
+    return Step(
+        id=well_formed(call.id),
+        name=well_formed(call.tool),
+        label=well_formed(call.label),
+        effect=call.contract.effect if call.contract else None,
+        outside=call.is_untrusted,
+        users_own=call.is_users_own,
+        arguments=_json_start(call.arguments),
+        ok=None if call.outcome in ("running", "waiting", "cancelled") else call.outcome == "succeeded",
+        problem=call.problem,
+        ms=call.milliseconds,
+    )
+
+
+def _entry(call: Call) -> ToolCallEntry:
+    return ToolCallEntry(
+        call_id=well_formed(call.id),
+        number=call.number,
+        tool=well_formed(call.tool)[:AUDITED_CHARACTERS],
+        effect=call.contract.effect if call.contract else None,
+        outcome=call.outcome,
+        arguments=_json_start(call.arguments, masked),
+        result=_json_start(call.result, masked) if call.outcome in ("succeeded", "waiting") else None,
+        error=masked(call.problem) if call.problem else None,
+        ms=call.milliseconds,
+        at=call.started_at,
+    )
+
+
+def _json_start(value: Any, mask: Callable[[str], str] = str) -> str:
+    """The beginning of a value's JSON; a string (invalid arguments of a model) stays as it is."""
+    text = mask(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    return well_formed(visible(text[:AUDITED_CHARACTERS])) + ("…" if len(text) > AUDITED_CHARACTERS else "")
+
+
+def _is_of_model(message: ModelMessage) -> TypeGuard[ModelResponse]:
+    return isinstance(message, ModelResponse) and message.model_name != FIXED_WORDS
+
+
+def _without_instructions(message: ModelMessage) -> ModelMessage:
+    return replace(message, instructions=None) if isinstance(message, ModelRequest) else message
 
 
 @dataclass(frozen=True)
@@ -140,3 +379,58 @@ class Turn:
         """Messages of the history that the model sees."""
         start = self.window_from
         return [each for each in self.history if each.seq >= start and not each.withheld]
+
+    @property
+    def replaced_run(self) -> str | None:
+        return self.replaced[0].run_id if self.replaced else None
+
+    def messages(self, now: float, model_messages: str, receipt: dict[str, Any]) -> list[Message]:
+        """The user's message and the answer, as they are stored."""
+        seq, record = self.claim.last_seq + 1, self.record
+        withheld = any(message.withheld for message in self.replaced if message.role == "user")
+        said = replace(self.claim.turn, message_id=self.message_id, text=self.text)
+        answer = Message(
+            id=self.answer_id,
+            run_id=self.run_id,
+            seq=seq + 1,
+            role="assistant",
+            content=record.content,
+            created_at=to_datetime(now),
+            status=record.status,
+            error=Problem(code=error.code, message=error.message) if (error := record.error) else None,
+            steps=record.steps(),
+            model_messages=model_messages,
+            receipt=receipt,
+            continues=self.continues,
+            replaces=replaced_runs(self.replaced),
+            remembered_before=tuple(dict.fromkeys(each for message in self.replaced for each in ids_of(message))),
+            saw=self._saw(),
+            withheld=withheld,
+        )
+        asked = {"note": self.note, "withheld": withheld, "in_trouble": record.calls.trouble is not None}
+        return [user_message(said, seq, "complete").model_copy(update=asked), answer]
+
+    def partial_answer(self, now: float) -> PartialAnswer:
+        """Return the turn's text so far."""
+        asked, answer = self.messages(now, self.record.words_alone(), {})
+        return PartialAnswer(asked, answer, self.record.told.dump(), self.replaced_run)
+
+    def _saw(self) -> tuple[str, ...]:
+        """Ids that this answer saw, including those of the answers in its window or summed up, which it may repeat."""
+        saw = dict.fromkeys(self.context.memory_ids)
+        saw.update(dict.fromkeys(self.summary.saw if self.summary else ()))
+        for message in self.window:
+            saw.update(dict.fromkeys(message.saw))
+        for call in self.record.calls.made.values():
+            saw.update(dict.fromkeys(sorted(call.saw)))
+        return tuple(saw)
+
+
+def replaced_runs(earlier: Sequence[Message]) -> tuple[str, ...]:
+    """Ids of the runs that an answer in this turn's place replaces, the latest first."""
+    return tuple(dict.fromkeys(run for each in earlier for run in (each.run_id, *each.replaces)))
+
+
+def is_ours(error: AgentError | None) -> bool:
+    """True if a turn failed on our side: not by a limit, the brake or another turn."""
+    return error is not None and error.http_status >= 500

@@ -10,9 +10,9 @@ from qwestly_agent.base.clock import to_iso
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.encode_ai_sdk import SDK_VERSION, source_part
 from qwestly_agent.chat.outcomes import Made, of_answer, shown_with
+from qwestly_agent.chat.prompt import as_model_saw
 from qwestly_agent.chat.remembered_view import current_memories
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
-from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.stores.message import USAGE, Message, sources_of
 

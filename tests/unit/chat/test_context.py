@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.chat.context import MAY, OLDEST_SECONDS, FirstTurnContext, make_context
+from qwestly_agent.chat.prompt import MAY, OLDEST_SECONDS, FirstTurnContext, make_context
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.memory import Memory
 

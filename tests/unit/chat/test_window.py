@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.chat.window import LARGEST, READ_LIMIT, SMALLEST, model_history, window_start
+from qwestly_agent.chat.prompt import LARGEST, READ_LIMIT, SMALLEST, model_history, window_start
 from qwestly_agent.stores.message import Message
 
 ANSWER = ModelMessagesTypeAdapter.dump_json(

@@ -8,10 +8,10 @@ from pydantic_core import from_json
 
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.chat.prepare_turn import prepare_turn
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, request_id_of, where_from
 from qwestly_agent.chat.stream import NOTHING_RUNS, headers_of, start_following, start_stream
 from qwestly_agent.chat.turn_request import POSTED_SCHEMA, Protocol, parse_turn
+from qwestly_agent.chat.turn_store import TurnStore
 
 FUNCTION_TIMEOUT_SECONDS = 300
 """As in template.yaml, for where no adapter tells the deadline."""
@@ -36,7 +36,8 @@ async def chat(request: Request, services: TheServices, user_id: TheUser) -> Str
         raise NotFound("Turns are answered at the chat's own URL.")
     services.logger.thread_safe_append_keys(request_id=request_id_of(request))
     posted = parse_turn(await request.body())
-    turn = await prepare_turn(services, user_id, posted, deadline_of(request, services.clock), where_from(request))
+    deadline, where = deadline_of(request, services.clock), where_from(request)
+    turn = await TurnStore(services).open(user_id, posted, deadline, where)
     events = start_stream(services, turn, posted.protocol, request.app.state.keep_alive_seconds)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
 

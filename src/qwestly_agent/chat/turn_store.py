@@ -1,0 +1,626 @@
+"""Open and close a turn: all that it reads, before its first byte, and all that it leaves.
+
+`open` claims the conversation and reads all that the prompt needs in one round trip. `close` records the messages, cost
+and tool calls, then releases the conversation. If the database fails then, `turn_registry` retries while the process
+lives; after that the next turn continues from the stored part of the answer.
+"""
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import pymongo
+from pydantic import ValidationError
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.agents.design import TurnAgent
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.end import end_replaced
+from qwestly_agent.base.errors import (
+    Braked,
+    ChangedMeanwhile,
+    ConversationBusy,
+    Invalid,
+    NotFound,
+    OverBudget,
+    TooManyTurns,
+    Unavailable,
+)
+from qwestly_agent.base.observability import Event, cause_of, measure_turn
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.chat.prompt import READ_LIMIT, FirstTurnContext, UnderWay, day_in, make_context
+from qwestly_agent.chat.services import ChatServices
+from qwestly_agent.chat.turn import Record, Turn, is_ours, replaced_runs
+from qwestly_agent.chat.turn_approvals import TurnApprovals, nothing_new, settle_all, typed_answer
+from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE
+from qwestly_agent.chat.turn_request import TurnRequest
+from qwestly_agent.clients.workflows import Start
+from qwestly_agent.domain.approval import Approval, Level
+from qwestly_agent.domain.memory import FoundMemory, Memory
+from qwestly_agent.domain.rollout import Assignment, Rollout
+from qwestly_agent.memory.find import MOST_SALIENT, best_by_words, first_memories
+from qwestly_agent.rollout.choose import assign, read_rollout
+from qwestly_agent.rollout.look import OWN_FIRST_TEXT_MS
+from qwestly_agent.stores.conversations import LEASE_SECONDS, title_of
+from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.partial_answers import last_answer
+from qwestly_agent.stores.stage_day import DAY_SECONDS
+from qwestly_agent.stores.turns import ClaimedConversation, NewTurn, PartialAnswer
+from qwestly_agent.stores.usage import MINUTE_SECONDS, Load
+from qwestly_agent.text.user_text import typed_in
+
+MOST_UNDER_WAY, MOST_DRAFTS_TOLD = 30, 5
+LAST_TRY_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class History:
+    """The newest messages, and the earlier turn of the posted message id if there is one."""
+
+    recent: Sequence[Message]
+    exchange: Sequence[Message]
+
+    def earlier_turn(self, request: TurnRequest) -> Sequence[Message]:
+        """The earlier turn with this message, answered or not, posted again, written anew or answered again; empty for
+        a new message.
+
+        Raises `ChangedMeanwhile` if the turn is not the last one or tells what was forgotten, and `Invalid` if there is
+        nothing to answer again.
+        """
+        last = [message for message in self.recent if message.run_id == self.recent[-1].run_id]
+        if request.text is None and not request.regenerate:
+            return []
+        if not request.regenerate:
+            if request.replaces and not self.exchange:
+                raise ChangedMeanwhile("Only the last message can be rewritten.")
+            if self.exchange and self.exchange[0].content != request.text and self.exchange != last:
+                raise ChangedMeanwhile("Only the last message can be rewritten.")
+            return self.exchange
+        if request.text is not None and not self.exchange:
+            return []  # we never received it
+        if not last:
+            raise Invalid("There is no answer to make again.")
+        if any(message.withheld for message in last if message.role == "user"):
+            raise ChangedMeanwhile("This tells something that you had forgotten. Please rewrite it.")
+        named = {name for message in last for name in (message.id, message.continues)}
+        # An answer continued after a decision is one message to the client, which names it by the user's message.
+        asked = self.exchange == last or any(message.id in named for message in self.exchange)
+        if (self.exchange and not asked) or (request.regenerates or last[0].id) not in named:
+            raise ChangedMeanwhile("Only the last answer can be made again.")
+        return last
+
+
+def complete_answer(request: TurnRequest, earlier: Sequence[Message]) -> Message | None:
+    """The complete answer to this message, if it was answered before."""
+    if not earlier or request.regenerate or request.text != earlier[0].content:
+        return None
+    return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
+
+
+@dataclass(frozen=True)
+class ContextData:
+    """Data for a context made now."""
+
+    profile: dict[str, Any]
+    """With employment and preferences."""
+    zone: str
+    """The user's time zone."""
+    memories: list[Memory]
+    """The most salient ones, plus one if there are more."""
+    by_words: list[FoundMemory] | None
+    """The best for the first message; None if the conversation is probably not new."""
+    last_withdrawn: float | None
+    level: Level
+    unreported: list[Approval]
+    """Approvals whose outcome the model was not told yet."""
+    ended: list[Draft]
+    """Ended drafts that the model was not told of yet."""
+    under_way: UnderWay
+    """In all conversations."""
+    rollout: Rollout | None
+    variant: str | None
+    """The variant that an operator pinned the user to."""
+
+
+@dataclass(frozen=True)
+class TurnStore:
+    services: ChatServices
+
+    # --- open ---------------------------------------------------------------------------------------------------------
+
+    async def open(self, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
+        """Raises errors that need an HTTP status, before the first byte: `ConversationBusy`, `NotFound`, `Changed`,
+        `Invalid`, `TooManyTurns`, `OverBudget`, `Braked`. `where` is the origin of decisions, for their audit."""
+        services = self.services
+        await services.running.finish_unfinished()
+        new = NewTurn(
+            run_id=services.new_id(),
+            message_id=request.message_id or f"msg_{services.new_id()}",
+            text=request.text,
+            started_at=services.clock(),
+        )
+        conversation_id = request.conversation_id or services.new_id()
+        moderated = services.moderation.begin(typed_in(request.text or ""))
+        entering = asyncio.ensure_future(services.usage.enter(user_id, new.run_id, new.started_at))
+        reading = asyncio.gather(
+            self._history(user_id, conversation_id, request),
+            self._context_data(user_id, conversation_id, request),
+            entering,
+        )
+        try:
+            claim = await self._claim(user_id, conversation_id, new, request)
+        except BaseException:
+            # Not cancelled: a cancelled read could leave the driver's lock held, or lose its connection. The driver's
+            # own timeout bounds the reads.
+            await asyncio.gather(reading, return_exceptions=True)
+            with briefly():
+                await self._tried(self._leave(user_id, new, entering))
+            raise
+        try:
+            said, known, load = await reading
+            _check_choice(request, claim)
+            await self._admit(user_id, load, new.started_at)
+            read_at = new.started_at
+            is_new = not said.exchange
+            answer = await typed_answer(services, user_id, conversation_id, request, said.recent if is_new else [])
+            request = replace(request, decisions=request.decisions or answer.decisions)
+            approvals = await self._approvals(claim, request, known.unreported, where)
+            approvals = replace(approvals, ended=known.ended, pointed_at=answer.pointed_at)
+            if approvals.settled:  # the decisions may have changed what was read in parallel
+                read_at = services.clock()
+                said, known = await asyncio.gather(
+                    self._history(user_id, conversation_id, request),
+                    self._context_data(user_id, conversation_id, request),
+                )
+            turn = await self._turn(claim, request, said, known, load, approvals, read_at, deadline)
+            return replace(turn, moderated=moderated)
+        except (Invalid, ChangedMeanwhile, NotFound, TooManyTurns, OverBudget, Braked):
+            await asyncio.gather(services.conversations.withdraw(claim), self._leave(user_id, new, entering))
+            raise
+        except BaseException:
+            # The user's message stays in the conversation, and the next turn recovers it.
+            with briefly():
+                await self._tried(services.conversations.abandon(claim), self._leave(user_id, new, entering))
+            raise
+
+    async def _history(self, user_id: str, conversation_id: str, request: TurnRequest) -> History:
+        messages = self.services.messages
+        recent = messages.recent(user_id, conversation_id, READ_LIMIT)
+        if request.message_id is None:
+            return History(await recent, [])
+        return History(*await asyncio.gather(recent, messages.exchange(user_id, conversation_id, request.message_id)))
+
+    async def _context_data(self, user_id: str, conversation_id: str, request: TurnRequest) -> ContextData:
+        """Raises `Braked`."""
+        services = self.services
+        (
+            (profile, settings, rollout),
+            (memories, by_words, last_withdrawn),
+            level,
+            reported,
+            under_way,
+            _,
+        ) = await asyncio.gather(
+            asyncio.gather(
+                services.profiles.career(user_id),
+                services.user_settings.get(user_id),
+                read_rollout(services.rollouts, services.logger),
+            ),
+            asyncio.gather(
+                services.memories.most_salient(user_id, MOST_SALIENT + 1),
+                self._by_words(user_id, request),
+                services.memories.last_withdrawn(user_id),
+            ),
+            services.autonomy.level(user_id),
+            asyncio.gather(
+                services.approvals.unreported(user_id, conversation_id),
+                services.drafts.unreported(user_id, conversation_id, MOST_DRAFTS_TOLD),
+            ),
+            asyncio.gather(
+                services.approvals.waiting(user_id, MOST_UNDER_WAY),
+                services.drafts.under_way(user_id, MOST_UNDER_WAY),
+            ),
+            pause.check(services.signals, user_id),
+        )
+        (unreported, ended), (waiting, drafts) = reported, under_way
+        now = services.clock()
+        return ContextData(
+            profile=profile,
+            zone=settings.zone,
+            memories=memories,
+            by_words=by_words,
+            last_withdrawn=last_withdrawn,
+            level=level,
+            unreported=unreported,
+            ended=ended,
+            under_way=UnderWay(
+                [each for each in waiting if each.waits(now)], [each for each in drafts if each.status == "running"]
+            ),
+            rollout=rollout,
+            variant=settings.variant,
+        )
+
+    async def _by_words(self, user_id: str, request: TurnRequest) -> list[FoundMemory] | None:
+        if not request.likely_new or not request.text:
+            return None
+        return await best_by_words(self.services.memories, self.services.clock, user_id, request.text)
+
+    async def _claim(
+        self, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
+    ) -> ClaimedConversation:
+        """Design and role are chosen where the conversation is new: another's may be those of another design."""
+        conversations, designs = self.services.conversations, self.services.designs
+        if request.likely_new:
+            chosen = designs.choose(request.design, request.role)
+            created = await conversations.create(user_id, conversation_id, turn, *chosen)
+            return created or await conversations.claim(user_id, conversation_id, turn)
+        try:
+            return await conversations.claim(user_id, conversation_id, turn)
+        except NotFound:
+            # The AI SDK creates conversation ids itself; a plain client only knows ids that we gave it.
+            if request.protocol == "plain" or request.text is None or request.goes_on:
+                raise
+            chosen = designs.choose(request.design, request.role)
+            created = await conversations.create(user_id, conversation_id, turn, *chosen)
+            if created is None:  # another turn created it at the same moment
+                raise ConversationBusy(retry_after=1) from None
+            return created
+
+    async def _admit(self, user_id: str, load: Load, now: float) -> None:
+        """Check rate and budget before anything is spent: `model_calls/budget.py` limits what is spent then. Raises
+        `OverBudget` and `TooManyTurns`."""
+        settings = self.services.settings
+        await self.services.stage_day.check(now)
+        if load.spent_today_usd >= settings.day_ceiling_usd:
+            raise OverBudget(retry_after=math.ceil(DAY_SECONDS - now % DAY_SECONDS))
+        if len(load.last_minute) >= settings.messages_a_minute:
+            oldest = [*load.last_minute, now][-max(1, settings.messages_a_minute) - 1 :][0]
+            raise TooManyTurns(
+                f"That is more than {settings.messages_a_minute} messages in a minute. Please wait a moment.",
+                retry_after=math.ceil(max(1.0, oldest + MINUTE_SECONDS - now)),
+            )
+        await admit_stream(self.services, user_id, load, now)
+
+    async def _approvals(
+        self, claim: ClaimedConversation, request: TurnRequest, unreported: list[Approval], where: str
+    ) -> TurnApprovals:
+        """Settle the decisions posted with this turn, and collect the outcomes that the model is told."""
+        if not request.decisions:
+            return TurnApprovals((), unreported)
+        settled = await settle_all(
+            self.services,
+            claim.user_id,
+            claim.conversation_id,
+            request.decisions,
+            ours_alone=request.protocol == "plain",
+            where=where,
+        )
+        says_more = request.text is not None or request.regenerate
+        if not settled and says_more:
+            return TurnApprovals((), unreported)
+        unreported = await self.services.approvals.unreported(claim.user_id, claim.conversation_id)
+        if not says_more and not unreported:
+            raise nothing_new(settled)
+        return TurnApprovals(settled, unreported)
+
+    async def _turn(
+        self,
+        claim: ClaimedConversation,
+        request: TurnRequest,
+        said: History,
+        known: ContextData,
+        load: Load,
+        approvals: TurnApprovals,
+        read_at: float,
+        deadline: float,
+    ) -> Turn:
+        assignment = self._assigned(claim, request, known)
+        claim, said = await self._reread_if_changed(replace(claim, assignment=assignment), request, said)
+        if assignment and claim.abandoned:
+            claim = replace(claim, assignment=assignment.after_deaths(len(claim.abandoned)))
+        agent = self._agent_of(claim)
+        earlier = said.earlier_turn(request)
+        asked = earlier[0] if earlier else None
+        answered = complete_answer(request, earlier)
+        if asked and not answered:
+            stands = await end_replaced(self.services, claim.user_id, claim.conversation_id, replaced_runs(earlier))
+            told = [*approvals.unreported, *(each for each in stands if not each.news)]
+            approvals = replace(approvals, unreported=told)
+        text = asked.content if asked and request.regenerate else request.text or ""
+        return Turn(
+            claim=claim,
+            agent=agent,
+            text=text,
+            message_id=asked.id if asked else claim.turn.message_id,
+            history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
+            context=await self._context(claim, agent, known, text),
+            load=load,
+            level=known.level,
+            deadline=deadline,
+            approvals=approvals,
+            under_way=known.under_way,
+            read_at=read_at,
+            record=Record(claim.turn.started_at),
+            went_back=claim.assignment != assignment and bool(claim.assignment and claim.assignment.given_up),
+            continues=request.continues or next((each.continues for each in earlier if each.continues), None),
+            replaced=earlier,
+            answered=answered,
+        )
+
+    def _assigned(self, claim: ClaimedConversation, request: TurnRequest, known: ContextData) -> Assignment | None:
+        """The variant of a conversation for this turn: chosen where the conversation is new and its user chose no
+        design, kept otherwise."""
+        designs = self.services.designs
+        is_new = not claim.last_seq and request.design is None
+        pinned = known.variant if known.variant in designs.variants and request.design is None else None
+        found = assign(known.rollout, claim.assignment, pinned, claim.user_id, claim.role, is_new=is_new)
+        # Another release may have begun the trial: what this one does not know, it does not count either.
+        is_known = found is None or found.agents is None or designs.of_variant(found.agents, claim.role)
+        return found if is_known else None
+
+    def _agent_of(self, claim: ClaimedConversation) -> TurnAgent:
+        """That of the conversation's variant, else that of its design. Raises `Unavailable` if both are gone."""
+        designs = self.services.designs
+        of_variant = designs.of_variant(claim.assignment.agents, claim.role) if claim.assignment else None
+        agent = of_variant or designs.find(claim.design, claim.role)
+        if agent is None:
+            raise Unavailable("This conversation cannot go on as it began. Please start a new one.")
+        return agent
+
+    async def _reread_if_changed(
+        self, claim: ClaimedConversation, request: TurnRequest, said: History
+    ) -> tuple[ClaimedConversation, History]:
+        """Read again if the reads, which ran in parallel to the claim, saw an older state, or if a killed turn was
+        recovered."""
+        services, last_seq = self.services, claim.last_seq
+        if claim.abandoned:
+            services.logger.warning(
+                Event.TURN_RECOVERED,
+                extra={"run_id": claim.turn.run_id, "killed": [turn.run_id for turn in claim.abandoned]},
+            )
+            last_seq = await services.conversations.recover(claim)
+            for turn in claim.abandoned:  # something that was forgotten since it began may be in its answer
+                if turn.partial and await services.tombstones.forgotten_since(claim.user_id, turn.started_at):
+                    await services.messages.exclude_run_from_prompts(claim.user_id, turn.run_id)
+        elif (said.recent[-1].seq if said.recent else 0) == last_seq:
+            return claim, said
+        said = await self._history(claim.user_id, claim.conversation_id, request)
+        return replace(claim, last_seq=max(last_seq, said.recent[-1].seq if said.recent else 0)), said
+
+    async def _context(
+        self, claim: ClaimedConversation, agent: TurnAgent, known: ContextData, message: str
+    ) -> FirstTurnContext:
+        now = claim.turn.started_at
+        today = day_in(known.zone, now)
+        fresh = make_context(known.profile, known.memories, known.level, today, agent.prompt_version, now)
+        # Invalid if there is none yet, or if it is from an earlier version.
+        with suppress(ValidationError):
+            kept = FirstTurnContext.model_validate(claim.context)
+            if kept.still_holds(fresh, known.last_withdrawn):
+                return kept
+        memories = await first_memories(self.services, claim.user_id, message, known.memories, known.by_words)
+        return make_context(known.profile, memories, known.level, today, agent.prompt_version, now)
+
+    async def _tried(self, *what: Coroutine[Any, Any, None]) -> None:
+        for error in await asyncio.gather(*what, return_exceptions=True):
+            if error:
+                self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+
+    async def _leave(self, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
+        await asyncio.wait([entering])  # otherwise it could be written after the removal, and stay
+        await self.services.usage.leave(user_id, turn.run_id, turn.started_at)
+
+    # --- close --------------------------------------------------------------------------------------------------------
+
+    async def close(self, turn: Turn) -> None:
+        """Release the conversation last, because erasure waits for the release. If another turn has taken over, the
+        record's error says so."""
+        services, now, record = self.services, self.services.clock(), turn.record
+        receipt = record.receipt(
+            design=turn.design,
+            prompt_version=turn.agent.prompt_version,
+            variant=turn.variant,
+            counted_as=turn.counted_as,
+            ended_at=now,
+        )
+        services.logger.info(Event.TURN_ENDED, extra={"status": record.status, **receipt})
+        measure_turn(record.status, receipt, Counter(call.outcome for call in record.calls.made.values()))
+        # After a database error try once more, but briefly: the user waits for the error.
+        with briefly(isinstance(record.error, Unavailable)):
+            written = await asyncio.gather(self._account(turn, now), self._audit(turn), self._count(turn, receipt, now))
+            try:
+                with briefly(not all(written)):
+                    kept = await self._record(turn, now, receipt)
+            except PyMongoError:
+                services.running.finish_later(turn.run_id, partial(self._close_late, turn, receipt))
+                raise
+        if kept:
+            starts = (*record.starts, *([_summary(services.settings, turn)] if turn.needs_summary else []))
+            await asyncio.gather(*(self._start(each) for each in starts))
+        else:
+            await self._forget_audit(turn)
+            services.logger.warning(Event.LEASE_LOST)
+            record.error = record.error or ConversationBusy(WENT_ON_ELSEWHERE)
+
+    async def _close_late(self, turn: Turn, receipt: dict[str, Any]) -> None:
+        """Record a turn that the database could not take when it ended, unless another turn came after it."""
+        claim, now = turn.claim, self.services.clock()
+        if await self.services.conversations.renew(claim.user_id, claim.conversation_id, turn.run_id, now):
+            # The messages may have been inserted without an answer.
+            await self.services.messages.delete_run(claim, turn.run_id)
+            await self._record(turn, now, receipt)
+
+    async def _account(self, turn: Turn, now: float) -> bool:
+        """Record the cost; False if that fails, which does not fail the answer."""
+        spent = {**turn.record.tokens(), "cost_usd": turn.record.ceiling_usd()}
+        try:
+            await self.services.usage.settle(turn.claim.user_id, turn.run_id, spent, turn.load, now)
+        except PyMongoError as error:
+            self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            return False
+        return True
+
+    async def _count(self, turn: Turn, receipt: Mapping[str, Any], now: float) -> bool:
+        """Count the turn for the trial that its conversation is in, if any; False if that fails."""
+        if turn.counted_as is None:
+            return True
+        record, own_ms = turn.record, receipt["own_first_text_ms"]
+        amounts = {
+            "turns": 1,
+            "failed": int(record.status == "failed" and is_ours(record.error)),
+            "spoken": int(own_ms is not None),
+            "slow": int(own_ms is not None and own_ms > OWN_FIRST_TEXT_MS),
+            "conversations": int(not turn.claim.last_seq and not turn.claim.abandoned),
+            "cost_usd": record.ceiling_usd(),
+        }
+        try:
+            await self.services.variant_counts.add(turn.claim.user_id, turn.counted_as, turn.run_id, amounts, now)
+        except PyMongoError as error:
+            self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            return False
+        return True
+
+    async def _audit(self, turn: Turn) -> bool:
+        """Record the tool calls; False if that fails."""
+        claim = turn.claim
+        try:
+            audit = turn.record.audit()
+            await self.services.tool_calls.add(claim.user_id, claim.conversation_id, turn.run_id, audit)
+        except PyMongoError as error:
+            self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            return False
+        return True
+
+    async def _start(self, start: Start) -> None:
+        """If it cannot be started, a later turn's does its work too."""
+        try:
+            await self.services.workflows.start(start.machine_arn, start.name, start.given)
+        except Unavailable as error:
+            self.services.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
+
+    async def _forget_audit(self, turn: Turn) -> None:
+        """Delete the audit of a conversation that was deleted meanwhile."""
+        claim = turn.claim
+        try:
+            if not await self.services.conversations.exists(claim.user_id, claim.conversation_id):
+                await self.services.tool_calls.forget(claim.user_id, claim.conversation_id)
+        except PyMongoError as error:
+            self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+
+    async def _record(self, turn: Turn, now: float, receipt: dict[str, Any]) -> bool:
+        try:
+            messages = turn.messages(now, turn.record.model_messages(), receipt)
+            return await self._store(turn, messages, now, receipt)
+        except PyMongoError:
+            raise
+        except Exception as error:  # the provider's messages cannot be serialized: store the text only
+            self.services.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
+            return await self._store(turn, turn.messages(now, turn.record.words_alone(), {}), now, receipt)
+
+    async def _store(self, turn: Turn, messages: list[Message], now: float, receipt: dict[str, Any]) -> bool:
+        """False if the conversation is no longer this turn's."""
+        services = self.services
+        # A retry without content keeps the earlier answer.
+        nothing_new = turn.replaced and not turn.record.content and turn.record.status != "complete"
+        kept = await services.conversations.finish(
+            turn.claim,
+            [] if nothing_new else messages,
+            replaced_run=None if nothing_new else turn.replaced_run,
+            changes=_changes(turn, messages, receipt) | ({} if nothing_new else _told(turn)),
+            cost_usd=turn.record.ceiling_usd(),
+            now=now,
+        )
+        if kept and not nothing_new and not turn.history:
+            await self._retitle(turn)
+        if kept and messages:
+            await self._exclude_forgotten(turn)
+        if kept and not nothing_new:
+            # The note is stored in the conversation now, and so is part of every later prompt.
+            await asyncio.gather(
+                *(services.approvals.told(each) for each in turn.approvals.unreported),
+                *(services.drafts.told(turn.claim.user_id, each.id) for each in turn.approvals.ended),
+            )
+        return kept
+
+    async def _retitle(self, turn: Turn) -> None:
+        """Title a new conversation: by the title made of its first message, or, if that message was replaced, by the
+        beginning of its replacement."""
+        title = turn.record.title or (title_of(turn.text) if turn.replaced else "")
+        if title and not turn.record.calls.trouble:
+            await self.services.conversation_search.retitle(
+                turn.claim.user_id, turn.claim.conversation_id, title, turn.message_id
+            )
+
+    async def _exclude_forgotten(self, turn: Turn) -> None:
+        """Exclude this turn if something was forgotten while it ran, which the forgetting could not find in it."""
+        services, user_id = self.services, turn.claim.user_id
+        if await services.tombstones.forgotten_since(user_id, turn.read_at):
+            await asyncio.gather(
+                services.messages.exclude_run_from_prompts(user_id, turn.run_id),
+                services.conversations.drop_contexts(user_id),
+                services.tool_calls.empty(user_id, (), lambda _: False, turn.run_id),
+            )
+            await services.conversation_search.forget_titles(user_id, lambda _: False)
+
+
+def briefly(it_failed: bool = True) -> AbstractContextManager[object]:
+    return pymongo.timeout(LAST_TRY_SECONDS) if it_failed else nullcontext()
+
+
+def _check_choice(request: TurnRequest, claim: ClaimedConversation) -> None:
+    """A conversation keeps its design and its role. Raises `Invalid`."""
+    if request.design not in (None, claim.design) or request.role not in (None, claim.role):
+        kept = f"its design {claim.design!r} and its role {claim.role!r}"
+        raise Invalid(f"A conversation keeps {kept}. Start a new one for another.")
+
+
+async def admit_stream(services: ChatServices, user_id: str, load: Load, now: float) -> None:
+    """Raises `TooManyTurns` if as many streams of the user run as may. Releases those whose process died: nothing else
+    does."""
+    most = services.settings.running_turns
+    if len(load.running) < most:
+        return
+    holding = await services.conversations.running(user_id, now)
+    dead = [run for run, began in load.running.items() if run not in holding and now - began > LEASE_SECONDS]
+    if dead:
+        await services.usage.release(user_id, dead)
+    if len(load.running) - len(dead) >= most:
+        raise TooManyTurns(
+            f"{most} of your messages are being answered already. Please wait for one of them.",
+            retry_after=math.ceil(LEASE_SECONDS),
+        )
+
+
+def _summary(settings: Settings, turn: Turn) -> Start:
+    """Summarize the messages that left the window."""
+    claim, run_id = turn.claim, f"summary-{turn.run_id}"
+    whose = {"user_id": claim.user_id, "conversation_id": claim.conversation_id}
+    given = {**whose, "run_id": run_id, "window_from": turn.window_from}
+    return Start(settings.memory_machine_arn, run_id, given)
+
+
+def _changes(turn: Turn, messages: Sequence[Message], receipt: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the conversation for the following turns, and for readers who follow this one."""
+    asked, answer = messages
+    answer = answer.model_copy(update={"model_messages": "[]", "receipt": receipt})
+    told = PartialAnswer(asked, answer, turn.record.told.dump())
+    context = turn.context.model_dump(mode="json")
+    assignment = turn.assignment
+    return {
+        **({"context": context} if context != turn.claim.context else {}),
+        **({"summary_due": turn.window_from} if turn.needs_summary else {}),
+        "window_from": turn.window_from,
+        **last_answer(turn.run_id, told),
+        **({"assignment": assignment.model_dump()} if assignment and assignment.trial else {}),
+    }
+
+
+def _told(turn: Turn) -> dict[str, Any]:
+    told = turn.told_under_way
+    return {"told_under_way": list(told)} if told != turn.claim.told_under_way else {}
