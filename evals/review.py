@@ -26,14 +26,13 @@ from evals.statistics import wilson
 from evals.support import look_at_user
 from infra.local.environment import SafeLoader
 from infra.stages import WrongUsage, database_settings
-from qwestly_agent.base.clock import system_clock
-from qwestly_agent.base.ids import new_id
+from qwestly_agent.base.clock import new_id, system_clock
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT, PREFERENCES
 from qwestly_agent.stores import approvals, conversations, messages
-from qwestly_agent.stores.memory_documents import COLLECTION as MEMORIES
-from qwestly_agent.stores.memory_documents import READABLE
+from qwestly_agent.stores.memories import COLLECTION as MEMORIES
+from qwestly_agent.stores.memories import READABLE
 
 Stored = Database[dict[str, Any]]
 Ask = Callable[[str], str]

@@ -5,15 +5,13 @@ from typing import Any
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.base.clock import Clock, to_datetime
-from qwestly_agent.base.ids import NewId
+from qwestly_agent.base.clock import Clock, NewId, to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.message import Message, messages_of
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
-from qwestly_agent.stores.messages import VECTOR
+from qwestly_agent.stores.messages import VECTOR, Message, messages_of
 from qwestly_agent.stores.user_data import UserData
 
 WITHHELD = "(holds something that the user had forgotten)"

@@ -17,7 +17,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.user_settings import Signals
 
 
 async def run(what: str, user_id: str, settings: Settings) -> PauseStatus:

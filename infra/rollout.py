@@ -15,9 +15,8 @@ from collections.abc import Mapping
 
 from infra.rollout_table import table
 from infra.stages import WrongUsage, database_settings
-from qwestly_agent.base.clock import system_clock, to_datetime
+from qwestly_agent.base.clock import new_id, system_clock, to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.base.ids import new_id
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.rollout import Entry, Move, Rollout, Trial, begun, ended, moved

@@ -18,7 +18,7 @@ from pymongo.monitoring import CommandListener, CommandStartedEvent
 import qwestly_agent
 from infra.mongo.roles import AGENT
 from qwestly_agent.domain import approval as domain
-from qwestly_agent.stores import activity, signals
+from qwestly_agent.stores import activity, user_settings
 from qwestly_agent.stores.collection import collections
 
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
@@ -33,7 +33,7 @@ OF_NO_DATA = {"getMore", "killCursors", "endSessions", "ping", "saslStart", "sas
 PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
 """What they read or write is no longer what the first stage chose."""
 
-WITH_EVERYBODYS = {activity.COLLECTION, signals.COLLECTION}
+WITH_EVERYBODYS = {activity.COLLECTION, user_settings.SIGNALS}
 ABOUT_NOBODY = {each for each in collections() if each.of_no_user}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""

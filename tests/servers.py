@@ -23,8 +23,8 @@ from infra.local.environment import DEMO_DATABASE
 from infra.local.ports import free_port, listens
 from infra.local.tokens import mint
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.make import LibraryAgent, make_agent
-from qwestly_agent.agents.registry import Designs
+from qwestly_agent.agents.design import Designs, LibraryAgent
+from qwestly_agent.agents.make import make_agent
 from qwestly_agent.base.clock import Clock, system_clock
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat

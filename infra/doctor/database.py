@@ -26,7 +26,7 @@ from qwestly_agent.rollout.variants import VARIANTS
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.user_settings import Signals
 
 LOOKS = {
     *("listCollections", "listIndexes", "listSearchIndexes", "collStats", "dbStats", "dbHash", "indexStats"),

@@ -11,8 +11,7 @@ from aws_lambda_powertools import Logger
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.base.clock import Clock, system_clock
-from qwestly_agent.base.ids import NewId, new_id
+from qwestly_agent.base.clock import Clock, NewId, new_id, system_clock
 from qwestly_agent.base.observability import make_logger, measure_refusal
 from qwestly_agent.base.secrets import Secrets
 from qwestly_agent.base.settings import Settings
@@ -86,7 +85,7 @@ async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, n
 
 async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> "ChatServices":
     """Raises `InvalidSettings` before anything is opened."""
-    from qwestly_agent.agents.registry import find_designs, read_design_settings
+    from qwestly_agent.agents.design import find_designs, read_design_settings
     from qwestly_agent.agents.variants import make_designs
     from qwestly_agent.chat.services import ChatServices
     from qwestly_agent.chat.turn_registry import TurnRegistry
@@ -105,7 +104,7 @@ async def bootstrap_resumes(
     settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id
 ) -> "ResumeServices":
     """Raises `InvalidSettings` before anything is opened."""
-    from qwestly_agent.agents.registry import build_resume_parser, find_designs, read_design_settings
+    from qwestly_agent.agents.design import build_resume_parser, find_designs, read_design_settings
     from qwestly_agent.resumes.services import ResumeServices
 
     found = find_designs(settings.agent_design, settings.agent_design_paths)

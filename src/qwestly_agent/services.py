@@ -9,8 +9,7 @@ from aws_lambda_powertools import Logger
 from pymongo import AsyncMongoClient
 
 from qwestly_agent.action import Action
-from qwestly_agent.base.clock import Clock
-from qwestly_agent.base.ids import NewId
+from qwestly_agent.base.clock import Clock, NewId
 from qwestly_agent.base.secrets import Secrets
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import Traces
@@ -24,11 +23,10 @@ from qwestly_agent.stores.adverts import Adverts
 from qwestly_agent.stores.answers import Answers
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.briefing_plans import BriefingPlans
 from qwestly_agent.stores.briefings import Briefings
 from qwestly_agent.stores.conversation_search import ConversationSearch
-from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.conversations import Conversations, PartialAnswers
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.due import Sweeps
@@ -40,25 +38,21 @@ from qwestly_agent.stores.journal import Journal
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.learning import Learning
 from qwestly_agent.stores.lessons import Lessons
-from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.memories import Memories, Tombstones
 from qwestly_agent.stores.merges import Merges
-from qwestly_agent.stores.messages import Messages
-from qwestly_agent.stores.partial_answers import PartialAnswers
+from qwestly_agent.stores.messages import Messages, ToolCalls
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.resumes import ResumeFiles, Resumes
 from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.stores.summaries import Summaries
-from qwestly_agent.stores.tombstones import Tombstones
-from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.topics import Topics
 from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_data import UserData
-from qwestly_agent.stores.user_settings import UserSettingsStore
+from qwestly_agent.stores.user_settings import Autonomy, Signals, UserSettingsStore
 from qwestly_agent.stores.variant_counts import VariantCounts
 from qwestly_agent.stores.watermarks import Watermarks
 

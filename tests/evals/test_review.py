@@ -17,7 +17,7 @@ from infra.local.model_server import ModelServer, Reply
 from infra.stages import WrongUsage
 from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT
 from qwestly_agent.stores import approvals, messages
-from qwestly_agent.stores.memory_documents import COLLECTION as MEMORIES
+from qwestly_agent.stores.memories import COLLECTION as MEMORIES
 from tests.servers import ChatServer, Client
 
 SAID = "I am Ada Lovelace of Kestrel Aviation, ada@kestrel.example, +44 20 7946 0958. Is my title right?"

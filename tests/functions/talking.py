@@ -21,8 +21,7 @@ from qwestly_agent.memory.sweep import Picked, sweep
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import COLLECTION
-from qwestly_agent.stores.message import Message
-from qwestly_agent.stores.turns import NewTurn, user_message
+from qwestly_agent.stores.messages import Message, NewTurn, user_message
 from tests.servers import USER, FakeClock, settings_for
 
 Said = str | tuple[str, str]

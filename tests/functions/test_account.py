@@ -19,9 +19,8 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.due import RunningWork, Sweeps
+from qwestly_agent.stores.messages import ClaimedConversation, ToolCalls
 from qwestly_agent.stores.ranks import to_binary
-from qwestly_agent.stores.tool_calls import ToolCalls
-from qwestly_agent.stores.turns import ClaimedConversation
 from qwestly_agent.stores.usage import Load, Usage
 from tests.functions.approving import ONE, TWO, World
 from tests.mongo_rule import ABOUT_NOBODY, ACTIONS

@@ -20,7 +20,7 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import pause
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.user_settings import Signals
 from tests.servers import ChatServer, Client, Event, token, until
 
 NOTHING_RAN: dict[str, list[str]] = {"stopped": [], "finished": [], "unknown": [], "running": [], "waiting": []}

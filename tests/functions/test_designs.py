@@ -13,8 +13,7 @@ import pytest
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.default import design as default
-from qwestly_agent.agents.design import DesignEvent, Role
-from qwestly_agent.agents.registry import build_designs, find_designs, read_design_settings
+from qwestly_agent.agents.design import DesignEvent, Role, build_designs, find_designs, read_design_settings
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.llm.models import make_models
 from tests.servers import ChatServer, Client, user_says
@@ -27,7 +26,8 @@ HEADLINE: ToolCall = {
 }
 TUTOR = """
 from qwestly_agent.agents.design import Design
-from qwestly_agent.agents.make import LibraryAgent, make_agent
+from qwestly_agent.agents.design import LibraryAgent
+from qwestly_agent.agents.make import make_agent
 
 def build(models, settings):
     return LibraryAgent(make_agent("tutor", models["fast"], instructions="Teach.", tools=[]), "tutor-1")

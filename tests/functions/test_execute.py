@@ -72,11 +72,10 @@ from qwestly_agent.profile.actions import (
     UPDATE_PROFILE_FIELD,
 )
 from qwestly_agent.services import AnyAction, Services
-from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.job_searches import JobSearches
-from qwestly_agent.stores.signals import Signals
-from qwestly_agent.stores.turns import NewTurn
+from qwestly_agent.stores.messages import NewTurn
+from qwestly_agent.stores.user_settings import Autonomy, Signals
 from qwestly_agent.workflows import ACTIONS
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until
 

@@ -16,7 +16,7 @@ from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.sweep import Picked
 from qwestly_agent.memory.user_messages import UserMessage
-from qwestly_agent.stores.turns import NewTurn
+from qwestly_agent.stores.messages import NewTurn
 from qwestly_agent.workflow_state import CaughtError
 from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
 from tests.functions.test_forgetting import put

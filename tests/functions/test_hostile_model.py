@@ -33,14 +33,12 @@ from infra.local.environment import API_PATH
 from infra.local.model_answers import ToolCall
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.agents.calls import MOST_CALLS
-from qwestly_agent.agents.contract import contract_of
+from qwestly_agent.agents.calls import MOST_CALLS, contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.domain.approval import Effect, Level
 from qwestly_agent.stores import (
     activity,
     approvals,
-    autonomy,
     conversations,
     docs,
     drafts,
@@ -48,9 +46,8 @@ from qwestly_agent.stores import (
     memories,
     messages,
     profiles,
-    signals,
-    tool_calls,
     usage,
+    user_settings,
 )
 from qwestly_agent.stores.ranks import to_binary
 from tests.counts import count
@@ -66,7 +63,7 @@ LONG = "x" * 1_000_000
 GROWS = {
     conversations.COLLECTION,
     messages.COLLECTION,
-    tool_calls.COLLECTION,
+    messages.TOOL_CALLS,
     usage.COLLECTION,
     approvals.COLLECTION,
     drafts.COLLECTION,
@@ -356,11 +353,11 @@ def fill(database: Stored, people: Sequence[Person]) -> None:
         database[profiles.LINKEDIN].insert_one({**mine, **linkedin})
         database[profiles.CARDS].insert_one({**mine, "card_id": OWN_CARD, "headline": who.marker})
         database[drafts.COLLECTION].insert_one({**mine, "_id": who.draft_id, **draft_of(who)})
-        database[autonomy.COLLECTION].insert_one({**mine, "_id": who.user_id, "level": who.level})
+        database[user_settings.AUTONOMY].insert_one({**mine, "_id": who.user_id, "level": who.level})
         database[knowledge.COLLECTION].insert_one({**mine, "title": "CV", "text": said, "embedding": vector})
         memory = {"status": "active", "type": "goal", "content": said, "salience": 1.0}
         database[memories.COLLECTION].insert_one({**mine, **memory, "content_embedding": to_binary(vector)})
-        database[signals.COLLECTION].insert_one({**mine, "_id": who.user_id, "stopped_runs": ["run"]})
+        database[user_settings.SIGNALS].insert_one({**mine, "_id": who.user_id, "stopped_runs": ["run"]})
     section = {"_id": "prices", "path": "prices.md", "title": "Prices", "text": "Cards are free."}
     database[docs.COLLECTION].insert_one({**section, "embedding": to_binary(embedding("prices", 1536))})
 
@@ -623,7 +620,7 @@ def largest(database: Stored) -> dict[str, int]:
 
 
 def audit_of(database: Stored, who: Person) -> list[dict[str, Any]]:
-    return list(database[tool_calls.COLLECTION].find({"user_id": who.user_id}))
+    return list(database[messages.TOOL_CALLS].find({"user_id": who.user_id}))
 
 
 # --- what became of it ----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pymongo.database import Database
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.stores import conversations, knowledge, memories, messages, profiles, tool_calls, usage
+from qwestly_agent.stores import conversations, knowledge, memories, messages, profiles, usage
 from tests.servers import ChatServer, Client, Event, settings_for, user_says
 
 Stored: TypeAlias = Database[dict[str, Any]]
@@ -246,7 +246,7 @@ def test_a_model_that_obeys_the_text_achieves_nothing(
         assert {"done", "finish"} & {event.name for event in events}
         check_dead(events, user)
         assert "zanzibar" not in model.requests[-1].body.decode()
-        made = database[tool_calls.COLLECTION].find({"user_id": user.user_id}).sort("number")
+        made = database[messages.TOOL_CALLS].find({"user_id": user.user_id}).sort("number")
         assert [call["outcome"] for call in made] == [
             "refused", "refused", "failed", "succeeded", "failed", "refused", "refused",
         ]  # fmt: skip
@@ -255,7 +255,7 @@ def test_a_model_that_obeys_the_text_achieves_nothing(
 
 def stored(database: Stored, but_for: str) -> dict[str, list[bytes]]:
     """Every document, but for what a turn of this user may write."""
-    grows = {conversations.COLLECTION, messages.COLLECTION, tool_calls.COLLECTION, usage.COLLECTION}
+    grows = {conversations.COLLECTION, messages.COLLECTION, messages.TOOL_CALLS, usage.COLLECTION}
     names = {*grows, *database.list_collection_names()}
     return {
         name: [bson.encode(each) for each in database[name].find() if name not in grows or each["user_id"] != but_for]

@@ -10,7 +10,7 @@ from pymongo.database import Database
 
 from infra.local.model_controls import BESIDE
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.stores import memory_documents, messages, usage
+from qwestly_agent.stores import memories, messages, usage
 from qwestly_agent.stores.conversation_search import NEUTRAL_TITLE
 from tests.servers import ChatServer, Client
 
@@ -96,7 +96,7 @@ def test_a_title_is_forgotten_with_the_message_that_it_was_made_of(
     lisbon = {"type": "fact", "text": "Lives in Lisbon", "quote": "I live in Lisbon"}
     model.script_chat(Reply(tool_calls=[{"name": "remember", "arguments": lisbon}]), Reply(text="Noted."))
     client.say("I live in Lisbon.", conversation_id)
-    [memory] = database[memory_documents.COLLECTION].find({"user_id": client.user_id})
+    [memory] = database[memories.COLLECTION].find({"user_id": client.user_id})
     database[messages.COLLECTION].update_many({"content": SAID}, {"$set": {"withheld": True}})
     client.request("DELETE", f"/api/memories/{memory['_id']}").raise_for_status()
     assert title_of(client, conversation_id) == NEUTRAL_TITLE

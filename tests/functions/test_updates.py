@@ -16,7 +16,7 @@ from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.services import Services
 from qwestly_agent.stores.activity import COLLECTION
 from qwestly_agent.stores.drafts import Draft, Drafts
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.user_settings import Signals
 from tests.functions.test_execute import (
     INGESTION,
     Stage,

@@ -12,7 +12,6 @@ from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.stores import (
     activity,
     approvals,
-    autonomy,
     conversations,
     knowledge,
     learning,
@@ -21,8 +20,8 @@ from qwestly_agent.stores import (
     profiles,
     resumes,
     runs,
-    signals,
     usage,
+    user_settings,
 )
 from qwestly_agent.workflow import Side
 from qwestly_agent.workflows import WORKFLOWS
@@ -78,9 +77,9 @@ def test_the_readers_role_has_the_collections_of_the_stores_that_readers_ask_for
 
 def test_a_reader_can_write_neither_levels_nor_approvals_nor_signals_and_the_writer_can() -> None:
     reader, writer = actions(READER), actions(AGENT)
-    assert reader[signals.COLLECTION] == {"find"}
-    assert not reader.keys() & {approvals.COLLECTION, autonomy.COLLECTION}
-    for collection in (approvals.COLLECTION, autonomy.COLLECTION, signals.COLLECTION):
+    assert reader[user_settings.SIGNALS] == {"find"}
+    assert not reader.keys() & {approvals.COLLECTION, user_settings.AUTONOMY}
+    for collection in (approvals.COLLECTION, user_settings.AUTONOMY, user_settings.SIGNALS):
         assert writer[collection] >= {"insert", "update"}
 
 
@@ -93,8 +92,8 @@ def test_what_opens_files_reaches_those_files_alone_and_says_that_it_runs() -> N
     names = asked_for("parse_resume", "opener") - NO_STORES
     assert names == {"resume_files", "runs", "signals"}
     opener, writer = actions(OPENER), actions(AGENT)
-    assert opener.keys() == {resumes.FILES, runs.COLLECTION, signals.COLLECTION}
-    assert opener[signals.COLLECTION] == {"find"}
+    assert opener.keys() == {resumes.FILES, runs.COLLECTION, user_settings.SIGNALS}
+    assert opener[user_settings.SIGNALS] == {"find"}
     assert all(allowed <= writer[collection] for collection, allowed in opener.items())
 
 
@@ -133,8 +132,8 @@ def test_what_each_role_may_do_is_printed_by_collection(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["qwestly-agent", "mongo", "rights"])
     assert main() == 0
-    [signal] = [line for line in capsys.readouterr().out.splitlines() if line.startswith(signals.COLLECTION)]
-    assert signal.split() == [signals.COLLECTION, "find", "insert", "update", "remove", "find", "find"]
+    [signal] = [line for line in capsys.readouterr().out.splitlines() if line.startswith(user_settings.SIGNALS)]
+    assert signal.split() == [user_settings.SIGNALS, "find", "insert", "update", "remove", "find", "find"]
 
 
 def test_no_role_may_write_to_the_candidate_apps_collections() -> None:

@@ -22,7 +22,7 @@ from qwestly_agent.bootstrap import build_stores
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.candidate_shapes import CANDIDATES, PREFERENCES
-from qwestly_agent.stores import approvals, autonomy, conversations, signals
+from qwestly_agent.stores import approvals, conversations, user_settings
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.workflows import ACTIONS
 from tests.simulation.database import Database, Document, Tables, at_once
@@ -134,7 +134,7 @@ class World:
         self.tables.update(CANDIDATES, {"_id": USER}, {"$set": values, "$inc": {"version": 1}})
 
     def set_level(self, level: Level) -> None:
-        self.tables.put(autonomy.COLLECTION, {"_id": USER, "user_id": USER, "level": level, "ceiling": level})
+        self.tables.put(user_settings.AUTONOMY, {"_id": USER, "user_id": USER, "level": level, "ceiling": level})
 
     def services(self, process: Process[Any]) -> Any:
         """The services of one process."""
@@ -183,9 +183,9 @@ class World:
                 if not versions or versions[-1][1]["status"] != document["status"]:
                     self.scheduler.note(f"        {document['_id'][:9]} is {document['status']}")
                 versions.append((now, document))
-            case signals.COLLECTION:
+            case user_settings.SIGNALS:
                 self.brakes.append((now, bool(document.get("brake_since"))))
-            case autonomy.COLLECTION:
+            case user_settings.AUTONOMY:
                 self.levels.append((now, document["level"]))
             case _ if collection == OPERATIONS and document["status"] == "done":
                 act = next(each.act for each in self.sent if each.key == document["key"])

@@ -26,7 +26,7 @@ from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resum
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Level, Verb
 from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.services import ModelServices, Services
-from qwestly_agent.stores import runs, signals
+from qwestly_agent.stores import runs, user_settings
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.user_data import user_collections
@@ -124,7 +124,7 @@ class World:
 
     def left_of(self, user_id: str) -> dict[str, list[Document]]:
         """The user's documents, by collection, without what says that something runs."""
-        named = [each for each in user_collections() if each not in (runs.COLLECTION, signals.COLLECTION)]
+        named = [each for each in user_collections() if each not in (runs.COLLECTION, user_settings.SIGNALS)]
         return {name: [*self.database[name].find({"user_id": user_id}).sort("_id")] for name in named}
 
     @contextmanager

@@ -27,8 +27,8 @@ from qwestly_agent.memory.forget import forget
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
-from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.stage_day import StageDay
+from qwestly_agent.stores.user_settings import Signals
 from tests.counts import count, sample
 from tests.servers import until
 from tests.statemachines.conftest import Person, World

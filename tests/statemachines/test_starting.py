@@ -19,7 +19,7 @@ from qwestly_agent.chat.deletion import delete
 from qwestly_agent.domain.card import Style
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.turns import NewTurn
+from qwestly_agent.stores.messages import NewTurn
 from tests.servers import until
 from tests.statemachines.conftest import Person, World
 

@@ -17,15 +17,14 @@ from qwestly_agent.stores.conversations import (
     RETENTION_SECONDS,
     RETENTION_SLACK_SECONDS,
     Conversations,
+    PartialAnswers,
     is_running,
+    last_answer,
     title_of,
 )
-from qwestly_agent.stores.message import Message
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
-from qwestly_agent.stores.messages import Messages
-from qwestly_agent.stores.partial_answers import PartialAnswers, last_answer
+from qwestly_agent.stores.messages import ClaimedConversation, Message, Messages, NewTurn, PartialAnswer, user_message
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.turns import ClaimedConversation, NewTurn, PartialAnswer, user_message
 from tests.servers import USER, FakeClock
 
 pytestmark = pytest.mark.anyio

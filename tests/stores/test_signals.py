@@ -8,7 +8,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.signals import REMEMBERED_STOPS, Signal, Signals
+from qwestly_agent.stores.user_settings import REMEMBERED_STOPS, Signal, Signals
 from tests.servers import USER
 
 pytestmark = pytest.mark.anyio

@@ -12,17 +12,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.stores import (
-    activity,
-    approvals,
-    autonomy,
-    conversations,
-    memories,
-    messages,
-    signals,
-    tool_calls,
-    usage,
-)
+from qwestly_agent.stores import activity, approvals, conversations, memories, messages, usage, user_settings
 from qwestly_agent.stores.collection import Expires
 from qwestly_agent.stores.user_data import user_collections
 from tests.mongo_rule import ABOUT_NOBODY, ACTIONS
@@ -33,13 +23,13 @@ CANDIDATE_APPS = {name for name, actions in ACTIONS.items() if actions == {"find
 LEFT_BY_A_CHAT = {
     conversations.COLLECTION,
     messages.COLLECTION,
-    tool_calls.COLLECTION,
+    messages.TOOL_CALLS,
     usage.COLLECTION,
     memories.COLLECTION,
     activity.COLLECTION,
     approvals.COLLECTION,
-    autonomy.COLLECTION,
-    signals.COLLECTION,
+    user_settings.AUTONOMY,
+    user_settings.SIGNALS,
 }
 
 
@@ -90,7 +80,7 @@ def test_every_collection_of_users_that_the_code_names_is_exported_and_erased() 
 
 def test_the_feed_and_the_brake_are_erased_after_what_writes_to_them() -> None:
     first, *_, feed, brake = user_collections()
-    assert (first, feed, brake) == (conversations.COLLECTION, activity.COLLECTION, signals.COLLECTION)
+    assert (first, feed, brake) == (conversations.COLLECTION, activity.COLLECTION, user_settings.SIGNALS)
     assert len({*user_collections()}) == len(user_collections())
 
 

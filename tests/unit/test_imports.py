@@ -69,8 +69,7 @@ USED_BY_EVERY_TURN = {
     "domain.memory",
     "domain.source",
     "domain.summary",
-    "stores.message",
-    "stores.tool_calls",
+    "stores.messages",
     "stores.user_settings",
 }
 EMPTY_ONES_ARE_CONSTANTS = {"domain.briefing", "domain.resume"}

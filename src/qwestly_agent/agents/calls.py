@@ -1,20 +1,59 @@
-"""Count a turn's tool calls, refuse repeated ones, and record their outcomes.
+"""The contract of a tool: its effect, its label and its limits; and the tool calls of a turn.
 
-Every attempted call counts, also refused and failed ones. The reason for a refusal is a sentence for the model. They
-are stored in one insert when the turn ends, so that no call waits for the database: a killed process loses them, and
-effects have records of their own.
+Calls are counted, repeated ones refused, and their outcomes recorded. Every attempted call counts, also refused and
+failed ones. The reason for a refusal is a sentence for the model. They are stored in one insert when the turn ends, so
+that no call waits for the database: a killed process loses them, and effects have records of their own.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from qwestly_agent.agents.contract import Contract
+from pydantic_ai.tools import ToolDefinition
+
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.domain.approval import Effect
 from qwestly_agent.text.clean import well_formed
 from qwestly_agent.text.trouble import Trouble
+
+
+@dataclass(frozen=True)
+class Contract:
+    """The rules for every call of a tool, enforced around its function."""
+
+    effect: Effect
+    label: str
+    """Shown to the user while it runs: "Looking up your profile…"."""
+    timeout: float
+    """Seconds."""
+    result_characters: int
+    """Maximum length of a result as JSON; a longer one is cut, and the model is told."""
+    is_untrusted: bool
+    """True if other people write what it returns."""
+
+
+def contracts_of(tools: Iterable[ToolDefinition]) -> dict[str, Contract]:
+    """Return the contracts by the tools' names. Raises `InvalidSettings` for a tool that was not declared by `tool`."""
+    contracts: dict[str, Contract] = {}
+    for each in tools:
+        contract = each.metadata.get("contract") if each.metadata else None
+        contracts[each.name] = contract if isinstance(contract, Contract) else contract_of(each.name, each.metadata)
+    return contracts
+
+
+def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:
+    """Return the tool's contract. Raises `InvalidSettings` for a tool that was not declared by `tool`."""
+    contract = (metadata or {}).get("contract")
+    if not isinstance(contract, Contract):
+        raise InvalidSettings(f"The tool {name!r} declares no effect.")
+    return contract
+
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Tool names that providers accept in a conversation that is sent back to them."""

@@ -38,8 +38,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json, to_jsonable_python
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.calls import Call, id_of, name_of
-from qwestly_agent.agents.contract import Contract, contract_of, contracts_of
+from qwestly_agent.agents.calls import Call, Contract, contract_of, contracts_of, id_of, name_of
 from qwestly_agent.agents.problems import arguments_problem, error_of_tool, tool_problem
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.gate import OFFERED, gate
@@ -215,8 +214,7 @@ def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract
 
 
 def _refused(deps: AgentDeps, contract: Contract) -> str | None:
-    decision = gate(contract.effect, deps.level)
-    return decision.reason if decision.answer == "refuse" else None
+    return None if contract.effect in OFFERED[deps.level] else gate(contract.effect, deps.level).reason
 
 
 async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contract) -> dict[str, Any]:

@@ -1,16 +1,13 @@
 """Make an agent with the guardrails; every design that uses pydantic-ai makes its agents here."""
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai import Agent, AgentRunEvents, DeferredToolRequests, Tool
+from pydantic_ai import Agent, DeferredToolRequests, Tool
 from pydantic_ai.capabilities import AbstractCapability
 
 from qwestly_agent.agents.base import AgentDeps, ChatAgent
 from qwestly_agent.agents.calls import MOST_CALLS
-from qwestly_agent.agents.design import AgentTurn
 from qwestly_agent.agents.guardrails import BoundedTools, FencedData, MeasuredWaits
 from qwestly_agent.agents.help import HelpInTrouble
 from qwestly_agent.llm.models import TierModel, capabilities_of
@@ -34,23 +31,3 @@ def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequenc
         retries={"tools": MOST_CALLS},
         capabilities=[*guardrails(), *capabilities_of(model)],
     )
-
-
-@dataclass(frozen=True)
-class LibraryAgent:
-    """A `TurnAgent` that is one agent of pydantic-ai."""
-
-    agent: ChatAgent
-    prompt_version: str
-
-    def run(self, turn: AgentTurn) -> AbstractAsyncContextManager[AgentRunEvents[Any]]:
-        return self.agent.run_stream_events(
-            turn.prompt,
-            message_history=turn.history,
-            instructions=turn.context,
-            deps=turn.deps,
-            conversation_id=turn.conversation_id,
-            run_id=turn.run_id,
-            cancellation_token=turn.cancellation,
-            timeout=turn.seconds,
-        )

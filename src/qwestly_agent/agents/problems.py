@@ -3,7 +3,7 @@
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ModelRetry, ToolFailed, ToolFailedError, ToolRetryError
 
-from qwestly_agent.agents.contract import Contract
+from qwestly_agent.agents.calls import Contract
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.text.clean import well_formed
 

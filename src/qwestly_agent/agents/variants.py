@@ -6,8 +6,7 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from qwestly_agent.agents.base import Models
-from qwestly_agent.agents.design import ROLES, Design, Role, TurnAgent
-from qwestly_agent.agents.registry import Designs, build_designs
+from qwestly_agent.agents.design import ROLES, Design, Designs, Role, TurnAgent, build_designs
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.llm.models import make_judges, make_models
 from qwestly_agent.llm.traced import traced

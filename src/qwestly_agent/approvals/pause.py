@@ -20,7 +20,7 @@ from qwestly_agent.base.errors import Braked, Unavailable
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.runs import Runs
-from qwestly_agent.stores.signals import Signal, Signals
+from qwestly_agent.stores.user_settings import Signal, Signals
 
 PATIENCE_SECONDS = 30.0
 """Time to wait for runs to end; the receipt then lists those that could not be stopped."""

@@ -17,7 +17,7 @@ from qwestly_agent.base.observability import Event, cause_of, measure_waiting
 from qwestly_agent.domain.approval import EVERYBODY, Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.user_settings import Signals
 
 AT_ONCE = 8
 RESERVE_SECONDS = 25.0

@@ -1,8 +1,9 @@
-"""Time as an argument: code that needs the time takes a `Clock`, and reads it as late as possible."""
+"""Time and ids as arguments: code that needs the time takes a `Clock`, and reads it as late as possible."""
 
 import math
 import re
 import time
+import uuid
 from datetime import UTC, datetime
 from typing import Annotated, Any, Protocol
 
@@ -68,3 +69,13 @@ def duration(seconds: float) -> str:
     counted = ((max(1, math.ceil(seconds / size)), name, most) for name, size, most in units)
     count, name = next((count, name) for count, name, most in counted if count <= most)
     return f"{count} {name}{'s' if count > 1 else ''}"
+
+
+class NewId(Protocol):
+    """Returns a new unique string of letters and digits."""
+
+    def __call__(self) -> str: ...
+
+
+def new_id() -> str:
+    return uuid.uuid4().hex

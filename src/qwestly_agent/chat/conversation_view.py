@@ -16,9 +16,17 @@ from qwestly_agent.chat.remembered_view import RememberedView, current_memories
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.stores.conversations import is_running
-from qwestly_agent.stores.message import Feedback, Message, Problem, Status, Step
+from qwestly_agent.stores.messages import (
+    Feedback,
+    Message,
+    Problem,
+    Status,
+    Step,
+    role_of,
+    unfinished_turns,
+    unrecorded_messages,
+)
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.turns import role_of, unfinished_turns, unrecorded_messages
 from qwestly_agent.text.clean import well_formed
 
 

@@ -22,7 +22,7 @@ from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.agents.guardrails import Asked, Decided
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.encode_plain import plain_events
-from qwestly_agent.chat.told_events import Telling
+from qwestly_agent.chat.turn import Telling
 from qwestly_agent.chat.turn_request import RESUME_SCHEMA
 from qwestly_agent.model_calls.failures import failure_of
 

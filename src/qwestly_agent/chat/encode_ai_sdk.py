@@ -34,7 +34,7 @@ from qwestly_agent.agents.tools.work import ShownAgain
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
-from qwestly_agent.chat.told_events import DraftEnded, Happened, Telling
+from qwestly_agent.chat.turn import DraftEnded, Happened, Telling
 from qwestly_agent.chat.used_sources import SourcesNamed
 from qwestly_agent.domain.source import Source
 from qwestly_agent.model_calls.failures import failure_of

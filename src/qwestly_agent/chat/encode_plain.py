@@ -21,7 +21,7 @@ from qwestly_agent.agents.tools.work import ShownAgain
 from qwestly_agent.approvals.view import ApprovalView, content_with
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
-from qwestly_agent.chat.told_events import DraftEnded, Happened, Telling
+from qwestly_agent.chat.turn import DraftEnded, Happened, Telling
 from qwestly_agent.chat.used_sources import SourcesNamed
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.text.clean import visible_data
@@ -45,7 +45,8 @@ async def encode_plain(telling: Telling) -> AsyncIterator[str]:
     except Exception as error:
         yield plain_error(failure_of(error))
         return
-    yield _sse("done", {"content": content_with(telling.content(), asked), "usage": telling.usage(), **end})
+    content = content_with(telling.content(), asked) if asked else telling.content()
+    yield _sse("done", {"content": content, "usage": telling.usage(), **end})
 
 
 def plain_events(event: NativeEvent, telling: Telling, spoke: bool) -> list[tuple[str, dict[str, Any]]]:

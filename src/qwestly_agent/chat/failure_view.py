@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel
 
-from qwestly_agent.stores.message import Problem
+from qwestly_agent.stores.messages import Problem
 
 
 class ErrorDetail(Problem):

@@ -10,7 +10,7 @@ from qwestly_agent.agents.tools.work import show_approval
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.messages import Message
 
 T = TypeVar("T", Approval, Draft)
 

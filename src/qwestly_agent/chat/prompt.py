@@ -23,7 +23,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.summary import Summary
 from qwestly_agent.memory.view import sureness_and_origin
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.messages import Message
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import EARLIER, MEMORIES, PROFILE
 

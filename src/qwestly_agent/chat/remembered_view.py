@@ -9,7 +9,7 @@ from qwestly_agent.agents.tools.memories import remembered_id
 from qwestly_agent.base.clock import Moment
 from qwestly_agent.chat.prompt import as_model_saw
 from qwestly_agent.domain.memory import Memory, MemoryStatus
-from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.messages import Message
 
 
 class RememberedView(BaseModel):

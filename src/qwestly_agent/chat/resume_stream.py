@@ -12,12 +12,12 @@ from pydantic_ai.exceptions import RunCancelled
 from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.base.errors import AgentError, ConversationBusy, NotFound, TooManyTurns, Unavailable
 from qwestly_agent.chat.services import ChatServices
-from qwestly_agent.chat.told_events import Telling, new_events
+from qwestly_agent.chat.turn import Telling, new_events
 from qwestly_agent.chat.turn_registry import KEEP_SECONDS, RENEW_SECONDS, WENT_ON_ELSEWHERE
 from qwestly_agent.chat.turn_store import admit_stream
 from qwestly_agent.chat.used_sources import SourcesNamed, naming
-from qwestly_agent.stores.message import USAGE
-from qwestly_agent.stores.partial_answers import Followed
+from qwestly_agent.stores.conversations import Followed
+from qwestly_agent.stores.messages import USAGE
 
 INTERRUPTED = "This answer was interrupted. What it had so far is kept."
 RESTARTING = "The service is restarting. Please reload this conversation."

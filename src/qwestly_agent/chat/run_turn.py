@@ -45,8 +45,7 @@ from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.prompt import model_history, prompt_of
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.title import title_for
-from qwestly_agent.chat.told_events import DraftEnded, Happened
-from qwestly_agent.chat.turn import Turn, replaced_runs
+from qwestly_agent.chat.turn import DraftEnded, Happened, Turn, replaced_runs
 from qwestly_agent.chat.turn_approvals import USE_THE_CARD
 from qwestly_agent.chat.turn_registry import RunningTurn
 from qwestly_agent.chat.turn_store import TurnStore, briefly
@@ -65,8 +64,8 @@ from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import cut_answer, failure_of
 from qwestly_agent.services import Services
-from qwestly_agent.stores.message import Message, has_others_words
-from qwestly_agent.stores.partial_answers import PartialAnswers
+from qwestly_agent.stores.conversations import PartialAnswers
+from qwestly_agent.stores.messages import Message, has_others_words
 from qwestly_agent.text.clean import visible, visible_data, well_formed
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.sanitize import SafeText, safe_text

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from qwestly_agent.agents.registry import Designs
+from qwestly_agent.agents.design import Designs
 from qwestly_agent.chat.turn_registry import TurnRegistry
 from qwestly_agent.services import ModelServices
 

@@ -8,13 +8,11 @@ from collections.abc import AsyncIterator, Callable
 
 from qwestly_agent.base.errors import AgentError, Internal
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.base.traces import flush
 from qwestly_agent.chat.encode_plain import encode_plain, plain_error
 from qwestly_agent.chat.resume_stream import begin_to_follow, telling_again
 from qwestly_agent.chat.run_turn import run_turn
 from qwestly_agent.chat.services import ChatServices
-from qwestly_agent.chat.told_events import Telling
-from qwestly_agent.chat.turn import Turn, step_of
+from qwestly_agent.chat.turn import Telling, Turn, step_of
 from qwestly_agent.chat.turn_request import Protocol
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.text.clean import well_formed
@@ -97,7 +95,8 @@ async def _pump(services: ChatServices, telling: Telling, protocol: Protocol, qu
             services.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
             queue.put_nowait(encode_error(Internal()))
         # All is said by now, but once the response ends, Lambda freezes the process.
-        await flush(services.traces)
+        if services.traces:
+            await services.traces.flush()
     finally:
         queue.put_nowait(None)
 

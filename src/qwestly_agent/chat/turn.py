@@ -1,26 +1,36 @@
-"""A turn: a claimed conversation, all that was read for its answer, and the record of what it did."""
+"""A turn: a claimed conversation, all that was read for its answer, the record of what it did, and its events."""
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Any, TypeGuard
 
+from pydantic import TypeAdapter
 from pydantic_ai.messages import (
+    AgentStreamEvent,
+    CapabilityEvent,
+    CustomEvent,
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
     PartDeltaEvent,
+    PartEndEvent,
     PartStartEvent,
     RetryPromptPart,
     TextPart,
     TextPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
     ToolReturnPart,
 )
+from pydantic_core import PydanticSerializationError
 
 from qwestly_agent.agents.calls import Call, Calls
 from qwestly_agent.agents.design import NativeEvent, TurnAgent
@@ -28,22 +38,197 @@ from qwestly_agent.agents.help import FIXED_WORDS
 from qwestly_agent.agents.tools.sources import records_of
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
+from qwestly_agent.chat.activity_view import EventView
+from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.prompt import FirstTurnContext, UnderWay, text_response, window_start
 from qwestly_agent.chat.remembered_view import ids_of
-from qwestly_agent.chat.told_events import Told
 from qwestly_agent.chat.turn_approvals import TurnApprovals, note_of
-from qwestly_agent.chat.used_sources import ReturnedRecord, used_sources
+from qwestly_agent.chat.used_sources import ReturnedRecord, SourcesNamed, used_sources
 from qwestly_agent.clients.workflows import Start
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.rollout import Assignment
 from qwestly_agent.domain.summary import Summary
 from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_counted, price_of
 from qwestly_agent.rollout.variants import VARIANTS
-from qwestly_agent.stores.message import Message, Problem, Status, Step
-from qwestly_agent.stores.tool_calls import ToolCallEntry
-from qwestly_agent.stores.turns import ClaimedConversation, PartialAnswer, user_message
+from qwestly_agent.stores.messages import (
+    ClaimedConversation,
+    Message,
+    PartialAnswer,
+    Problem,
+    Status,
+    Step,
+    ToolCallEntry,
+    user_message,
+)
 from qwestly_agent.stores.usage import Load
 from qwestly_agent.text.clean import masked, visible, well_formed
+
+MOST_OF_A_TOOL = 8_000
+"""Characters of a call's arguments, or of its result, that are repeated."""
+MOST_CHARACTERS = 60_000
+"""Characters of all events; of later ones only the text and its sources are repeated."""
+
+
+@dataclass(kw_only=True)
+class DraftEnded(CapabilityEvent, namespace="qwestly"):
+    draft: DraftView
+
+
+@dataclass(kw_only=True)
+class Happened(CapabilityEvent, namespace="qwestly"):
+    activity: EventView
+
+
+@dataclass(frozen=True)
+class Telling:
+    """An answer for the encoders: for the reader who asked for it, or for a later one."""
+
+    conversation_id: str
+    run_id: str
+    message_id: str
+    """The id under which the client builds the answer."""
+    events: AsyncIterator[NativeEvent]
+    """They raise an `AgentError` if the turn failed, and `RunCancelled` if its user stopped it."""
+    step_of: Callable[[str], Step]
+    """Steps by the id of their call, once the call was sent."""
+    content: Callable[[], str]
+    """The whole answer, once the events have ended."""
+    usage: Callable[[], dict[str, Any]]
+    """As `content`."""
+
+
+@cache
+def _event() -> TypeAdapter[AgentStreamEvent]:
+    """Made at its first use, with the kinds of events that are defined by then."""
+    return TypeAdapter(AgentStreamEvent)
+
+
+@dataclass
+class Told:
+    """The events so far as JSON. Deltas that follow each other are one event; thoughts are left out."""
+
+    _events: list[str] = field(default_factory=list)
+    _last: AgentStreamEvent | None = None
+    """Not yet in `_events`, because the next delta may belong to it."""
+    _size: int = 0
+    """Characters of `_events`."""
+    _taken: int = 0
+    _dumped: int = 0
+
+    @property
+    def grew(self) -> bool:
+        """True if there is more than at the last `dump`."""
+        return self._taken > self._dumped
+
+    def take(self, event: NativeEvent) -> None:
+        told = _shown(event)
+        if told is None or (self._size > MOST_CHARACTERS and not _is_answer(told)):
+            return
+        self._taken += 1
+        if joined := _joined(self._last, told):
+            self._last = joined
+        else:
+            closed = _dumped(self._last)
+            self._events += closed
+            self._size += sum(map(len, closed))
+            self._last = told
+
+    def dump(self) -> list[str]:
+        self._dumped = self._taken
+        return [*self._events, *_dumped(self._last)]
+
+
+def new_events(before: Sequence[str], now: Sequence[str]) -> Iterator[AgentStreamEvent]:
+    """Return the events for a reader who has got `before`; `now` begins with these."""
+    if before and now[len(before) - 1] != before[-1]:
+        told, grown = (_event().validate_json(each[len(before) - 1]) for each in (before, now))
+        yield _rest(told, grown)
+    for each in now[len(before) :]:
+        yield _event().validate_json(each)
+
+
+def _shown(event: NativeEvent) -> AgentStreamEvent | None:
+    match event:
+        case PartEndEvent(part=TextPart() as part):
+            return replace(event, part=replace(part, content=""))  # sent already
+        case PartEndEvent(part=ToolCallPart() as part):
+            return replace(event, part=replace(part, args=None))  # sent with its call
+        case PartStartEvent(part=ToolCallPart() as call) | FunctionToolCallEvent(part=call):
+            return replace(event, part=_short_call(call))
+        case FunctionToolResultEvent(part=result):
+            return replace(event, part=_short_result(result))
+        case (
+            PartStartEvent(part=TextPart())
+            | PartDeltaEvent(delta=TextPartDelta() | ToolCallPartDelta())
+            | CustomEvent()
+            | CapabilityEvent()
+        ):
+            return event
+        case _:
+            return None
+
+
+def _short_call(part: ToolCallPart) -> ToolCallPart:
+    return replace(part, args=None) if len(part.args_as_json_str()) > MOST_OF_A_TOOL else part
+
+
+def _short_result(part: ToolReturnPart) -> ToolReturnPart:
+    words = part.model_response_str()
+    return replace(part, content=f"{words[:MOST_OF_A_TOOL]}…") if len(words) > MOST_OF_A_TOOL else part
+
+
+def _is_answer(event: AgentStreamEvent) -> bool:
+    match event:
+        case (
+            PartStartEvent(part=TextPart())
+            | PartEndEvent(part=TextPart())
+            | PartDeltaEvent(delta=TextPartDelta())
+            | SourcesNamed()
+        ):
+            return True
+        case _:
+            return False
+
+
+def _joined(last: AgentStreamEvent | None, event: AgentStreamEvent) -> AgentStreamEvent | None:
+    match last, event:
+        case PartDeltaEvent(delta=TextPartDelta() as said), PartDeltaEvent(delta=TextPartDelta() as more) if (
+            last.index == event.index
+        ):
+            return replace(last, delta=replace(said, content_delta=said.content_delta + more.content_delta))
+        case (
+            PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str(said)) as delta),
+            PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str(more))),
+        ) if last.index == event.index:
+            return replace(last, delta=replace(delta, args_delta=(said + more)[:MOST_OF_A_TOOL]))
+        case _:
+            return None
+
+
+def _rest(told: AgentStreamEvent, grown: AgentStreamEvent) -> AgentStreamEvent:
+    """Return what a joined event has gained."""
+    match told, grown:
+        case PartDeltaEvent(delta=TextPartDelta(said)), PartDeltaEvent(delta=TextPartDelta(more) as delta):
+            return replace(grown, delta=replace(delta, content_delta=more[len(said) :]))
+        case (
+            PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str(said))),
+            PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str(more)) as delta),
+        ):
+            return replace(grown, delta=replace(delta, args_delta=more[len(said) :]))
+        case _:
+            return grown
+
+
+def _dumped(event: AgentStreamEvent | None) -> list[str]:
+    """Return an empty text if it is not JSON, such as a tool's result that is not data."""
+    try:
+        return [] if event is None else [_event().dump_json(event).decode()]
+    except PydanticSerializationError:
+        return []
+
+
+# --- the record -------------------------------------------------------------------------------------------------------
+
 
 AUDITED_CHARACTERS = 4_000
 """Limit of the arguments and of the result of a tool call in the audit."""
@@ -258,6 +443,9 @@ def _is_of_model(message: ModelMessage) -> TypeGuard[ModelResponse]:
 
 def _without_instructions(message: ModelMessage) -> ModelMessage:
     return replace(message, instructions=None) if isinstance(message, ModelRequest) else message
+
+
+# --- the turn ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
 from qwestly_agent.domain.approval import Approval, Verb
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.messages import Message
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import APPROVAL_NEWS
 

@@ -19,8 +19,8 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Braked, ConversationBusy, DataGone, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.stores.conversations import LEASE_SECONDS, Conversations
-from qwestly_agent.stores.signals import Signals
-from qwestly_agent.stores.turns import ClaimedConversation
+from qwestly_agent.stores.messages import ClaimedConversation
+from qwestly_agent.stores.user_settings import Signals
 
 RENEW_SECONDS = LEASE_SECONDS / 3
 KEEP_SECONDS = 0.3

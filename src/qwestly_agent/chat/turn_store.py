@@ -19,7 +19,6 @@ from pydantic import ValidationError
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.agents.design import TurnAgent
-from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.end import end_replaced
 from qwestly_agent.base.errors import (
     Braked,
@@ -46,12 +45,10 @@ from qwestly_agent.domain.rollout import Assignment, Rollout
 from qwestly_agent.memory.find import MOST_SALIENT, best_by_words, first_memories
 from qwestly_agent.rollout.choose import assign, read_rollout
 from qwestly_agent.rollout.look import OWN_FIRST_TEXT_MS
-from qwestly_agent.stores.conversations import LEASE_SECONDS, title_of
+from qwestly_agent.stores.conversations import LEASE_SECONDS, last_answer, title_of
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.message import Message
-from qwestly_agent.stores.partial_answers import last_answer
+from qwestly_agent.stores.messages import ClaimedConversation, Message, NewTurn, PartialAnswer
 from qwestly_agent.stores.stage_day import DAY_SECONDS
-from qwestly_agent.stores.turns import ClaimedConversation, NewTurn, PartialAnswer
 from qwestly_agent.stores.usage import MINUTE_SECONDS, Load
 from qwestly_agent.text.user_text import typed_in
 
@@ -226,7 +223,7 @@ class TurnStore:
                 services.approvals.waiting(user_id, MOST_UNDER_WAY),
                 services.drafts.under_way(user_id, MOST_UNDER_WAY),
             ),
-            pause.check(services.signals, user_id),
+            services.signals.check_brake(user_id),
         )
         (unreported, ended), (waiting, drafts) = reported, under_way
         now = services.clock()

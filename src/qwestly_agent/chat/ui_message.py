@@ -14,7 +14,7 @@ from qwestly_agent.chat.prompt import as_model_saw
 from qwestly_agent.chat.remembered_view import current_memories
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.stores.message import USAGE, Message, sources_of
+from qwestly_agent.stores.messages import USAGE, Message, sources_of
 
 
 def ui_message_of(message: Message, made: Made) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pydantic_ai.messages import CapabilityEvent
 
 from qwestly_agent.agents.tools.sources import Returned
 from qwestly_agent.domain.source import Source
-from qwestly_agent.stores.message import Step, sources_of
+from qwestly_agent.stores.messages import Step, sources_of
 from qwestly_agent.text.stems import tokens_of
 
 RUN = 5
@@ -95,12 +95,16 @@ class ReturnedRecord:
     """A record that a tool returned, with its features."""
 
     source: Source
-    name: tuple[str, ...]
+    named: str
     signs: _Signs
 
     @classmethod
     def of(cls, record: Returned) -> "ReturnedRecord":
-        return cls(record.source, tuple(tokens_of(record.name)), _Signs(f"{record.name}\n{record.text}"))
+        return cls(record.source, record.name, _Signs(f"{record.name}\n{record.text}"))
+
+    @cached_property
+    def name(self) -> tuple[str, ...]:
+        return tuple(tokens_of(self.named))
 
     def is_quoted_in(self, answer: _Signs) -> bool:
         """True if the answer contains its name, or consecutive words of it."""

@@ -16,9 +16,8 @@ import httpx2
 import jwt
 from pydantic import BaseModel, ConfigDict
 
-from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.clock import Clock, NewId
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
-from qwestly_agent.base.ids import NewId
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.clients.candidate_answers import (
     REFUSAL,

@@ -9,7 +9,7 @@ from qwestly_agent.domain.interview import Interview
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.messages import Message
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import trouble_in, typed_parts

@@ -18,14 +18,6 @@ class JobService:
     services: Services
     user_id: str
 
-    @property
-    def has_boards(self) -> bool:
-        return bool(self.services.job_boards.boards)
-
-    @property
-    def has_web(self) -> bool:
-        return self.services.job_boards.web is not None
-
     async def search(self, words: str, place: str, remote_only: bool) -> tuple[list[Advert], tuple[str, ...]]:
         """Return the boards' jobs, without those that the user's limits rule out, and the boards that could not be
         asked."""

@@ -22,8 +22,7 @@ from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of
 from qwestly_agent.memory.forget_elsewhere import forget_in_interviews, forget_in_jobs, forget_in_learning
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.tombstones import PendingErasure
+from qwestly_agent.stores.memories import Memories, PendingErasure
 from qwestly_agent.text.clean import strings_in
 
 STAYS = (

@@ -20,7 +20,7 @@ from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.message import Message, has_others_words
+from qwestly_agent.stores.messages import Message, has_others_words
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import EARLIER
 from qwestly_agent.text.user_text import trouble_in, typed_parts

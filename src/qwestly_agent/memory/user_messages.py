@@ -13,7 +13,7 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS, DropReason, Note
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
-from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.messages import Message
 from qwestly_agent.text.clean import visible, well_formed
 from qwestly_agent.text.user_text import Part, parts_of, questions_in, trouble_in, unread_lines
 

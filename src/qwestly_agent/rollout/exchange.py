@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from qwestly_agent.stores.answers import GivenAnswer
 from qwestly_agent.stores.messages import Messages
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.user_settings import Signals
 
 MOST_CHARACTERS = 6_000
 """Maximum characters of a judged message."""

@@ -15,10 +15,10 @@ from qwestly_agent.domain.said_before import SaidBefore
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.bm25 import Tokens, bm25
 from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_of, title_of
+from qwestly_agent.stores.messages import unfinished_turns
 from qwestly_agent.stores.ranks import fuse_ranks
 from qwestly_agent.stores.search import Document, Match, Searchable
 from qwestly_agent.stores.store import Store
-from qwestly_agent.stores.turns import unfinished_turns
 
 BATCH = 50
 """Conversations compared at a time."""

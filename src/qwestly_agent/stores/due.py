@@ -24,7 +24,6 @@ from qwestly_agent.stores import (
     job_searches,
     memories,
     runs,
-    signals,
     usage,
     user_settings,
     variant_counts,
@@ -124,7 +123,7 @@ class Sweeps(Store):
 
     async def braked_users(self) -> list[str]:
         """Ids of the users whose brake is on; `EVERYBODY` among them if that one is."""
-        return [each["_id"] for each in await self._each(signals.COLLECTION, {"brake_since": {"$gt": 0}}, "_id")]
+        return [each["_id"] for each in await self._each(user_settings.SIGNALS, {"brake_since": {"$gt": 0}}, "_id")]
 
     async def _each(self, collection: str, query: Document, *fields: str) -> list[Document]:
         return await self.database[collection].find(query, dict.fromkeys(fields, 1)).to_list()

@@ -1,39 +1,199 @@
-"""`user_memories`: memories, each one document with its source."""
+"""`user_memories`: memories, each one document with its source and status, and tombstones of forgotten ones.
+
+Its `key` is unique per user: while it is active (or waits for approval or for the judge) the key is the hash of its
+content, so that nothing is remembered twice; afterwards the key is its id. A forgotten memory stays as a tombstone
+(`domain/tombstone.py`), without text.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
+from pydantic import ValidationError
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.domain.memory import FoundMemory, Memory
-from qwestly_agent.domain.ranking import salience
-from qwestly_agent.domain.tombstone import TellingWords
-from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
-from qwestly_agent.stores.memory_documents import (
-    ACTIVE,
-    COLLECTION,
-    MERGED,
-    MOST_SEEN,
-    PROPOSED,
-    READABLE,
-    SUPERSEDED,
-    UNCHECKED,
-    UNIQUE_STATUSES,
-    WITHOUT_VECTORS,
-    memories_of,
-    score_of,
-)
-from qwestly_agent.stores.ranks import CachedText, cosines_of, fuse_ranks, rank_ids, to_binary
-from qwestly_agent.stores.search import Document, Searchable
+from qwestly_agent.domain.memory import FoundMemory, Memory, Score
+from qwestly_agent.domain.ranking import present, salience
+from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of, signature_of
+from qwestly_agent.stores.activity import OUTBOX, copy_after_write, outbox, with_events
+from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection, Stays, index
+from qwestly_agent.stores.ranks import CachedText, cosines_of, fuse_ranks, rank_ids, to_binary, to_floats
+from qwestly_agent.stores.search import Document, Match, Searchable
 from qwestly_agent.stores.store import Store
-from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.text.stems import indexed_words, query_words
+
+COLLECTION = MongoCollection(
+    "user_memories",
+    Stays("A memory holds until its user forgets it; what was forgotten is not learnt again."),
+    index("most_salient", "user_id", "status", "-salience"),
+    index("withdrawn", "user_id", "-withdrawn_at"),
+    # Unique: the same content is stored once, also by two processes at the same moment. A memory has a key as long as
+    # its content must be unique; the partial filter leaves out memories from before there were keys.
+    index("key", "user_id", "key", unique=True, partialFilterExpression={"key": {"$type": "string"}}),
+    index("newest", "user_id", "-created"),
+    index("superseded_by", "user_id", "superseded_by"),
+    # Memories that the nightly consolidation has not seen.
+    index("users_to_consolidate", "consolidated", "status", "user_id"),
+    index("consolidated", "consolidated", "status", "created"),
+    has_outbox=True,
+    reader=ALL_ACTIONS,
+    holds="memories with their quotes; of a forgotten one hashes and a signature, no text",
+)
+ACTIVE, PROPOSED, UNCHECKED = "active", "proposed", "unchecked"
+SUPERSEDED, MERGED, FORGOTTEN = "superseded", "merged", "forgotten"
+UNIQUE_STATUSES = (ACTIVE, PROPOSED, UNCHECKED)
+"""Among memories of these statuses, no two have equal content."""
+READABLE = (*UNIQUE_STATUSES, SUPERSEDED, MERGED)
+MOST_SEEN = 200
+"""Message ids stored per memory, so that no message counts twice."""
+WITHOUT_VECTORS = {"content_embedding": 0}
+
+
+def created_of(document: Document) -> float:
+    if "created" in document:
+        return document["created"]
+    return document["created_at"].timestamp() if document.get("created_at") else 0.0
+
+
+def memories_of(documents: Iterable[Document]) -> list[Memory]:
+    """Parse the documents and skip invalid ones: one bad document must not fail every turn of its user."""
+    read = []
+    for document in documents:
+        fields = {name: value for name, value in document.items() if name in Memory.model_fields}
+        with suppress(ValidationError):
+            read.append(Memory.model_validate({**fields, "id": str(document["_id"])}))
+    return read
+
+
+def score_of(match: Match, now: float) -> Score:
+    return Score(
+        words=match.place.words,
+        meaning=match.place.meaning,
+        salience=round(present(match.document.get("salience", 0.0), now), 4),
+        total=round(match.place.total, 4),
+    )
+
+
+# --- tombstones -------------------------------------------------------------------------------------------------------
+#
+# Memories that are being forgotten, or were.
+
+
+_TOMBSTONE_FIELDS = (
+    *("user_id", "status", "key", "hashes", "signature", "dimensions", "seen"),
+    *("forgotten_at", "withdrawn_at"),
+    *("uncopied_since", *OUTBOX),
+)
+"""All fields of a tombstone, and of its outbox."""
+
+
+@dataclass(frozen=True)
+class PendingErasure:
+    """A memory that is being forgotten: its text is kept until it is removed everywhere else."""
+
+    id: str
+    content: str
+    quote: str
+    question: str
+    hash: str
+    message_ids: tuple[str, ...]
+    """Ids of all messages in which it was said."""
+
+
+class Tombstones(Store):
+    async def all(self, user_id: str) -> list[Tombstone]:
+        """Tombstones of everything that this user had forgotten."""
+        fields = {"hashes": 1, "signature": 1, "dimensions": 1, "seen": 1, "user_id": 1}
+        found = self.database[COLLECTION].find({"user_id": user_id, "status": FORGOTTEN}, fields)
+        return [_tombstone(document) async for document in found]
+
+    async def forgotten_since(self, user_id: str, moment: float) -> bool:
+        """True if anything was forgotten since `moment` (seconds since the epoch)."""
+        query = {"user_id": user_id, "withdrawn_at": {"$gte": moment}, "status": FORGOTTEN}
+        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
+
+    async def forget(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
+        """Reduce memories that are used nowhere else to tombstones."""
+        await self.begin(user_id, memory_ids, now)
+        await self.end(user_id, memory_ids, now)
+
+    async def begin(
+        self, user_id: str, memory_ids: Collection[str], now: float, event: ActivityEvent | None = None
+    ) -> dict[str, str]:
+        """Hide these memories; their text stays until it is removed elsewhere. Returns, by id, what each had been
+        replaced by. `event` is written with the first one."""
+        replaced: dict[str, str] = {}
+        for memory_id in memory_ids:
+            readable = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
+            found = await self.database[COLLECTION].find_one(readable)
+            if found is None:
+                continue
+            vector = to_floats(found["content_embedding"]) if found.get("content_embedding") else ()
+            tombstone = {
+                "hashes": sorted(hashes_of(user_id, found.get("content", ""), found.get("quote", ""))),
+                "signature": signature_of(vector).hex(),
+                "dimensions": len(vector),
+            }
+            changes = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now, **tombstone}
+            change = with_events({"$set": changes, "$unset": {"content_embedding": ""}}, *([event] if event else ()))
+            before = await self.database[COLLECTION].find_one_and_update(readable, change, {"superseded_by": 1})
+            if before and event:
+                event = None
+                await copy_after_write(self.database, COLLECTION, user_id, memory_id)
+            if before and before.get("superseded_by"):
+                replaced[memory_id] = before["superseded_by"]
+        return replaced
+
+    async def begun(self, user_id: str) -> list[PendingErasure]:
+        """Memories that are being forgotten, including those left by a process that died."""
+        query = {"user_id": user_id, "status": FORGOTTEN, "content": {"$exists": True}}
+        found = self.database[COLLECTION].find(query, WITHOUT_VECTORS)
+        return [_pending_erasure(document) async for document in found]
+
+    async def end(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
+        """Reduce these memories to tombstones. `now` is recorded: prompts made until then may contain them."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": FORGOTTEN}
+        async for found in self.database[COLLECTION].find(query, dict.fromkeys(_TOMBSTONE_FIELDS, 1)):
+            left = {**found, "withdrawn_at": now}
+            await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
+
+    async def requote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
+        """Replace quote, question and context, from which forgotten parts were removed."""
+        query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
+        changes = {"quote": quote, "question": question, "context": context}
+        await self.database[COLLECTION].update_one(query, {"$set": changes})
+
+    async def unforget(self, user_id: str, tombstone_ids: Collection[str]) -> None:
+        """Delete tombstones, as the user wants this remembered again."""
+        query = {"user_id": user_id, "_id": {"$in": list(tombstone_ids)}, "status": FORGOTTEN}
+        await self.database[COLLECTION].delete_many(query)
+
+
+def _tombstone(document: Document) -> Tombstone:
+    return Tombstone(
+        id=document["_id"],
+        user_id=document["user_id"],
+        hashes=frozenset(document.get("hashes", ())),
+        signature=bytes.fromhex(document.get("signature", "")),
+        dimensions=document.get("dimensions", 0),
+        message_ids=frozenset(document.get("seen", ())),
+    )
+
+
+def _pending_erasure(document: Document) -> PendingErasure:
+    said = (*document.get("source", {}).get("message_ids", ()), *document.get("seen", ()))
+    texts = {name: document.get(name, "") for name in ("content", "quote", "question", "hash")}
+    return PendingErasure(id=document["_id"], message_ids=tuple(dict.fromkeys(said)), **texts)
+
+
+# --- memories ---------------------------------------------------------------------------------------------------------
+
 
 RECENT = 50
 """Number of latest writes compared in this process, because an index sees a write a moment later."""

@@ -10,7 +10,7 @@ from bson.binary import BinaryVectorDtype
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.domain.ranking import salience
-from qwestly_agent.stores.memory_documents import (
+from qwestly_agent.stores.memories import (
     ACTIVE,
     COLLECTION,
     MERGED,

@@ -1,19 +1,306 @@
-"""`agent_messages`: one document per message; tool calls and results are part of the answer that made them."""
+"""Messages of conversations, the turns that write them, and the audit of their tool calls."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.rollout import Assignment
+from qwestly_agent.domain.source import Source
+from qwestly_agent.domain.summary import Summary
 from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
-from qwestly_agent.stores.message import Feedback, Message, messages_of
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
-from qwestly_agent.stores.turns import ClaimedConversation
+from qwestly_agent.text.user_text import holds_others_words
+
+Status = Literal["complete", "stopped", "failed", "interrupted", "running"]
+"""`running`: an answer under way; never stored."""
+
+
+USAGE = ("input_tokens", "cached_tokens", "output_tokens", "cost_usd")
+"""Fields of an answer's receipt that clients get."""
+
+
+class Step(BaseModel):
+    """A tool call, as a person reads it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    name: str
+    label: str
+    effect: str | None = None
+    """read, draft, write, outward or destructive; None for a tool that does not exist."""
+    outside: bool = False
+    """True if others than the user may have written its result."""
+    users_own: bool = False
+    """True if its result is only what the user typed."""
+    arguments: str = "{}"
+    """The beginning of the arguments' JSON."""
+    ok: bool | None = None
+    """None while it runs, or if the turn ended before it did."""
+    problem: str | None = None
+    """Why it failed or was refused."""
+    ms: int | None = None
+    sources: tuple[Source, ...] = ()
+    """The records of its result that the answer used."""
+
+
+class Problem(BaseModel):
+    """The error as shown to the user."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    message: str
+
+
+class Feedback(BaseModel):
+    """The user's feedback on an answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+    thumb: Literal["up", "down"]
+    words: str | None = None
+    at: datetime
+
+
+class Message(BaseModel):
+    """A message of the user, or an answer of the agent."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    run_id: str
+    seq: int
+    role: Literal["user", "assistant"]
+    content: str
+    created_at: datetime
+    status: Status = "complete"
+    error: Problem | None = None
+    steps: tuple[Step, ...] = ()
+    model_messages: str = "[]"
+    """An answer's requests and responses as the model saw them (pydantic-ai's JSON), without the user's message."""
+    receipt: dict[str, Any] = {}
+    """Tokens, cost, latency, model, design and prompt version of an answer."""
+    feedback: Feedback | None = None
+    replaces: tuple[str, ...] = ()
+    """Ids of the runs that this answer replaced; their effects stay, and are shown with it."""
+    remembered_before: tuple[str, ...] = ()
+    """Ids of memories that those runs stored."""
+    note: str = ""
+    """Text put before the user's message in the prompt: outcomes of approvals."""
+    continues: str | None = None
+    """Id of the previous answer, if a client continues to build it."""
+    saw: tuple[str, ...] = ()
+    """Ids of everything in an answer's prompts: the context's memories, tool results, and the `saw` of earlier answers
+    in the window."""
+    withheld: bool = False
+    """True if it contains something forgotten: it stays in the transcript, but enters no prompt."""
+    in_trouble: bool = False
+    """True for a message of a person in trouble, answered in fixed words: nothing is remembered from it."""
+
+
+def sources_of(steps: Iterable[Step]) -> list[Source]:
+    """Each once."""
+    return list({source.id: source for step in steps for source in step.sources}.values())
+
+
+def has_others_words(messages: Iterable[Message]) -> bool:
+    """True if others than the user wrote any of what they say, or of the tools' results behind it."""
+    messages = list(messages)
+    said = (message.content for message in messages if message.role == "user")
+    steps = (step for message in messages for step in message.steps)
+    return any(map(holds_others_words, said)) or any(step.outside and not step.users_own for step in steps)
+
+
+def messages_of(documents: Iterable[Document]) -> list[Message]:
+    """Parse the documents and skip invalid ones: one bad document must not make the conversation unusable."""
+    read = []
+    for document in documents:
+        with suppress(ValidationError):
+            read.append(Message.model_validate(document))
+    return read
+
+
+# --- turns ------------------------------------------------------------------------------------------------------------
+#
+# The turn that holds a conversation, and those that held it when their process died.
+
+
+@dataclass(frozen=True)
+class PartialAnswer:
+    """The messages that a turn would record if it ended now, and its events so far."""
+
+    asked: Message
+    """The user's message."""
+    answer: Message
+    told: Sequence[str]
+    """JSON of its events, in order. The last one may still grow."""
+    replaced_run: str | None = None
+    """The run whose messages these replace."""
+
+    @property
+    def document(self) -> Document:
+        return {
+            "asked": self.asked.model_dump_json(),
+            "answer": self.answer.model_dump_json(),
+            "told": list(self.told),
+            "replaced_run": self.replaced_run,
+        }
+
+
+def partial_answer_of(document: Document | None) -> PartialAnswer | None:
+    """None if there is none, or if it is from another version."""
+    with suppress(ValidationError):
+        if document:
+            return PartialAnswer(
+                Message.model_validate_json(document["asked"]),
+                Message.model_validate_json(document["answer"]),
+                document["told"],
+                document["replaced_run"],
+            )
+    return None
+
+
+@dataclass(frozen=True)
+class NewTurn:
+    """A turn that claims a conversation. `text` is None if it answers an earlier message again, or if the user only
+    decided an approval."""
+
+    run_id: str
+    message_id: str
+    text: str | None
+    started_at: float
+    withheld: bool = False
+    """True if it may contain something that the user had forgotten since."""
+    partial: PartialAnswer | None = None
+    """Its answer so far, when it was stored last."""
+
+
+@dataclass(frozen=True)
+class ClaimedConversation:
+    """A conversation held by a turn, until the lease runs out or `finish` releases it."""
+
+    user_id: str
+    conversation_id: str
+    turn: NewTurn
+    design: str
+    role: str
+    last_seq: int
+    window_from: int
+    """The `seq` at which the prompt's history begins."""
+    context: Document | None
+    messages_expire_at: float
+    last_used: float
+    """The time before this turn, in seconds since the epoch."""
+    abandoned: tuple[NewTurn, ...]
+    """Turns of processes that died; their user messages are not yet in `agent_messages`."""
+    told_under_way: tuple[str, ...] = ()
+    """Ids of pending and running work in the model's last report of it."""
+    summary: Summary | None = None
+    """The summary of messages before the window."""
+    interview: Document | None = None
+    """The state of an interview; None in other conversations."""
+    learning: Document | None = None
+    """The state of learning; None in other conversations."""
+    assignment: Assignment | None = None
+    """Its variant; None if it is in no trial."""
+    summary_due: int = 0
+    """The cut of the window for which a summary was begun."""
+
+
+def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
+    return ClaimedConversation(
+        user_id=document["user_id"],
+        conversation_id=document["id"],
+        turn=turn,
+        design=document["design"],
+        role=role_of(document),
+        last_seq=document.get("last_seq", 0),
+        window_from=document.get("window_from", 0),
+        context=document.get("context"),
+        told_under_way=tuple(document.get("told_under_way", ())),
+        summary=summary_of(document),
+        interview=document.get("interview"),
+        learning=document.get("learning"),
+        assignment=assignment_of(document),
+        summary_due=document.get("summary_due", 0),
+        messages_expire_at=document.get("messages_expire_at", 0),
+        last_used=document["last_used"],
+        abandoned=tuple(other for other in unfinished_turns(document) if other.run_id != turn.run_id),
+    )
+
+
+def summary_of(conversation: Document) -> Summary | None:
+    """None if there is none yet, or only one of another version's."""
+    with suppress(ValidationError):
+        return Summary.model_validate(conversation.get("summary"))
+    return None
+
+
+def assignment_of(conversation: Document) -> Assignment | None:
+    with suppress(ValidationError):
+        return Assignment.model_validate(conversation.get("assignment"))
+    return None
+
+
+def role_of(conversation: Document) -> str:
+    """Conversations from before there were roles are chats."""
+    return conversation.get("role", "chat")
+
+
+def unfinished_turns(conversation: Document) -> list[NewTurn]:
+    """Turns not yet recorded, oldest first: the one that runs, and those whose process died."""
+    kept = conversation.get("turns", {}).items()
+    turns = [
+        NewTurn(
+            run_id,
+            turn["message_id"],
+            turn["text"],
+            turn["started_at"],
+            turn.get("withheld", False),
+            partial_answer_of(turn.get("partial")),
+        )
+        for run_id, turn in kept
+    ]
+    return sorted(turns, key=lambda turn: turn.started_at)
+
+
+def unrecorded_messages(turn: NewTurn, seq: int, status: Status) -> list[Message]:
+    """The messages of a turn that runs or died, as far as they were stored; empty if it said nothing."""
+    if turn.partial and turn.partial.answer.content.strip():
+        changes = {"withheld": True, "model_messages": "[]"} if turn.withheld else {}
+        asked = turn.partial.asked.model_copy(update={"seq": seq, **changes})
+        return [asked, turn.partial.answer.model_copy(update={"seq": seq + 1, "status": status, **changes})]
+    return [] if turn.text is None else [user_message(turn, seq, status)]
+
+
+def user_message(turn: NewTurn, seq: int, status: Status) -> Message:
+    return Message(
+        id=turn.message_id,
+        run_id=turn.run_id,
+        seq=seq,
+        role="user",
+        content=turn.text or "",
+        created_at=to_datetime(turn.started_at),
+        status=status,
+        withheld=turn.withheld,
+    )
+
+
+# --- `agent_messages` -------------------------------------------------------------------------------------------------
+#
+# One document per message; tool calls and results are part of the answer that made them.
+
 
 RETENTION_SECONDS = 365 * 86_400
 """A conversation and its messages expire this long after its last use."""
@@ -185,3 +472,80 @@ def _document(claim: ClaimedConversation, message: Message) -> Document:
         "conversation_id": claim.conversation_id,
         "expires_at": to_datetime(claim.messages_expire_at),
     }
+
+
+# --- `agent_tool_calls` -----------------------------------------------------------------------------------------------
+#
+# Audit log of tool calls and their results. Written once, read by operators.
+
+
+RETENTION = timedelta(days=30)
+TOOL_CALLS = MongoCollection(
+    "agent_tool_calls",
+    Expires(RETENTION),
+    index("user_at", "user_id", "-at"),
+    index("tool_outcome", "tool", "outcome", "-at"),
+    holds="arguments and results of tools; e-mail addresses and secrets are masked",
+)
+"""`_id` (`run:number`), `user_id`, `conversation_id`, `run_id`, `number`, `call_id`, `tool`, `effect`, `outcome`
+(`succeeded`, `failed`, `refused`, `waiting`, `cancelled`, `running`), `arguments`, `result`, `error`, `ms`, `at`,
+`expires_at`."""
+_TEXTS = ("arguments", "result", "error")
+
+
+class ToolCallEntry(BaseModel):
+    """`arguments`, `result` and `error` are text, masked and truncated by the caller."""
+
+    model_config = ConfigDict(frozen=True)
+
+    call_id: str
+    number: int
+    """Position in the run, from 1."""
+    tool: str
+    effect: str | None
+    """None for a tool that does not exist."""
+    outcome: str
+    arguments: str
+    result: str | None
+    error: str | None
+    ms: int | None
+    at: float
+    """Seconds since the epoch."""
+
+
+class ToolCalls(Store):
+    async def forget(self, user_id: str, conversation_id: str) -> None:
+        await self.database[TOOL_CALLS].delete_many({"user_id": user_id, "conversation_id": conversation_id})
+
+    async def empty(
+        self, user_id: str, ids: Collection[str], tells: Callable[[str], bool], run_id: str | None = None
+    ) -> None:
+        """Clear arguments, result and error of entries that contain one of `ids` or that `tells`, and of all in
+        `run_id`."""
+        found = self.database[TOOL_CALLS].find({"user_id": user_id}, {"run_id": 1, **dict.fromkeys(_TEXTS, 1)})
+        entries = [
+            each["_id"]
+            async for each in found
+            for text in (" ".join(each.get(name) or "" for name in _TEXTS),)
+            if each["run_id"] == run_id or any(each_id in text for each_id in ids) or tells(text)
+        ]
+        query = {"user_id": user_id, "_id": {"$in": entries}}
+        nothing = {"arguments": "", "result": None, "error": None}
+        await self.database[TOOL_CALLS].update_many(query, {"$set": nothing})
+
+    async def add(self, user_id: str, conversation_id: str, run_id: str, entries: Sequence[ToolCallEntry]) -> None:
+        if not entries:
+            return
+        await self.database[TOOL_CALLS].insert_many(
+            [
+                {
+                    **entry.model_dump(),
+                    "_id": f"{run_id}:{entry.number}",
+                    "user_id": user_id,
+                    "conversation_id": conversation_id,
+                    "run_id": run_id,
+                    "expires_at": to_datetime(entry.at) + RETENTION,
+                }
+                for entry in entries
+            ]
+        )

@@ -6,8 +6,8 @@
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.summary import Summary
 from qwestly_agent.stores.conversations import COLLECTION, key_of
+from qwestly_agent.stores.messages import summary_of
 from qwestly_agent.stores.store import Store
-from qwestly_agent.stores.turns import summary_of
 
 
 class Summaries(Store):

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from functools import cache
 
-from qwestly_agent.stores import activity, conversations, messages, signals
+from qwestly_agent.stores import activity, conversations, messages, user_settings
 from qwestly_agent.stores.collection import MongoCollection, collections
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
@@ -12,7 +12,7 @@ from qwestly_agent.stores.store import Store
 _FIRST = (conversations.COLLECTION,)
 # Events of the others are copied into the feed. While the brake is on, nothing of this user starts, and so nothing is
 # written again.
-_LAST = (activity.COLLECTION, signals.COLLECTION)
+_LAST = (activity.COLLECTION, user_settings.SIGNALS)
 
 _SECRETS = ("task_token", "links", "unsubscribe")
 _NUMBERS = ("content_embedding", messages.VECTOR, "vectors", "words")

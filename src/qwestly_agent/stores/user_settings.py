@@ -1,20 +1,26 @@
-"""`agent_settings`: each user's language and time zone. Only the user writes them: no tool reaches this store.
+"""Settings of a user: language and time zone (`agent_settings`), the autonomy level, and the stop and brake signals.
 
-`briefing_plans.py` keeps its fields in the same documents.
+Only the user writes them: no tool reaches these stores. `briefing_plans.py` keeps its fields in the documents of
+`agent_settings`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.stores.activity import copy_after_write, with_events
+from qwestly_agent.base.errors import Braked
+from qwestly_agent.domain.activity import ActivityEvent, Severity
+from qwestly_agent.domain.approval import EVERYBODY, NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level
+from qwestly_agent.domain.earned import LADDER, Grant, Standing, higher
+from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
 from qwestly_agent.stores.collection import MongoCollection, Stays, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
@@ -122,3 +128,239 @@ class UserSettingsStore(Store):
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$set": {**changes, "changed_at": at}}, upsert=True
         )
+
+
+# --- `agent_autonomy` -------------------------------------------------------------------------------------------------
+#
+# Each user's autonomy level. Only the user writes it: no tool reaches this store.
+
+
+AUTONOMY = MongoCollection(
+    "agent_autonomy",
+    Stays("One document a user: the level that they chose, and what was earned."),
+    has_outbox=True,
+    holds="the level, and what was earned",
+)
+"""`_id` and `user_id`, `level`, `ceiling` (the top of what may be earned), `earned` (each grant), `changed_at`,
+`changes` (the last ones, with their times)."""
+REMEMBERED_CHANGES = 100
+
+
+class Autonomy(Store):
+    async def level(self, user_id: str) -> Level:
+        """L1 if the user never chose; L0 if the stored value is not a level."""
+        document = await self.database[AUTONOMY].find_one({"_id": user_id, "user_id": user_id}, {"level": 1})
+        if document is None:
+            return NEW_USERS_LEVEL
+        return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
+
+    async def standing(self, user_id: str) -> Standing:
+        """The user's level, the ceiling of what may be earned (at first the level), and what was earned."""
+        fields = dict.fromkeys(("level", "ceiling", "earned"), 1)
+        document = await self.database[AUTONOMY].find_one({"_id": user_id, "user_id": user_id}, fields)
+        if document is None:
+            return Standing(NEW_USERS_LEVEL, NEW_USERS_LEVEL)
+        level = document["level"] if document.get("level") in LADDER else UNREADABLE_LEVEL
+        ceiling = document["ceiling"] if document.get("ceiling") in LADDER else level
+        return Standing(level, higher(level, ceiling), tuple(_grants(document)))
+
+    async def set_ceiling(self, user_id: str, ceiling: Level, at: datetime) -> None:
+        """Set the highest level that the agent may earn."""
+        change = {"$set": {"ceiling": ceiling}, "$setOnInsert": {"level": NEW_USERS_LEVEL, "changed_at": at}}
+        event = ActivityEvent(
+            id=f"ceiling:{user_id}:{at.timestamp()!r}",
+            user_id=user_id,
+            at=at.timestamp(),
+            type="autonomy.ceiling",
+            role="user",
+            title=f"You set how far your agent may earn its way to {ceiling}",
+            data={"level": ceiling},
+        )
+        await self._change(
+            {"_id": user_id, "user_id": user_id, "ceiling": {"$ne": ceiling}}, change, event, upsert=True
+        )
+
+    async def grant(self, user_id: str, grant: Grant) -> None:
+        """Grant a higher level for one kind of change; its approval has the event."""
+        query = {"_id": user_id, "user_id": user_id}
+        await self.database[AUTONOMY].update_one(query, {"$set": {f"earned.{_key(grant)}": grant.model_dump()}})
+
+    async def take_back(self, user_id: str, grant: Grant, at: float) -> None:
+        """End a grant, once."""
+        key = f"earned.{_key(grant)}"
+        event = ActivityEvent(
+            id=f"{user_id}:{_key(grant)}:{grant.since!r}:taken_back",
+            user_id=user_id,
+            at=at,
+            type="autonomy.taken_back",
+            role="user",
+            title="Your agent asks you again",
+            data={"tool": grant.tool, "level": grant.level},
+        )
+        await self._change(
+            {"_id": user_id, "user_id": user_id, f"{key}.since": grant.since}, {"$unset": {key: ""}}, event
+        )
+
+    async def _change(self, query: Document, change: Document, event: ActivityEvent, *, upsert: bool = False) -> None:
+        with suppress(DuplicateKeyError):  # unchanged
+            await self.database[AUTONOMY].update_one(query, with_events(change, event), upsert=upsert)
+            await copy_after_write(self.database, AUTONOMY, query["user_id"], query["user_id"])
+
+    async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
+        """Set level and ceiling, and append a new level to the history: more must be chosen again."""
+        change = {
+            "$set": {"level": level, "ceiling": level, "changed_at": at},
+            "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},
+        }
+        event = ActivityEvent(
+            id=f"autonomy:{user_id}:{at.timestamp()!r}",
+            user_id=user_id,
+            at=at.timestamp(),
+            type="autonomy.changed",
+            role="user",
+            title=f"You set your agent's level to {level}",
+            data={"level": level},
+        )
+        await self._change({"_id": user_id, "user_id": user_id, "level": {"$ne": level}}, change, event, upsert=True)
+
+
+def _key(grant: Grant) -> str:
+    return f"{grant.tool}:{grant.subject}"
+
+
+def _grants(document: Document) -> Iterator[Grant]:
+    """Skip grants that cannot be read."""
+    earned = document.get("earned")
+    for each in earned.values() if isinstance(earned, dict) else ():
+        with suppress(ValidationError):
+            yield Grant.model_validate(each)
+
+
+# --- `agent_signals` --------------------------------------------------------------------------------------------------
+#
+# Stop and brake signals, one document per user and one for `EVERYBODY`. Fields are flat and set by one update each: the
+# brake is written before anything is read.
+
+
+SIGNALS = MongoCollection(
+    "agent_signals",
+    Stays("One document a user: their brake stays on until they release it."),
+    # A document has no `brake_since` while its brake is off.
+    index("brake_since", "brake_since"),
+    has_outbox=True,
+    reader="find",
+    opener="find",
+    holds="the brake, stopped runs",
+)
+"""`_id` and `user_id` (or `everybody`), `stopped_runs` (the last 50), `brake_since`, `released_at`, `receipt` and
+`receipt_since` (of the last brake)."""
+REMEMBERED_STOPS = 50
+"""More than a user can have running; older ones were read long ago."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """The signals of one user, or of `EVERYBODY`. Moments are seconds since the epoch."""
+
+    stopped_runs: frozenset[str] = frozenset()
+    brake_since: float | None = None
+    """None if the brake is off."""
+    released_at: float | None = None
+    """When the brake was last turned off."""
+    receipt: Mapping[str, Any] | None = None
+    """The receipt of the current or last brake."""
+    receipt_since: float | None = None
+    """The `brake_since` of that brake."""
+
+
+class Signals(Store):
+    async def stop(self, user_id: str, run_id: str) -> None:
+        await self._update(
+            user_id, {"$push": {"stopped_runs": {"$each": [run_id], "$slice": -REMEMBERED_STOPS}}}, upsert=True
+        )
+
+    async def read(self, user_id: str) -> tuple[Signal, Signal]:
+        """The signals of this user and those of `EVERYBODY`, by one find."""
+        both = {"$in": [user_id, EVERYBODY]}
+        found = {each["_id"]: each async for each in self.database[SIGNALS].find({"_id": both, "user_id": both})}
+        return _signal(found.get(user_id, {})), _signal(found.get(EVERYBODY, {}))
+
+    async def stopped(self, user_id: str, run_ids: Collection[str]) -> set[str]:
+        """Those of these runs that the user stopped. Raises `Braked` if the brake of the user, or of `EVERYBODY`, is
+        on."""
+        own, everybody = await self.read(user_id)
+        if own.brake_since or everybody.brake_since:
+            raise Braked
+        return set(run_ids) & own.stopped_runs
+
+    async def check_brake(self, user_id: str) -> None:
+        """Raises `Braked` if the brake of this user, or of `EVERYBODY`, is on."""
+        await self.stopped(user_id, ())
+
+    async def is_braked(self, user_id: str) -> bool:
+        """True if the brake of this user, or of `EVERYBODY`, is on."""
+        own, everybody = await self.read(user_id)
+        return bool(own.brake_since or everybody.brake_since)
+
+    async def brake_on(self, user_id: str, now: float) -> None:
+        """Turn the brake on without reading anything (idempotent: `brake_since` stays the first time)."""
+        # To the millisecond: receipts compare it, and the laptop's database keeps fifteen digits.
+        since = round(now, 3)
+        off = {"_id": user_id, "user_id": user_id, "brake_since": None}
+        with suppress(DuplicateKeyError):  # it is on already
+            await self._turn(off, {"$set": {"brake_since": since}}, _event(user_id, "on", since), upsert=True)
+
+    async def brake_off(self, user_id: str, now: float) -> None:
+        """Turn the brake off; its receipt stays."""
+        on = {"_id": user_id, "user_id": user_id, "brake_since": {"$gt": 0}}
+        change = {"$unset": {"brake_since": ""}, "$set": {"released_at": now}}
+        await self._turn(on, change, _event(user_id, "off", now))
+
+    async def keep_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any]) -> None:
+        """Store the receipt of the brake that is on since then, or of the last one if it was on since then."""
+        here, change = {"_id": user_id, "user_id": user_id}, {"receipt": dict(receipt), "receipt_since": since}
+        # Not by `$or`, by which the laptop's database finds another user's document.
+        kept = await self.database[SIGNALS].update_one({**here, "brake_since": since}, {"$set": change})
+        if not kept.matched_count:
+            await self.database[SIGNALS].update_one({**here, "receipt_since": since}, {"$set": change})
+
+    async def _turn(self, where: Document, change: Document, event: ActivityEvent, *, upsert: bool = False) -> None:
+        turned = await self.database[SIGNALS].find_one_and_update(
+            where, with_events(change, event), OUTBOX, upsert=upsert, return_document=ReturnDocument.AFTER
+        )
+        if turned:  # the laptop's database answers with nothing where MongoDB finds a duplicate key
+            await copy_after_write(self.database, SIGNALS, event.user_id, event.user_id, turned)
+
+    async def _update(self, user_id: str, change: Document, *, upsert: bool = False) -> None:
+        await self.database[SIGNALS].update_one({"_id": user_id, "user_id": user_id}, change, upsert=upsert)
+
+
+def _event(whose: str, state: Literal["on", "off"], at: float) -> ActivityEvent:
+    sentence, severity = _SENTENCES[state, whose == EVERYBODY]
+    return ActivityEvent(
+        id=f"brake:{whose}:{state}:{at!r}",
+        user_id=whose,
+        at=at,
+        type=f"brake.{state}",
+        role="operators" if whose == EVERYBODY else "user",
+        severity=severity,
+        title=sentence,
+    )
+
+
+_SENTENCES: Mapping[tuple[str, bool], tuple[str, Severity]] = {
+    ("on", False): ("You paused your agent", "info"),
+    ("off", False): ("You resumed your agent", "info"),
+    ("on", True): ("Qwestly paused its agent for everybody", "warning"),
+    ("off", True): ("Qwestly resumed its agent for everybody", "info"),
+}
+
+
+def _signal(document: Document) -> Signal:
+    return Signal(
+        stopped_runs=frozenset(document.get("stopped_runs", ())),
+        brake_since=document.get("brake_since"),
+        released_at=document.get("released_at"),
+        receipt=document.get("receipt"),
+        receipt_since=document.get("receipt_since"),
+    )

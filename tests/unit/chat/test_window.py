@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, ModelRe
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.chat.prompt import LARGEST, READ_LIMIT, SMALLEST, model_history, window_start
-from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.messages import Message
 
 ANSWER = ModelMessagesTypeAdapter.dump_json(
     [ModelResponse([TextPart("Yes.")], model_name="m", timestamp=to_datetime(2.0))]

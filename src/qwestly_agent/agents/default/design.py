@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from qwestly_agent.agents.base import Models
 from qwestly_agent.agents.default import interview, learning, onboarding, prompts
 from qwestly_agent.agents.default.resume_parser import DefaultResumeParser
-from qwestly_agent.agents.design import Design, Role, TurnAgent
-from qwestly_agent.agents.make import LibraryAgent, make_agent
+from qwestly_agent.agents.design import Design, LibraryAgent, Role, TurnAgent
+from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.resumes.parser import PARSED_BY, ResumeParser
 

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from qwestly_agent.agents.base import AgentDeps, ChatAgent, Models
-from qwestly_agent.agents.design import AgentRun, AgentTurn, NativeEvent, TurnAgent
-from qwestly_agent.agents.make import LibraryAgent, make_agent
+from qwestly_agent.agents.design import AgentRun, AgentTurn, LibraryAgent, NativeEvent, TurnAgent
+from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.one_question import OneQuestion
 from qwestly_agent.agents.tools import confirm, conversations, interview, trouble
 from qwestly_agent.domain.interview import Interview

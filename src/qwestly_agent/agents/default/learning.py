@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from qwestly_agent.agents.base import ChatAgent, Models
-from qwestly_agent.agents.design import AgentRun, AgentTurn, TurnAgent
-from qwestly_agent.agents.make import LibraryAgent, make_agent
+from qwestly_agent.agents.design import AgentRun, AgentTurn, LibraryAgent, TurnAgent
+from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.tools import conversations, documents, learning, memories, profile, trouble
 from qwestly_agent.agents.understated import Understated
 from qwestly_agent.learning.not_taught import not_taught

@@ -13,7 +13,7 @@ from pydantic_ai import RunContext, Tool
 from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.contract import Contract
+from qwestly_agent.agents.calls import Contract
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_ai import RunContext, Tool
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.contract import contract_of
+from qwestly_agent.agents.calls import contract_of
 from qwestly_agent.agents.tools.base import NEEDS, tool
 
 

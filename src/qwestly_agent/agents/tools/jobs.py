@@ -1,7 +1,7 @@
 """Search job boards and the web, and read an advert: all of it is strangers' text. Without a key nothing is offered."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from pydantic import StringConstraints
@@ -114,17 +114,26 @@ def _reason(reason: Reason) -> dict[str, Any]:
 
 def with_boards(declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
     needs = "a key of a job board: ADZUNA_APP_ID with ADZUNA_APP_KEY, or JSEARCH_API_KEY"
-    return _offered_if(lambda deps: deps.jobs.has_boards, needs, declared)
+    return _offered_if(_if_boards, needs, declared)
+
+
+async def _if_boards(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+    return definition if ctx.deps.jobs.services.job_boards.boards else None
 
 
 def _with_web(declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
-    return _offered_if(lambda deps: deps.jobs.has_web, "a key of the web search: SEARCH_API_KEY", declared)
+    return _offered_if(_if_web, "a key of the web search: SEARCH_API_KEY", declared)
 
 
-def _offered_if(is_there: Callable[[AgentDeps], bool], needs: str, declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
-    async def prepare(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
-        return definition if is_there(ctx.deps) else None
+async def _if_web(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+    return definition if ctx.deps.jobs.services.job_boards.web else None
 
+
+def _offered_if(
+    prepare: Callable[[RunContext[AgentDeps], ToolDefinition], Awaitable[ToolDefinition | None]],
+    needs: str,
+    declared: Tool[AgentDeps],
+) -> Tool[AgentDeps]:
     declared.prepare = prepare
     declared.metadata = {**(declared.metadata or {}), NEEDS: needs}
     return declared

@@ -5,8 +5,7 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from qwestly_agent.agents.design import Role
-from qwestly_agent.agents.registry import Designs
+from qwestly_agent.agents.design import Designs, Role
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 
 router = APIRouter()
