@@ -17,10 +17,12 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.calls import MOST_CALLS
 from qwestly_agent.agents.make import make_agent
+from qwestly_agent.agents.tools import profile
 from qwestly_agent.agents.tools.base import tool
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.domain.approval import Effect, Level
+from qwestly_agent.domain.candidate_shapes import CANDIDATES
 from qwestly_agent.llm.models import make_models
 from tests.servers import Answer, ChatServer, Client, user_says
 
@@ -291,6 +293,34 @@ def test_what_was_read_may_be_read_again_after_a_write(chat: ChatServer, client:
     assert "x" in told[2]
     assert "nothing has changed since" in told[3], "the write itself is made"
     assert written == ["x"]
+
+
+def test_the_profile_is_as_the_turn_began_until_a_call_may_have_changed_it(
+    chat: ChatServer, client: Client, model: ModelServer
+) -> None:
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        candidates = mongo[chat.settings.mongodb_database][CANDIDATES]
+        candidates.insert_one({"user_id": client.user_id, "headline": "Baker"})
+
+        async def change(ctx: RunContext[AgentDeps], headline: str) -> str:
+            """Change it."""
+            candidates.update_one({"user_id": ctx.deps.user_id}, {"$set": {"headline": headline}})
+            return "changed"
+
+        async def elsewhere(ctx: RunContext[AgentDeps], headline: str) -> str:
+            """Somebody else changes it."""
+            return await change(ctx, headline)
+
+        tools = tool(change, effect="draft", label="…"), tool(elsewhere, effect="read", label="…"), *profile.TOOLS
+        with talking_with(chat, client, *tools) as user:
+            model.script(
+                calls(call("elsewhere", headline="Miller")), calls(call("get_user_profile")),
+                calls(call("change", headline="Cook")), calls(call("get_user_profile")),
+                Reply(text="Done."),
+            )  # fmt: skip
+            user.say("Go")
+    _, before, _, after = results_of(model)
+    assert ("Baker" in before, "Cook" in after) == (True, True)
 
 
 def test_after_ten_calls_the_model_answers_without_tools(client: Client, model: ModelServer) -> None:

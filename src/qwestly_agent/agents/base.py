@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from aws_lambda_powertools import Logger
 from pydantic_ai import Agent, DeferredToolRequests
@@ -40,6 +40,8 @@ class AgentDeps:
 
     user_id: str
     profiles: Profiles
+    career: dict[str, Any]
+    """The profile with employment and preferences, as it was when the turn began."""
     memories: Memories
     conversation_search: ConversationSearch
     knowledge: Knowledge

@@ -235,6 +235,11 @@ class Calls:
         return {tool for tool, failures in self._failures.items() if failures >= MOST_FAILURES}
 
     @property
+    def may_have_changed_data(self) -> bool:
+        """True once a tool was called that is not only for reading."""
+        return any(call.contract is not None and call.contract.effect != "read" for call in self.made.values())
+
+    @property
     def has_untrusted_content(self) -> bool:
         """True if a result contains more than what the user typed."""
         return any(not call.is_users_own for call in self._untrusted())

@@ -206,6 +206,7 @@ def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
     return AgentDeps(
         user_id=user_id,
         profiles=services.profiles,
+        career=turn.career,
         memories=services.memories,
         conversation_search=services.conversation_search,
         knowledge=services.knowledge,
@@ -339,8 +340,7 @@ async def happened(services: Services, turn: Turn) -> list[Happened]:
 
 def _may_have_changed_anything(turn: Turn) -> bool:
     """True if the turn may have caused events; saves most turns the read."""
-    calls = turn.record.calls.made.values()
-    has_effect = any(call.contract is not None and call.contract.effect != "read" for call in calls)
+    has_effect = turn.record.calls.may_have_changed_data
     return has_effect or bool(turn.approvals.settled or turn.replaced) or turn.claim.role != "chat"
 
 

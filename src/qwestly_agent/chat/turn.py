@@ -460,6 +460,8 @@ class Turn:
     history: Sequence[Message]
     """Messages without the turn that this one replaces."""
     context: FirstTurnContext
+    career: dict[str, Any]
+    """The profile with employment and preferences."""
     load: Load
     """The user's load before this turn."""
     level: Level

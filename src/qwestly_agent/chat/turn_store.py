@@ -337,6 +337,7 @@ class TurnStore:
             message_id=asked.id if asked else claim.turn.message_id,
             history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
             context=await self._context(claim, agent, known, text),
+            career=known.profile,
             load=load,
             level=known.level,
             deadline=deadline,

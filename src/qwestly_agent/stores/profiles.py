@@ -56,20 +56,24 @@ class Profiles(Store):
             career["preferences"] = preferences
         return career
 
-    async def full(self, user_id: str) -> Fields:
-        """The career with LinkedIn, the summaries of both, and last the published cards with their texts."""
-        career, linkedin, of_linkedin, of_profile, cards = await asyncio.gather(
-            self.career(user_id),
+    async def full(self, user_id: str, career: Fields | None = None) -> Fields:
+        """The career with LinkedIn, the summaries of both, and last the published cards with their texts. Give the
+        career if it was read already."""
+        if career is None:
+            career, more = await asyncio.gather(self.career(user_id), self._more(user_id))
+        else:
+            more = await self._more(user_id)
+        return career | more
+
+    async def _more(self, user_id: str) -> Fields:
+        linkedin, of_linkedin, of_profile, cards = await asyncio.gather(
             self._one(LINKEDIN, user_id),
             self._one(LINKEDIN_SUMMARIES, user_id),
             self._one(PROFILE_CACHE, user_id),
             self._cards(user_id),
         )
         more = {"linkedin": linkedin, "linkedin_summary": of_linkedin, "profile_summary": of_profile, "cards": cards}
-        for name, part in more.items():
-            if part:
-                career[name] = part
-        return career
+        return {name: part for name, part in more.items() if part}
 
     async def preferences(self, user_id: str) -> Fields:
         return await self._one(PREFERENCES, user_id)

@@ -34,9 +34,9 @@ async def chat(request: Request, services: TheServices, user_id: TheUser) -> Str
     """
     if not services.settings.answers_turns:
         raise NotFound("Turns are answered at the chat's own URL.")
+    deadline, where = deadline_of(request, services.clock), where_from(request)
     services.logger.thread_safe_append_keys(request_id=request_id_of(request))
     posted = parse_turn(await request.body())
-    deadline, where = deadline_of(request, services.clock), where_from(request)
     turn = await TurnStore(services).open(user_id, posted, deadline, where)
     events = start_stream(services, turn, posted.protocol, request.app.state.keep_alive_seconds)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
