@@ -16,13 +16,16 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.pause import abort_if_paused, named_run
 from qwestly_agent.base.clock import Clock
-from qwestly_agent.base.errors import AgentError, Internal, Unavailable
+from qwestly_agent.base.errors import AgentError, Internal, OverBudget, StageOverBudget, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.traces import span_below
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
+
+OVER_BUDGET = (OverBudget.__name__, StageOverBudget.__name__)
+"""Kinds of errors after which an execution does not end as failed: the money of the day is spent, nothing is broken."""
 
 
 class UnknownState(Exception):

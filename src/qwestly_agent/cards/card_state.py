@@ -61,7 +61,7 @@ class CardState(UserState):
     decision: Literal["approved", "revised", "rejected", "expired"] | None = None
     outcome: Literal["published", "changed"] | None = None
     error: CaughtError | None = Field(default=None, exclude=True)
-    end: Literal["failed", "stopped", "drafted"] | None = None
+    end: Literal["failed", "stopped", "drafted", "over_budget"] | None = None
 
     @property
     def run_name(self) -> str:

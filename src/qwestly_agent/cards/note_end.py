@@ -16,7 +16,7 @@ from qwestly_agent.domain.card import NOT_DRAFTED, NOT_DRAFTED_ANEW, NOT_WRITTEN
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import TAILORED, Draft
-from qwestly_agent.workflow_state import state
+from qwestly_agent.workflow_state import OVER_BUDGET, state
 
 TRY_AGAIN = "It could not be finished. Please try again"
 _SAID: Mapping[str, str] = {
@@ -40,9 +40,10 @@ async def note_end(services: Services, card: CardState) -> CardState:
         draft = await services.drafts.get(card.user_id, card.draft_id)
     except NotFound:  # the user deleted it: there is nothing to record
         return card.model_copy(update={"end": "stopped"})
-    end, label = await _end_of(services.approvals, draft, card.error.kind if card.error else "")
+    error = card.error.kind if card.error else ""
+    end, label = await _end_of(services.approvals, draft, error)
     await tell_progress(services.drafts, services.clock, card, status=end, label=label)
-    return card.model_copy(update={"end": end})
+    return card.model_copy(update={"end": "over_budget" if error in OVER_BUDGET else end})
 
 
 async def _end_of(

@@ -1,19 +1,24 @@
 """Record why a search failed or was stopped."""
 
+from qwestly_agent.base.errors import StageOverBudget
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.jobs.scout_state import ScoutState
 from qwestly_agent.services import Services
-from qwestly_agent.workflow_state import state
+from qwestly_agent.workflow_state import OVER_BUDGET, state
 
 
 @state(ScoutState, under_brake=True)
 async def note_end(services: Services, given: ScoutState) -> ScoutState:
     """Runs under the brake too, because nothing else records that it stopped."""
-    end = "stopped" if given.error and given.error.kind == "Braked" else "failed"
+    error = given.error.kind if given.error else ""
+    end = "stopped" if error == "Braked" else "failed"
     now = services.clock()
     search = await services.job_searches.get(given.user_id)
     if search.run_id == given.run_id and search.status == "searching":  # it may have died after storing some
         await services.job_matches.keep_of_run(given.user_id, given.run_id, ())
+        if error == StageOverBudget.__name__:
+            missing = search.missing_with(StageOverBudget.sentence)
+            await services.job_searches.keep(given.user_id, given.run_id, now, missing=missing)
     event = ActivityEvent(
         id=f"{given.run_id}:{end}",
         user_id=given.user_id,
@@ -25,4 +30,4 @@ async def note_end(services: Services, given: ScoutState) -> ScoutState:
         run_id=given.run_id,
     )
     await services.job_searches.end(given.user_id, given.run_id, end, event, now)
-    return given.model_copy(update={"end": end})
+    return given.model_copy(update={"end": "over_budget" if error in OVER_BUDGET else end})

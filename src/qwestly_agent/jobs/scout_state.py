@@ -15,7 +15,7 @@ class ScoutState(UserState):
     at_night: bool = False
     found: int = 0
     """Jobs that no limit ruled out."""
-    end: Literal["failed", "stopped"] | None = None
+    end: Literal["failed", "stopped", "over_budget"] | None = None
     error: CaughtError | None = Field(default=None, exclude=True)
 
 

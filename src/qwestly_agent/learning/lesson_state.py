@@ -11,7 +11,7 @@ RUN = "lesson-"
 
 class LessonState(UserState):
     lesson_id: str
-    end: Literal["failed", "stopped"] | None = None
+    end: Literal["failed", "stopped", "over_budget"] | None = None
     error: CaughtError | None = Field(default=None, exclude=True)
 
     @property

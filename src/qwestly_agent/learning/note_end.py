@@ -6,7 +6,7 @@ from contextlib import suppress
 from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.services import Services
-from qwestly_agent.workflow_state import state
+from qwestly_agent.workflow_state import OVER_BUDGET, state
 
 TRY_AGAIN = "It could not be written. Please ask for it again."
 _SAID: Mapping[str, str] = {
@@ -29,4 +29,4 @@ async def note_end(services: Services, given: LessonState) -> LessonState:
     with suppress(NotFound):  # the user deleted it meanwhile
         label = _SAID.get(error, TRY_AGAIN)
         await services.lessons.tell(given.user_id, given.lesson_id, services.clock(), end, label, [])
-    return given.model_copy(update={"end": end})
+    return given.model_copy(update={"end": "over_budget" if error in OVER_BUDGET else end})

@@ -3,12 +3,9 @@
 from qwestly_agent.base.observability import Event, measure_consolidation, measure_left
 from qwestly_agent.memory.consolidation_state import ConsolidationPage
 from qwestly_agent.services import Services
-from qwestly_agent.workflow_state import state
+from qwestly_agent.workflow_state import OVER_BUDGET, state
 
-PASSING = (
-    *("Braked", "Unavailable", "DataGone", "Lambda.TooManyRequestsException"),
-    *("OverBudget", "StageOverBudget", "ModelUnavailable", "DeadlineExceeded"),
-)
+PASSING = ("Unavailable", "DataGone", "Lambda.TooManyRequestsException", "ModelUnavailable", "DeadlineExceeded")
 """Errors that the next night makes up for. A provider that refuses us (`ModelRefused`) is not one: a person must fix
 that."""
 
@@ -31,7 +28,8 @@ async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPa
         left = await services.sweeps.memories_left()
         measure_left("Memories", left.count, services.clock() - (left.due_since or services.clock()))
     # A database that was away for a moment mends itself: its users are due still. What fails for another reason would
-    # fail every night, unseen, and one user in ten is no moment.
+    # fail every night, unseen, and one user in ten is no moment. Money comes back at midnight.
+    failed = [each for each in failed if each.error not in OVER_BUDGET]
     broken = [each for each in failed if each.error not in PASSING or len(failed) * 10 > len(page.results)]
     return page.model_copy(
         update={"users": (), "seen": page.seen + len(page.results), "broken": page.broken + len(broken)}

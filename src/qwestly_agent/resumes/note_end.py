@@ -9,7 +9,7 @@ from qwestly_agent.resumes.keep_document import NotKept
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.resumes.unreadable import SENTENCES, Why
 from qwestly_agent.services import Services
-from qwestly_agent.workflow_state import state
+from qwestly_agent.workflow_state import OVER_BUDGET, state
 
 STOPPED_KEPT = "Stopped by your pause. Its text is kept as a document already."
 TRY_AGAIN = "It could not be finished. Please upload it again."
@@ -35,7 +35,7 @@ async def note_end(services: Services, given: ResumeState) -> ResumeState:
     if error == "Braked" and given.is_kept:
         label = STOPPED_KEPT
     status = "stopped" if error in ("Braked", "NotFound") else "failed"
-    end = "unreadable" if given.why in SENTENCES else status
+    end = "unreadable" if given.why in SENTENCES else "over_budget" if error in OVER_BUDGET else status
     with suppress(NotFound):  # the user deleted it meanwhile
         await services.resumes.tell(given.user_id, given.resume_id, services.clock(), status, label)
     return given.model_copy(update={"end": end})

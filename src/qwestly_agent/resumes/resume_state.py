@@ -15,7 +15,7 @@ class ResumeState(UserState):
     """Why its file has no text that we can read."""
     is_kept: bool = False
     """True once the candidate app has stored its text as a document."""
-    end: Literal["failed", "stopped", "unreadable"] | None = None
+    end: Literal["failed", "stopped", "unreadable", "over_budget"] | None = None
     error: CaughtError | None = Field(default=None, exclude=True)
 
     @property
