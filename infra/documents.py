@@ -26,7 +26,7 @@ def collections_table() -> Iterator[str]:
 
 
 def kept(collection: MongoCollection) -> str:
-    match collection.kept:
+    match collection.retention:
         case Expires() as expires:
             return f"{period(expires.after)} {expires.since}".strip()
         case stays:

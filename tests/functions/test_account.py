@@ -189,13 +189,13 @@ def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
     store: type,
     name: str,
 ) -> None:
-    under_way, looks = Sweeps.under_way, list[float]()
+    under_way, looks = Sweeps.running_work, list[float]()
 
     async def looked(sweeps: Sweeps, user_id: str, now: float) -> RunningWork:
         looks.append(now)
         return await under_way(sweeps, user_id, now)
 
-    monkeypatch.setattr(Sweeps, "under_way", looked)
+    monkeypatch.setattr(Sweeps, "running_work", looked)
     model.script(Reply(tool_calls=[{"name": "list_capabilities", "arguments": {}}]), Reply(text="Much."))
     with ThreadPoolExecutor() as pool, held(monkeypatch, store, name) as (called, go):
         said = pool.submit(client.post, {"message": "What can you do?"})
@@ -219,7 +219,7 @@ def test_what_ends_after_its_user_was_erased_leaves_no_account(
 
     async def account() -> None:
         now = chat.clock()
-        await usage.spend(client.user_id, {"cost_usd": 0.01}, now)
+        await usage.add_spending(client.user_id, {"cost_usd": 0.01}, now)
         await usage.settle(client.user_id, "run", {"cost_usd": 0.01}, Load({}, (), 0.0), now)
         await usage.database.client.close()
 

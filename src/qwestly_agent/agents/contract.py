@@ -18,13 +18,13 @@ class Contract:
     timeout: float
     """Seconds."""
     result_characters: int
-    """Maximum length of a result as JSON; a longer one is cut, and the model is told."""
+    """Maximum length of a result as JSON. A longer one is truncated, with a note for the model."""
     is_untrusted: bool
-    """True if other people write what it returns."""
+    """True if other people may have written its result."""
 
 
 def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:
-    """Return the tool's contract. Raises `InvalidSettings` for a tool that was not declared by `tool`."""
+    """Return the tool's contract. Raises `InvalidSettings` for a tool that was not declared with `tool`."""
     contract = (metadata or {}).get("contract")
     if not isinstance(contract, Contract):
         raise InvalidSettings(f"The tool {name!r} declares no effect.")

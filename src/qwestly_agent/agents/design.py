@@ -1,4 +1,4 @@
-"""Designs: each offers agents by role. A turn knows its agent only as a `TurnAgent`."""
+"""Designs: each offers agents by role. A turn sees its agent only as a `TurnAgent`."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -14,10 +14,10 @@ from qwestly_agent.agents.base import AgentDeps, Models
 from qwestly_agent.resumes.parser import ResumeParser
 
 NativeEvent: TypeAlias = AgentStreamEvent | AgentRunResultEvent[Any]
-"""As in `pydantic_ai.ui`, whose import brings its adapters along."""
+"""The same type as in `pydantic_ai.ui`, whose import would also load its adapters."""
 
 Role: TypeAlias = Literal["chat", "onboarding", "interview", "learning"]
-"""What a conversation is for."""
+"""The purpose of a conversation."""
 ROLES: tuple[Role, ...] = get_args(Role)
 
 EVENT_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -29,52 +29,52 @@ RESERVED_EVENTS = frozenset(
 
 
 class Cancellation(CancellationToken):
-    """Cancels a run, also one outside of the library: that one adds itself to `also`."""
+    """Cancels a run. A design that runs outside of pydantic-ai appends its own cancel function to `also`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.also: list[Callable[[], object]] = []
+        self.cancel_functions: list[Callable[[], object]] = []
 
     def cancel(self) -> None:
         super().cancel()
-        for cancel in self.also:
+        for cancel in self.cancel_functions:
             cancel()
 
 
 @dataclass(frozen=True)
 class AgentTurn:
-    """What an agent is given for one turn."""
+    """The input of an agent for one turn."""
 
     prompt: str
-    """The user's message, after the note on what became of approvals."""
+    """The user's message, after a note on the outcomes of approvals."""
     history: Sequence[ModelMessage]
-    """The conversation's window, with this and other designs' answers."""
+    """The conversation's window, including answers of other designs."""
     context: str
-    """The user's profile and memories: the second part of the instructions, the same in each turn."""
+    """The user's profile and memories: the second part of the instructions, constant within the conversation."""
     deps: AgentDeps
     conversation_id: str
     run_id: str
     cancellation: Cancellation
     seconds: float
-    """Time in which the answer must end."""
+    """Time limit for the answer."""
 
 
 class AgentRun(Protocol):
-    """A run that answers; its events as they occur."""
+    """A run of an agent. Iterate over it for its events."""
 
     def __aiter__(self) -> AsyncIterator[NativeEvent]: ...
 
     def new_messages(self) -> list[ModelMessage]:
-        """Return the prompt and the answer so far, wherever the run broke off."""
+        """Return the prompt and the answer so far, also of a run that was interrupted."""
         ...
 
 
 class TurnAgent(Protocol):
-    """How the turns of a role run. `make_agent` and `OwnLoop` put the guardrails around its models and tools."""
+    """Runs the turns of a role. `make_agent` and `OwnLoop` put the guardrails around its models and tools."""
 
     @property
     def prompt_version(self) -> str:
-        """Changes with the instructions, so that an answer can be traced to the prompt that led to it."""
+        """Changes with the instructions, so that an answer can be traced to its prompt."""
         ...
 
     def run(self, turn: AgentTurn) -> AbstractAsyncContextManager[AgentRun]: ...
@@ -90,21 +90,22 @@ class NoSettings(BaseModel):
 class Design:
     name: str
     roles: Mapping[Role, Callable[[Models, Any], TurnAgent]]
-    """Each makes its agent from the models and the design's settings. The default design provides missing roles."""
+    """Each function builds an agent from the models and the design's settings. Missing roles come from the default
+    design."""
     settings: type[BaseModel] = NoSettings
     resume_parser: Callable[[Models, Any], ResumeParser] | None = None
-    """Makes the parser of résumés; None for the default design's."""
+    """Builds the résumé parser; None to use the default design's."""
 
 
 @dataclass(kw_only=True)
 class DesignEvent(CustomEvent):
-    """An event of a design, sent by `ctx.emit`. Plain clients get it as the event `kind`, those of the AI SDK as
-    `data-<kind>`. It is not stored. Raises `ValueError` for a kind that is not a valid name, or is one of ours."""
+    """An event of a design, sent with `ctx.emit`. Plain clients receive it as the event `kind`, AI SDK clients as
+    `data-<kind>`. It is not stored. Raises `ValueError` if `kind` is not a valid name or is reserved."""
 
     kind: str
     values: dict[str, Any] = field(default_factory=dict)
     part: str = ""
-    """Another name for the AI SDK's part: `data-<part>`."""
+    """Another name for the AI SDK's data part: `data-<part>`."""
 
     def __post_init__(self) -> None:
         self.part = self.part or self.kind

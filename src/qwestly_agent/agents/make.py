@@ -1,4 +1,4 @@
-"""Make an agent with the guardrails; every design that uses pydantic-ai makes its agents here."""
+"""Make an agent with the guardrails. Every design that uses pydantic-ai makes its agents here."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -22,7 +22,7 @@ def guardrails() -> list[AbstractCapability[Any]]:
 
 
 def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequence[Tool[AgentDeps]]) -> ChatAgent:
-    """Make an agent. Raises `InvalidSettings` for a tool that declares no effect."""
+    """Make an agent. Raises `InvalidSettings` for a tool without a contract."""
     return Agent(
         model.model,
         name=name,
@@ -38,7 +38,7 @@ def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequenc
 
 @dataclass(frozen=True)
 class LibraryAgent:
-    """A `TurnAgent` that is one agent of pydantic-ai."""
+    """A `TurnAgent` that wraps one agent of pydantic-ai."""
 
     agent: ChatAgent
     prompt_version: str

@@ -21,42 +21,42 @@ from qwestly_agent.base.errors import Invalid, InvalidSettings
 from qwestly_agent.resumes.parser import ResumeParser
 
 DEFAULT = "default"
-"""The design that provides the roles that another one lacks."""
+"""The design that provides roles that another design lacks."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True)
 class Designs:
-    """The agents of every design, by role; the default design's for roles that a design lacks."""
+    """The agents of all designs, by role. Roles that a design lacks come from the default design."""
 
-    of_new: str
-    """The design of new conversations."""
+    new_conversation_design: str
+    """Name of the design that new conversations use."""
     agents: Mapping[str, Mapping[Role, TurnAgent]]
     variants: Mapping[str, Mapping[Role, TurnAgent]] = field(default_factory=dict)
     """The agents of declared variants, by role."""
 
     def choose(self, design: str | None, role: Role | None) -> tuple[str, Role]:
-        """Design and role of a new conversation. Raises `Invalid`, which names what there is."""
-        name, wanted = design or self.of_new, role or "chat"
+        """Return the design and the role of a new conversation. Raises `Invalid`, which lists the known names."""
+        name, wanted = design or self.new_conversation_design, role or "chat"
         if name not in self.agents:
             raise Invalid(f"design: There is no design {name!r}; there is {', '.join(sorted(self.agents))}.")
         if wanted not in self.agents[name]:
             raise Invalid(f"role: {wanted!r} is not offered; {', '.join(self.agents[name])} is.")
         return name, wanted
 
-    def of_variant(self, variant: str | None, role: str) -> TurnAgent | None:
-        """The agent of a variant; None if it has none for this role, or is not declared."""
+    def find_variant(self, variant: str | None, role: str) -> TurnAgent | None:
+        """Return the variant's agent; None if the variant is not declared or lacks this role."""
         agents = self.variants.get(variant or "", {})
         return next((agent for name, agent in agents.items() if name == role), None)
 
     def find(self, design: str, role: str) -> TurnAgent | None:
-        """The agent of a conversation; None if its design or role no longer exists."""
+        """Return the agent of a conversation; None if its design or role no longer exists."""
         return next((agent for name, agent in self.agents.get(design, {}).items() if name == role), None)
 
 
 def find_designs(name: str, paths: str) -> dict[str, Design]:
-    """The designs by name; `paths` are folders, separated by commas. Raises `InvalidSettings`, which names a design
-    that is broken, and lists the known ones if there is none called `name`."""
+    """Return the designs by name. `paths` are folders, separated by commas. Raises `InvalidSettings`, which names a
+    broken design, or lists the known ones if `name` is unknown."""
     found: dict[str, Design] = {}
     for where, module in (*_of_ours(), *_below(paths)):
         if (design := getattr(module, "DESIGN", None)) is None:
@@ -71,7 +71,7 @@ def find_designs(name: str, paths: str) -> dict[str, Design]:
 
 
 def read_design_settings(designs: Mapping[str, Design], written: str) -> dict[str, BaseModel]:
-    """Each design's settings, of a JSON object by its name. Raises `InvalidSettings`."""
+    """Parse each design's settings from a JSON object keyed by the design's name. Raises `InvalidSettings`."""
     try:
         given = from_json(written) if written else {}
     except ValueError:
@@ -86,7 +86,7 @@ def read_design_settings(designs: Mapping[str, Design], written: str) -> dict[st
 def build_designs(
     of_new: str, designs: Mapping[str, Design], settings: Mapping[str, BaseModel], models: Models
 ) -> Designs:
-    """Raises `InvalidSettings`, which names a design that cannot be built."""
+    """Build the agents of all designs. Raises `InvalidSettings`, which names a design that cannot be built."""
     own = {name: dict(_built(design, settings[name], models)) for name, design in designs.items()}
     whole: dict[str, Mapping[Role, TurnAgent]] = {}
     for name in designs:
@@ -98,7 +98,8 @@ def build_designs(
 def build_resume_parser(
     of_new: str, designs: Mapping[str, Design], settings: Mapping[str, BaseModel], models: Models
 ) -> ResumeParser:
-    """That of the design of new conversations, else the default one's. Raises `InvalidSettings` if it is broken."""
+    """Build the parser of the design for new conversations, or the default one. Raises `InvalidSettings` if that
+    fails."""
     name = of_new if designs[of_new].resume_parser else DEFAULT
     build = designs[name].resume_parser
     assert build
@@ -124,7 +125,7 @@ def _below(paths: str) -> Iterator[tuple[str, ModuleType]]:
 
 
 def _imported(init: Path) -> ModuleType:
-    """Import a folder under its own name, whose modules may import each other by it."""
+    """Import a folder under its own name, so that its modules can import each other."""
     name = init.parent.name
     if (known := sys.modules.get(name)) and known.__file__ == str(init.resolve()):
         return known

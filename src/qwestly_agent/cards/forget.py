@@ -27,7 +27,7 @@ async def forget_in_drafts(
     drafts: Drafts, user_id: str, evidence_ids: Collection[str], tells: Callable[[str], bool]
 ) -> list[str]:
     """Flag the user's drafts that rest on this evidence or contain what `tells`; return their ids."""
-    found = [each async for each in drafts.each(user_id)]
+    found = [each async for each in drafts.iterate(user_id)]
     return [each.id for each in found if await _forget_in_draft(drafts, each, set(evidence_ids), tells)]
 
 
@@ -65,7 +65,7 @@ async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> s
     """Return the ids of this evidence whose memory was forgotten, whose résumé was deleted, or whose text changed; an
     interview that goes on may say more than it said."""
     memory_ids = [each.removeprefix(MEMORY) for each in cited if each.startswith(MEMORY)]
-    found = await services.memories.of_ids(user_id, memory_ids)
+    found = await services.memories.get_many(user_id, memory_ids)
     words = {evidence_id(each.id): words_of_memory(each) for each in found}
     gone = {each for each, text in cited.items() if each.startswith(MEMORY) and words.get(each) != text}
     talked_of = {each: text for each, text in cited.items() if each.startswith(INTERVIEW)}

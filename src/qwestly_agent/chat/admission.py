@@ -48,7 +48,7 @@ async def admit_stream(
 
 async def _alive(conversations: Conversations, usage: Usage, user_id: str, load: Load, now: float) -> int:
     """The number of these runs that still run. Release those whose process died: nothing else does."""
-    holding = await conversations.running(user_id, now)
+    holding = await conversations.list_running_runs(user_id, now)
     dead = [run for run, began in load.running.items() if run not in holding and now - began > LEASE_SECONDS]
     if dead:
         await usage.release(user_id, dead)

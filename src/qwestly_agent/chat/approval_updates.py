@@ -60,7 +60,7 @@ async def settle_all(
     decided.
     """
     settled: list[Settled] = []
-    repeated = await services.approvals.of_ids(user_id, {each.approval_id for each in decisions if each.earlier})
+    repeated = await services.approvals.get_many(user_id, {each.approval_id for each in decisions if each.earlier})
     pending = {each.id for each in repeated if each.status == "pending"}
     for decided in decisions:
         if decided.earlier and decided.approval_id not in pending:

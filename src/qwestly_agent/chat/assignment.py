@@ -22,13 +22,13 @@ def assigned(
     pinned = known.variant if known.variant in designs.variants and request.design is None else None
     found = assign(known.rollout, claim.assignment, pinned, claim.user_id, claim.role, is_new=is_new)
     # Another release may have begun the trial: what this one does not know, it does not count either.
-    is_known = found is None or found.agents is None or designs.of_variant(found.agents, claim.role)
+    is_known = found is None or found.agents is None or designs.find_variant(found.agents, claim.role)
     return found if is_known else None
 
 
 def agent_of(designs: Designs, claim: ClaimedConversation) -> TurnAgent:
     """That of the conversation's variant, else that of its design. Raises `Unavailable` if both are gone."""
-    of_variant = designs.of_variant(claim.assignment.agents, claim.role) if claim.assignment else None
+    of_variant = designs.find_variant(claim.assignment.agents, claim.role) if claim.assignment else None
     agent = of_variant or designs.find(claim.design, claim.role)
     if agent is None:
         raise Unavailable("This conversation cannot go on as it began. Please start a new one.")

@@ -27,9 +27,9 @@ from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE
 from qwestly_agent.clients.workflows import Start
 from qwestly_agent.rollout.look import OWN_FIRST_TEXT_MS
-from qwestly_agent.stores.conversations import title_of
+from qwestly_agent.stores.conversations import make_title
 from qwestly_agent.stores.message import Message, Problem
-from qwestly_agent.stores.partial_answers import last_answer
+from qwestly_agent.stores.partial_answers import last_answer_fields
 from qwestly_agent.stores.turns import PartialAnswer, user_message
 
 LAST_TRY_SECONDS = 1.0
@@ -180,8 +180,8 @@ async def _store(
     if kept and not nothing_new:
         # The note is stored in the conversation now, and so is part of every later prompt.
         await asyncio.gather(
-            *(services.approvals.told(each) for each in turn.approvals.unreported),
-            *(services.drafts.told(turn.claim.user_id, each.id) for each in turn.approvals.ended),
+            *(services.approvals.mark_reported(each) for each in turn.approvals.unreported),
+            *(services.drafts.mark_reported(turn.claim.user_id, each.id) for each in turn.approvals.ended),
         )
     return kept
 
@@ -189,7 +189,7 @@ async def _store(
 async def _retitle(services: ChatServices, turn: Turn) -> None:
     """Title a new conversation: by the title made of its first message, or, if that message was replaced, by the
     beginning of its replacement."""
-    title = turn.record.title or (title_of(turn.text) if turn.replaced else "")
+    title = turn.record.title or (make_title(turn.text) if turn.replaced else "")
     if title and not turn.record.calls.trouble:
         await services.conversation_search.retitle(
             turn.claim.user_id, turn.claim.conversation_id, title, turn.message_id
@@ -203,7 +203,7 @@ async def _exclude_forgotten(services: ChatServices, turn: Turn) -> None:
         await asyncio.gather(
             services.messages.exclude_run_from_prompts(user_id, turn.run_id),
             services.conversations.drop_contexts(user_id),
-            services.tool_calls.empty(user_id, (), lambda _: False, turn.run_id),
+            services.tool_calls.clear_texts(user_id, (), lambda _: False, turn.run_id),
         )
         await services.conversation_search.forget_titles(user_id, lambda _: False)
 
@@ -223,7 +223,7 @@ def _changes(turn: Turn, now: float, receipt: dict[str, Any]) -> dict[str, Any]:
         **({"context": context} if context != turn.claim.context else {}),
         **({"summary_due": turn.window_from} if turn.needs_summary else {}),
         "window_from": turn.window_from,
-        **last_answer(turn.run_id, told),
+        **last_answer_fields(turn.run_id, told),
         **_assignment(turn),
     }
 
@@ -238,7 +238,7 @@ def _replaced_run(turn: Turn) -> str | None:
 
 def _told(turn: Turn) -> dict[str, Any]:
     told = turn.told_under_way
-    return {"told_under_way": list(told)} if told != turn.claim.told_under_way else {}
+    return {"told_under_way": list(told)} if told != turn.claim.reported_work else {}
 
 
 def _messages(turn: Turn, now: float, model_messages: str, receipt: dict[str, Any]) -> list[Message]:

@@ -53,7 +53,7 @@ async def prepare_turn(services: ChatServices, user_id: str, request: TurnReques
         started_at=services.clock(),
     )
     conversation_id = request.conversation_id or services.new_id()
-    moderated = services.moderation.begin(typed_in(request.text or ""))
+    moderated = services.moderation.start_check(typed_in(request.text or ""))
     entering = asyncio.ensure_future(services.usage.enter(user_id, turn.run_id, turn.started_at))
     reading = asyncio.gather(
         read_said(services.messages, user_id, conversation_id, request),
@@ -162,7 +162,7 @@ async def _approvals(
     says_more = request.text is not None or request.regenerate
     if not settled and says_more:
         return TurnApprovals((), unreported)
-    unreported = await services.approvals.unreported(claim.user_id, claim.conversation_id)
+    unreported = await services.approvals.list_unreported(claim.user_id, claim.conversation_id)
     if not says_more and not unreported:
         raise nothing_new(settled)
     return TurnApprovals(settled, unreported)

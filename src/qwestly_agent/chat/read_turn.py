@@ -58,26 +58,26 @@ class ContextData:
 
 
 async def read_said(messages: Messages, user_id: str, conversation_id: str, request: TurnRequest) -> History:
-    recent = messages.recent(user_id, conversation_id, READ_LIMIT)
+    recent = messages.list_recent(user_id, conversation_id, READ_LIMIT)
     if request.message_id is None:
         return History(await recent, [])
-    return History(*await asyncio.gather(recent, messages.exchange(user_id, conversation_id, request.message_id)))
+    return History(*await asyncio.gather(recent, messages.get_exchange(user_id, conversation_id, request.message_id)))
 
 
 async def read_known(services: Services, user_id: str, conversation_id: str, request: TurnRequest) -> ContextData:
     """Raises `Braked`."""
     (profile, settings, rollout), (memories, by_words), last_withdrawn, level, told, _ = await asyncio.gather(
         asyncio.gather(
-            services.profiles.career(user_id),
+            services.profiles.get_career(user_id),
             services.user_settings.get(user_id),
             read_rollout(services.rollouts, services.logger),
         ),
         _read_memories(services.memories, services.clock, user_id, request),
-        services.memories.last_withdrawn(user_id),
+        services.memories.last_withdrawn_at(user_id),
         services.autonomy.level(user_id),
         asyncio.gather(
-            services.approvals.unreported(user_id, conversation_id),
-            services.drafts.unreported(user_id, conversation_id, MOST_DRAFTS_TOLD),
+            services.approvals.list_unreported(user_id, conversation_id),
+            services.drafts.list_unreported(user_id, conversation_id, MOST_DRAFTS_TOLD),
             read_under_way(services, user_id),
         ),
         pause.check(services.signals, user_id),

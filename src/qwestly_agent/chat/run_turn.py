@@ -14,8 +14,8 @@ from pydantic_ai.messages import PartStartEvent
 from qwestly_agent.agents.background import BackgroundWork
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.design import AgentTurn, Cancellation, NativeEvent
-from qwestly_agent.agents.guardrails import Decided
-from qwestly_agent.agents.tools.work import ShownAgain
+from qwestly_agent.agents.guardrails import ApprovalDecided
+from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.view import view_of
 from qwestly_agent.base.errors import OverBudget
@@ -49,9 +49,9 @@ from qwestly_agent.llm.moderation import PATIENCE_SECONDS
 from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
-from qwestly_agent.model_calls.failures import cut_answer, failure_of
+from qwestly_agent.model_calls.failures import failure_of, truncation_error
 from qwestly_agent.services import Services
-from qwestly_agent.stores.message import has_others_words
+from qwestly_agent.stores.message import has_untrusted_text
 from qwestly_agent.stores.partial_answers import PartialAnswers
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.trouble import Trouble
@@ -77,12 +77,12 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
     for settled in turn.approvals.settled:
         decided = settled.decided
         said_yes = decided.verb in ("approve", "edit")
-        event = Decided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
+        event = ApprovalDecided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
         record.take(event, services.clock())
         yield event
     if card := turn.approvals.pointed_at:
         record.calls.fixed_words = USE_THE_CARD
-        shown = ShownAgain(approval=view_of(card))
+        shown = ApprovalShown(approval=view_of(card))
         record.take(shown, services.clock())
         yield shown
     for draft in turn.approvals.told:
@@ -93,7 +93,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
     async def keep() -> None:
         await _keep_assignment(services.partial_answers, turn)
         if record.told.grew:
-            await services.partial_answers.keep(turn.claim, partial_answer(turn, services.clock()))
+            await services.partial_answers.save(turn.claim, partial_answer(turn, services.clock()))
 
     cancellation, titled = Cancellation(), asyncio.ensure_future(_title(services, turn))
     with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
@@ -105,7 +105,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
             async for event in _answer(services, turn, cancellation):
                 record.take(event, services.clock())
                 yield event
-            if cut := cut_answer(record.messages):
+            if cut := truncation_error(record.messages):
                 raise cut
         except Exception as error:
             _note_failure(services, turn, error, watched)
@@ -134,7 +134,7 @@ async def _keep_assignment(partial_answers: PartialAnswers, turn: Turn) -> None:
     """Store the variant of a conversation that begins, once, so that a turn whose process dies is counted."""
     if turn.claim.assignment and turn.claim.assignment.trial and not turn.claim.last_seq and not turn.record.assigned:
         turn.record.assigned = True
-        await partial_answers.keep_assignment(turn.claim, turn.claim.assignment)
+        await partial_answers.save_assignment(turn.claim, turn.claim.assignment)
 
 
 async def _answer(services: ChatServices, turn: Turn, cancellation: Cancellation) -> AsyncIterator[NativeEvent]:
@@ -260,7 +260,7 @@ def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
 def _has_untrusted_content(turn: Turn) -> bool:
     """True if the window has any text that the user did not type."""
     summed_up = turn.summary is not None and turn.summary.has_others_words
-    return summed_up or holds_others_words(turn.text) or has_others_words(turn.window)
+    return summed_up or holds_others_words(turn.text) or has_untrusted_text(turn.window)
 
 
 def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched: RunningTurn) -> None:
@@ -271,7 +271,7 @@ def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched:
             return
         error = watched.error or error
     record.status = "failed"
-    record.error = failure_of(error, spoke=bool(record.content))
+    record.error = failure_of(error, has_shown_text=bool(record.content))
     if turn.goes_back:
         record.error.message += f" {WENT_BACK}"
     services.logger.warning(Event.TURN_FAILED, extra={"code": record.error.code, **cause_of(error)})

@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
     ToolCallPartDelta,
 )
 
-from qwestly_agent.agents.calls import id_of, name_of
+from qwestly_agent.agents.calls import unique_call_id, valid_tool_name
 from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.text.clean import visible, visible_data, well_formed
 from qwestly_agent.text.sanitize import SafeText, safe_text
@@ -54,7 +54,7 @@ async def sanitized(
                     if index in calling or set(calling.values()) & set(made):
                         calling.clear()  # a new response begins
                     taken = {*made, *calling.values()}
-                    calling[index] = id_of(part.tool_call_id, taken, len(made) + len(calling) + 1)
+                    calling[index] = unique_call_id(part.tool_call_id, taken, len(made) + len(calling) + 1)
                     yield replace(event, part=replace(_call(part), tool_call_id=calling[index]))
                 case PartEndEvent(index=index, part=ToolCallPart() as part):
                     yield replace(event, part=replace(_call(part), tool_call_id=calling.get(index, part.tool_call_id)))
@@ -92,8 +92,8 @@ def _part(part: ModelResponsePart, hosts: Collection[str]) -> ModelResponsePart:
 def _call(part: ToolCallPart) -> ToolCallPart:
     return replace(
         part,
-        tool_name=name_of(part.tool_name),
-        tool_call_id=id_of(part.tool_call_id),
+        tool_name=valid_tool_name(part.tool_name),
+        tool_call_id=unique_call_id(part.tool_call_id),
         args=visible(well_formed(part.args)) if isinstance(part.args, str) else visible_data(part.args),
     )
 

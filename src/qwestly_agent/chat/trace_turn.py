@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from qwestly_agent.base.traces import Traces, fail
+from qwestly_agent.base.traces import Traces, mark_failed
 
 if TYPE_CHECKING:
     from qwestly_agent.chat.turn import Turn
@@ -26,7 +26,7 @@ def begin_trace(traces: Traces | None, turn: "Turn") -> Callable[[], None]:
         record = turn.record
         span.set_attribute("qwestly.status", record.status)
         if record.error:
-            fail(span, record.error.code)
+            mark_failed(span, record.error.code)
         span.set_attributes({f"qwestly.{name}": count for name, count in record.tokens().items()})
         if (cost := record.ceiling_usd()) is not None:
             span.set_attribute("qwestly.cost_usd", cost)

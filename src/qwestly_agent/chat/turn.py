@@ -116,7 +116,7 @@ class Turn:
     def _is_told_what_is_under_way(self) -> bool:
         """True if an earlier note in the model's window says the same."""
         is_in_window = self.window_from == self.claim.window_from or not self.told_under_way
-        return is_in_window and self.told_under_way == self.claim.told_under_way
+        return is_in_window and self.told_under_way == self.claim.reported_work
 
     @property
     def window_from(self) -> int:

@@ -28,7 +28,7 @@ from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.told_events import Told
 from qwestly_agent.chat.used_sources import ReturnedRecord, used_sources
 from qwestly_agent.clients.workflows import Start
-from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_counted, price_of
+from qwestly_agent.llm.models import ceiling_price_of, estimate_usage, has_plausible_counts, price_of
 from qwestly_agent.stores.message import Status, Step
 from qwestly_agent.stores.tool_calls import ToolCallEntry
 from qwestly_agent.text.clean import masked, visible, well_formed
@@ -243,11 +243,11 @@ def text_response(words: str) -> ModelResponse:
 def _counted(message: ModelMessage, prompt_characters: int) -> ModelMessage:
     if not isinstance(message, ModelResponse) or not _is_uncounted(message):
         return message
-    return replace(message, usage=estimated_usage(prompt_characters, len(message.text or "")))
+    return replace(message, usage=estimate_usage(prompt_characters, len(message.text or "")))
 
 
 def _is_uncounted(message: ModelMessage) -> bool:
-    return isinstance(message, ModelResponse) and _is_of_model(message) and not is_counted(message.usage)
+    return isinstance(message, ModelResponse) and _is_of_model(message) and not has_plausible_counts(message.usage)
 
 
 def _is_of_model(response: ModelResponse) -> bool:

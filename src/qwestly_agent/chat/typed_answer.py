@@ -54,7 +54,7 @@ async def typed_answer(
     last = next(answers, None)
     if last is None or any(step.name == confirm_with_user.__name__ for step in last.steps):
         return TypedAnswer()
-    approvals = await services.approvals.of_conversation(user_id, conversation_id, MOST_RECENT)
+    approvals = await services.approvals.list_of_conversation(user_id, conversation_id, MOST_RECENT)
     cards = shown_with(last, approvals)
     waiting = [each for each in approvals if each.waits(services.clock())]
     # An approval that a workflow asked for after that answer is shown below its card.

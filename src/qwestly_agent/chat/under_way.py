@@ -36,7 +36,7 @@ class UnderWay:
 
 async def read_under_way(services: Services, user_id: str) -> UnderWay:
     approvals, drafts = await asyncio.gather(
-        services.approvals.waiting(user_id, MOST_READ), services.drafts.under_way(user_id, MOST_READ)
+        services.approvals.list_open(user_id, MOST_READ), services.drafts.list_active(user_id, MOST_READ)
     )
     now = services.clock()
     return UnderWay(

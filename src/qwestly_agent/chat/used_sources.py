@@ -13,7 +13,7 @@ from itertools import chain
 
 from pydantic_ai.messages import CapabilityEvent
 
-from qwestly_agent.agents.tools.sources import Returned
+from qwestly_agent.agents.tools.sources import SourceRecord
 from qwestly_agent.domain.source import Source
 from qwestly_agent.stores.message import Step, sources_of
 from qwestly_agent.text.stems import tokens_of
@@ -95,7 +95,7 @@ class ReturnedRecord:
     signs: _Signs
 
     @classmethod
-    def of(cls, record: Returned) -> "ReturnedRecord":
+    def of(cls, record: SourceRecord) -> "ReturnedRecord":
         return cls(record.source, tuple(tokens_of(record.name)), _Signs(f"{record.name}\n{record.text}"))
 
     def is_quoted_in(self, answer: _Signs) -> bool:

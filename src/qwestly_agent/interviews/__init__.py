@@ -1,4 +1,5 @@
-"""Interviews that end by themselves: code keeps topics and phases, models propose, and each statement has quotes."""
+"""Interviews that end by themselves: models make proposals, code manages topics and phases, and each statement quotes
+the person."""
 
 from qwestly_agent.workflow import Workflow
 

@@ -13,7 +13,7 @@ async def note_end(services: Services, given: ScoutState) -> ScoutState:
     now = services.clock()
     search = await services.job_searches.get(given.user_id)
     if search.run_id == given.run_id and search.status == "searching":  # it may have died after storing some
-        await services.job_matches.keep_of_run(given.user_id, given.run_id, ())
+        await services.job_matches.delete_others_of_run(given.user_id, given.run_id, ())
     event = ActivityEvent(
         id=f"{given.run_id}:{end}",
         user_id=given.user_id,

@@ -1,6 +1,6 @@
 """Read streams of servers that only resemble OpenAI's, and of models that write protocol markup into their text.
 
-Observed at DeepSeek, vLLM, SGLang, Ollama and proxies: a tool's name repeated in each delta, several calls under one
+Observed with DeepSeek, vLLM, SGLang, Ollama and proxies: a tool's name repeated in each delta, several calls under one
 index, arguments sent twice or as snapshots; `<｜DSML｜…>`, `<｜tool▁calls▁begin｜>` and `<think>` in the content.
 """
 
@@ -18,7 +18,7 @@ from qwestly_agent.text.clean import well_formed
 
 @dataclass(frozen=True)
 class ReadCall:
-    """A reconstructed tool call. Arguments that are not a JSON object stay as written."""
+    """A reconstructed tool call. Arguments that are not a JSON object are kept as written."""
 
     name: str
     arguments: str
@@ -35,13 +35,14 @@ class _Call:
 
     @property
     def is_whole(self) -> bool:
-        """False also for an empty object, which some servers send before the arguments."""
+        """True if the arguments are complete. An empty object does not count: some servers send one before the
+        arguments."""
         return _read_pieces([piece for _, piece in self.pieces]) not in ([], ["{}"])
 
 
 class ToolCallReader:
-    """Collect the deltas of a stream's tool calls. They are interpreted at its end, when all are known: the same delta
-    is a repetition in one stream and a new call in another."""
+    """Collects the deltas of a stream's tool calls. They are interpreted at the end, when all are known, because the
+    same delta can be a repetition in one stream and a new call in another."""
 
     def __init__(self, tools: Collection[str]) -> None:
         self._tools = frozenset(tools)
@@ -63,7 +64,7 @@ class ToolCallReader:
             call.pieces.append((call_id, text))
 
     def calls(self) -> list[ReadCall]:
-        """Return the calls, without those that have no name; the same call counts once per index."""
+        """Return the calls that have a name. A repeated call is returned once per index."""
         read = [(call.index, each) for call in self._calls if call.names for each in self._read(call)]
         return [*{(index, each.name, _plain(each.arguments)): each for index, each in reversed(read)}.values()][::-1]
 
@@ -102,7 +103,7 @@ class ToolCallReader:
             yield ReadCall(name, arguments, call_id if place == 0 else given)
 
     def _name(self, pieces: Sequence[str]) -> str:
-        """Return the tool meant by a name that is in pieces, repeated, or growing; else the name as written."""
+        """Return the tool that a name in pieces, repeated or growing, refers to; otherwise the name as written."""
         distinct = [name for place, name in enumerate(pieces) if place == 0 or name != pieces[place - 1]]
         written = ["".join(pieces), "".join(distinct), pieces[-1], pieces[0]]
         for name in written:
@@ -113,7 +114,7 @@ class ToolCallReader:
 
 
 def _arguments(pieces: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Return the arguments of each call in these pieces, with its id if it differs from the first."""
+    """Return the arguments of each call in these pieces, with the call's id if it differs from the first."""
     if (read := _read_pieces([piece for _, piece in pieces])) and len(read) == 1:
         return [(None, read[0])]
     by_id: dict[str | None, list[str]] = {}
@@ -126,7 +127,7 @@ def _arguments(pieces: Sequence[tuple[str | None, str]]) -> list[tuple[str | Non
 
 
 def _read_pieces(pieces: Sequence[str]) -> list[str]:
-    """Return the objects in these pieces: consecutive, as snapshots, or each piece twice; empty for none."""
+    """Return the JSON objects in these pieces, which may be consecutive, snapshots, or each sent twice."""
     whole = well_formed("".join(pieces))
     if whole.strip() in ("", "null"):
         return ["{}"]
@@ -141,7 +142,7 @@ def _read_pieces(pieces: Sequence[str]) -> list[str]:
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    """Parse a text as an object, also JSON within a string; None if it is none."""
+    """Parse a text, or a JSON string in it, as an object; None if it is not one."""
     try:
         value = json.loads(text)
         value = json.loads(value) if isinstance(value, str) else value
@@ -151,7 +152,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def _plain(arguments: str) -> str:
-    """Encode arguments, so that equal ones are equal texts."""
+    """Normalize arguments, so that equal ones are equal texts."""
     read = _object_in(arguments)
     return arguments if read is None else json.dumps(read, sort_keys=True)
 
@@ -174,7 +175,7 @@ def _objects(text: str) -> list[str]:
 
 
 def _distinct(texts: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Remove duplicates, and empty objects, which some servers send before the arguments."""
+    """Remove duplicates and, if anything is left, empty objects, which some servers send before the arguments."""
     kept = {_plain(text): (call_id, text) for call_id, text in reversed(texts)}
     if len(kept) > 1:
         kept.pop("{}", None)
@@ -203,7 +204,7 @@ _ENDS_ANSWER = re.compile(
     r"(?:(?:<|&lt;)\s*[|｜]+\s*(?:end[▁_]of[▁_]\w+|endoftext|im_end|eo[tm]_id)\s*[|｜]+\s*(?:>|&gt;)\s*)+",
     re.IGNORECASE,
 )
-"""After text these are not a call: the answer is complete."""
+"""If this follows text, the answer is complete and no call is meant."""
 
 LONGEST_TAG_CHARACTERS = 100
 _BEGINNING = re.compile(
@@ -213,20 +214,20 @@ _BEGINNING = re.compile(
     r"|\[/?(?-i:[A-Z_]{0,12})$",
     re.IGNORECASE,
 )
-"""The end of a text that may continue as a tag."""
+"""Matches the end of a text that may continue as a tag."""
 _CUT_TAG = re.compile(
     r"(?:<|&lt;)\s*/?\s*(?:[|｜]|(?:\w+:)?(?:thi|reaso|thou|tool_|func|invok|param))|[|｜]\s*DS|▁", re.IGNORECASE
 )
-"""The end of an answer that was cut within a tag."""
+"""Matches the end of an answer that was cut off within a tag."""
 
 
-class Words:
-    """The visible text of an answer: without markup and all after it, without thoughts between tags, and with surrogate
-    pairs joined. A possible tag is held back until it is complete."""
+class VisibleText:
+    """The visible text of an answer: thoughts are removed, and so are markup and everything after it. Surrogate pairs
+    are joined. A possible tag is held back until it is complete."""
 
     def __init__(self) -> None:
         self._markup = ""
-        """The first tag that is neither of text nor of a thought, and the beginning of what follows it."""
+        """The first tag that belongs neither to the text nor to a thought, and the beginning of what follows it."""
         self._is_cut = False
         self._held = ""
         self._thinks = False
@@ -234,7 +235,7 @@ class Words:
 
     @property
     def has_markup(self) -> bool:
-        """True if, at the end, the model wrote a tool call, or a thought without an end, as text."""
+        """True if the model wrote a tool call or an unclosed thought as text; known at the end of the answer."""
         return self._is_cut or bool(self._markup and not _ENDS_ANSWER.fullmatch(self._markup))
 
     def feed(self, text: str) -> str:
@@ -274,7 +275,7 @@ class Words:
 
 
 def _held_from(text: str) -> int:
-    """Return where the end begins that may become a tag, or is half a character."""
+    """Return where the part begins that must be held back: a possible tag or half a surrogate pair."""
     start = max(0, len(text) - LONGEST_TAG_CHARACTERS)
     beginning = _BEGINNING.search(text, start)
     if beginning:

@@ -1,4 +1,4 @@
-"""Cache tools' definitions in the provider's form between requests."""
+"""Cache tool definitions in the provider's format between requests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from pydantic_ai.tools import ToolDefinition
 @dataclass
 class ToolSchemas:
     _kept: dict[str, tuple[ToolDefinition, ToolDefinition]] = field(default_factory=dict)
-    """By a tool's name: its last definition, and that in the provider's form."""
+    """By tool name: its last definition, and the same in the provider's format."""
 
     def missing(self, tools: Sequence[ToolDefinition]) -> list[ToolDefinition]:
         return [each for each in tools if not self._is_kept(each)]

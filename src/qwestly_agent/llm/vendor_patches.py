@@ -1,6 +1,6 @@
-"""Override private methods of libraries. Review each with every new version of openai or pydantic-ai.
+"""Override private methods of libraries. Review each override with every new version of openai or pydantic-ai.
 
-`tests/unit/llm/test_vendor_patches.py` names those versions.
+`tests/unit/llm/test_vendor_patches.py` names the reviewed versions.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -24,22 +24,22 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 from pydantic_ai.models.openai._chat_completions import split_content_parts
 
-from qwestly_agent.llm.lenient import ToolCallReader, Words
+from qwestly_agent.llm.lenient import ToolCallReader, VisibleText
 from qwestly_agent.llm.tool_schemas import ToolSchemas
 
 UNAUTHORIZED = 401
 RETRIED_REFUSALS = (408, 409, 429)
 """Statuses below 500 that are retried: the same request may succeed later."""
 LONGEST_WAIT_SECONDS = 10.0
-"""The longest time that a person waits for a first word."""
+"""The longest time that a person waits for the first word."""
 
 
 class PatchedCompletions(AsyncCompletions):
     async def create(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, *, stream: bool, extra_headers: Any = None, extra_body: Any = None, timeout: Any = not_given, **body: Any
     ) -> Any:
-        """Send the body unchanged. pydantic-ai uses the API's field names already, while the library would look for
-        others in each field of each message and tool, for each possible type."""
+        """Send the body unchanged. pydantic-ai already uses the API's field names; the library would search each
+        message and tool for aliases."""
         return await self._post(
             "/chat/completions",
             body={name: value for name, value in {**body, "stream": stream}.items() if is_given(value)},
@@ -61,7 +61,7 @@ class PatchedChat(AsyncChat):
 class PatchedClient(AsyncOpenAI):
     longest_wait_seconds = LONGEST_WAIT_SECONDS
     renewed_key: Callable[[], Awaitable[str]] | None = None
-    """Reads the key again, as a refused one may have been rotated. The request is then sent once more; this does not
+    """Reads the key again, as a rejected one may have been rotated. The request is then sent once more. This does not
     count as an attempt, because the provider did not process the first one."""
 
     @cached_property
@@ -69,8 +69,8 @@ class PatchedClient(AsyncOpenAI):
         return PatchedChat(self)
 
     async def _prepare_options(self, options: FinalRequestOptions) -> FinalRequestOptions:
-        """Put constant fields first, in the order of a provider's prompt: then a request begins with the bytes of the
-        previous one, and tests can see on the wire whether the cached prefix holds."""
+        """Put constant fields first, in the order in which providers build the prompt. A request then begins with the
+        same bytes as the previous one, and tests can see on the wire whether the cached prefix is kept."""
         options = await super()._prepare_options(options)
         if isinstance(options.json_data, dict) and "messages" in options.json_data:
             body = {**options.json_data, **(options.extra_json or {})}
@@ -96,7 +96,7 @@ class PatchedClient(AsyncOpenAI):
         return response
 
     def _should_retry(self, response: httpx2.Response) -> bool:
-        # Before the library's rules, which obey an `x-should-retry: true` on any refusal, and wait two minutes.
+        # Check before the library, which honors `x-should-retry: true` on any refusal, and waits for up to two minutes.
         if response.status_code < 500 and response.status_code not in RETRIED_REFUSALS:
             return False
         wait = self._parse_retry_after_header(response.headers)
@@ -106,14 +106,14 @@ class PatchedClient(AsyncOpenAI):
 
 
 class PatchedChatModel(OpenAIChatModel):
-    """Report JSON of an unexpected shape as the provider's error; the library would fail on it with another one."""
+    """Reports JSON of an unexpected shape as a provider error; the library would fail with other exceptions."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.tool_schemas = ToolSchemas()
 
     def customize_request_parameters(self, model_request_parameters: ModelRequestParameters) -> ModelRequestParameters:
-        """Transform each tool once: requests repeat them, and a trace would transform all again."""
+        """Transform each tool only once: requests repeat the tools, and tracing would transform them all again."""
         tools, schemas = model_request_parameters.function_tools, self.tool_schemas
         missing = schemas.missing(tools)
         made = super().customize_request_parameters(replace(model_request_parameters, function_tools=missing))
@@ -127,8 +127,8 @@ class PatchedChatModel(OpenAIChatModel):
         *,
         announce: bool,  # noqa: ARG002
     ) -> tuple[list[ModelMessage], bool]:
-        # Imitations of a frame are quoted already (`text.quoted`). The library's note on them would tell a model, ahead
-        # of the cached prefix, that such blocks have authority.
+        # Imitations of a frame are already quoted (`text.quoted`). The library's note about them would tell the model,
+        # before the cached prefix, that such blocks have authority.
         return messages, False
 
     async def _process_streamed_response(self, *args: Any, **kwargs: Any) -> OpenAIStreamedResponse:
@@ -145,15 +145,15 @@ class PatchedChatModel(OpenAIChatModel):
 
 
 HAS_MARKUP = "has_markup"
-"""In a response's `provider_details`: the model wrote a tool call, or a thought without an end, as text."""
+"""Key in a response's `provider_details`: the model wrote a tool call, or an unclosed thought, as text."""
 
 
 class PatchedStreamedResponse(OpenAIStreamedResponse):
-    """Pass on text and tool calls as corrected by `llm.lenient`, the calls at the end of the stream."""
+    """Passes on text and tool calls as corrected by `llm.lenient`; tool calls only at the end of the stream."""
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         asked = self._parts_manager.model_request_parameters
-        self._words = Words()
+        self._words = VisibleText()
         self._calls = ToolCallReader([tool.name for tool in (*asked.function_tools, *asked.output_tools)])
         with _its_shape_trusted():
             async for event in super()._get_event_iterator():
@@ -183,7 +183,7 @@ class PatchedStreamedResponse(OpenAIStreamedResponse):
         return ()
 
     def _map_finish_reason(self, key: Any) -> FinishReason | None:
-        # DeepSeek's own, api-docs.deepseek.com/api/create-chat-completion: it ran out of machines in the middle.
+        # DeepSeek's own value, api-docs.deepseek.com/api/create-chat-completion: it ran out of capacity midway.
         return "error" if key == "insufficient_system_resource" else super()._map_finish_reason(key)
 
 

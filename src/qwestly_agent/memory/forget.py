@@ -97,7 +97,7 @@ def retold(
 async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
     """Forget memories with their whole lineage, including a correction of one that is made meanwhile."""
     gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
-    left = await services.memories.lineage(user_id, memory_ids)
+    left = await services.memories.find_lineage(user_id, memory_ids)
     while left:
         held = [each.id for each in left if each.status not in ("superseded", "merged")]
         event = None if gone else of_memory("forgotten", user_id, left[0].id, services.clock())
@@ -106,7 +106,7 @@ async def forget(services: Services, user_id: str, memory_ids: Collection[str]) 
         published |= dict.fromkeys(done.published)
         hashes |= done.hashes
         again = [done.replaced[each] for each in held if each in done.replaced]
-        left = await services.memories.lineage(user_id, [*memory_ids, *again], hashes)
+        left = await services.memories.find_lineage(user_id, [*memory_ids, *again], hashes)
     return Forgotten(tuple(gone), tuple(published))
 
 
@@ -129,7 +129,7 @@ async def _forget(
     services: Services, user_id: str, memory_ids: Collection[str], event: ActivityEvent | None = None
 ) -> _Done:
     replaced = await services.tombstones.begin(user_id, memory_ids, services.clock(), event)
-    going = await services.tombstones.begun(user_id)
+    going = await services.tombstones.list_pending(user_id)
     if not going:
         return _Done()
     published = await _forget_elsewhere(services, user_id, going)
@@ -173,13 +173,13 @@ async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Pe
     await services.conversations.exclude_unfinished_turns(user_id, said_in, told.tells)
     await services.conversation_search.forget_titles(user_id, told.tells)
     await services.conversations.drop_contexts(user_id)
-    await services.tool_calls.empty(user_id, {*told.ids, *said_in}, told.tells)
+    await services.tool_calls.clear_texts(user_id, {*told.ids, *said_in}, told.tells)
     # Extractions that are not stored yet are repeated, without the excluded messages.
-    await services.extractions.drop(user_id)
+    await services.extractions.delete_unstored(user_id)
     await services.approvals.scrub_memories(user_id, told.ids)
     cited = _Told({*told.ids, *requoted}, told.words)
     published = await _published(services.approvals, user_id, cited)
-    for approval in await services.approvals.all(user_id, 0):
+    for approval in await services.approvals.list_all(user_id, 0):
         if approval.kind not in PRIVATE and cited.rests(approval):
             await end_forgotten(services, approval, told.tells)
     await end_empty(services, user_id)
@@ -190,7 +190,7 @@ async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Pe
 async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Published]:
     return [
         Published(each.preview.title, to_datetime(each.updated_at))
-        for each in await approvals.all(user_id, 0)
+        for each in await approvals.list_all(user_id, 0)
         if each.status in ("done", "executing", *SENT) and each.kind not in PRIVATE and told.rests(each)
     ]
 
@@ -199,20 +199,20 @@ async def _requote(services: Services, user_id: str, tells: Callable[[str], bool
     """Remove quotes that contain it from other memories, which keep their content; return their ids. An unchecked
     memory without a quote left is deleted."""
     requoted: list[str] = []
-    async for each in services.memories.each(user_id):
+    async for each in services.memories.iterate(user_id):
         quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
         context = quote if tells(each.context) else each.context
         if (quote, question, context) != (each.quote, each.question, each.context):
-            await services.tombstones.requote(user_id, each.id, quote, question, context)
+            await services.tombstones.replace_quote(user_id, each.id, quote, question, context)
             requoted.append(each.id)
         if not quote:
-            await services.unchecked.drop(user_id, [each.id])
+            await services.unchecked.delete(user_id, [each.id])
     return requoted
 
 
 async def _requestion(approvals: Approvals, user_id: str, tells: Callable[[str], bool]) -> None:
     """Remove quotes that contain it from pending approvals of other memories."""
-    for approval in await approvals.waiting(user_id, MOST_WAITING):
+    for approval in await approvals.list_open(user_id, MOST_WAITING):
         await approvals.change(approval, lambda record: _without_quotes(record, tells))
 
 
@@ -229,7 +229,7 @@ def _without_quotes(record: Approval, tells: Callable[[str], bool]) -> Approval 
 
 async def end_empty(services: Services, user_id: str) -> None:
     """End pending approvals about memories none of which exists any more."""
-    for approval in await services.approvals.waiting(user_id, MOST_WAITING):
+    for approval in await services.approvals.list_open(user_id, MOST_WAITING):
         if approval.status != "pending" or approval.kind not in PRIVATE:
             continue
         if await _has_subject(services.memories, approval):
@@ -242,9 +242,9 @@ async def end_empty(services: Services, user_id: str) -> None:
 async def _has_subject(memories: Memories, approval: Approval) -> bool:
     if approval.tool == KEEPS_MEMORIES:
         return bool(await still_proposed(memories, approval.user_id, approval.arguments["memory_ids"]))
-    return bool(await memories.of_ids(approval.user_id, list(approval.arguments["memories"])))
+    return bool(await memories.get_many(approval.user_id, list(approval.arguments["memories"])))
 
 
 async def still_proposed(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
     """Return those of these memories that wait for the user's approval, in order."""
-    return [each for each in await memories.of_ids(user_id, memory_ids) if each.status == "proposed"]
+    return [each for each in await memories.get_many(user_id, memory_ids) if each.status == "proposed"]

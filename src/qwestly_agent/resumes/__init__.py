@@ -1,4 +1,4 @@
-"""Résumés: open the file, read the text, ground the fields, propose changes to the profile."""
+"""Résumés: open the file, parse its text, check the fields, and propose changes to the profile."""
 
 from qwestly_agent.workflow import Workflow
 

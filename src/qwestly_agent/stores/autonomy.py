@@ -1,4 +1,4 @@
-"""`agent_autonomy`: each user's autonomy level. Only the user writes it: no tool reaches this store."""
+"""`agent_autonomy`: each user's autonomy level. Only the user sets it; no tool can reach this store."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,13 +12,13 @@ from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level
 from qwestly_agent.domain.earned import LADDER, Grant, Standing, higher
 from qwestly_agent.stores.activity import copy_after_write, with_events
-from qwestly_agent.stores.collection import MongoCollection, Stays
+from qwestly_agent.stores.collection import MongoCollection, Permanent
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_autonomy",
-    Stays("One document a user: the level that they chose, and what was earned."),
+    Permanent("One document a user: the level that they chose, and what was earned."),
     holds="the level, and what was earned",
     has_outbox=True,
 )
@@ -29,14 +29,15 @@ REMEMBERED_CHANGES = 100
 
 class Autonomy(Store):
     async def level(self, user_id: str) -> Level:
-        """L1 if the user never chose; L0 if the stored value is not a level."""
+        """Return the user's level: L1 if none was chosen, L0 if the stored value is not a level."""
         document = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"level": 1})
         if document is None:
             return NEW_USERS_LEVEL
         return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
 
-    async def standing(self, user_id: str) -> Standing:
-        """The user's level, the ceiling of what may be earned (at first the level), and what was earned."""
+    async def get(self, user_id: str) -> Standing:
+        """Return the user's level, the ceiling up to which the agent may earn rights (initially the level), and the
+        earned grants."""
         fields = dict.fromkeys(("level", "ceiling", "earned"), 1)
         document = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, fields)
         if document is None:
@@ -62,12 +63,12 @@ class Autonomy(Store):
         )
 
     async def grant(self, user_id: str, grant: Grant) -> None:
-        """Grant a higher level for one kind of change; its approval has the event."""
+        """Grant a higher level for one kind of change. The feed shows its approval's event."""
         query = {"_id": user_id, "user_id": user_id}
         await self.database[COLLECTION].update_one(query, {"$set": {f"earned.{_key(grant)}": grant.model_dump()}})
 
-    async def take_back(self, user_id: str, grant: Grant, at: float) -> None:
-        """End a grant, once."""
+    async def revoke(self, user_id: str, grant: Grant, at: float) -> None:
+        """Revoke a grant, if it is still the same one."""
         key = f"earned.{_key(grant)}"
         event = ActivityEvent(
             id=f"{user_id}:{_key(grant)}:{grant.since!r}:taken_back",
@@ -88,7 +89,7 @@ class Autonomy(Store):
             await copy_after_write(self.database, COLLECTION, query["user_id"], query["user_id"])
 
     async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
-        """Set level and ceiling, and append a new level to the history: more must be chosen again."""
+        """Set level and ceiling, and append the level to the history. Earning beyond it must be allowed again."""
         change = {
             "$set": {"level": level, "ceiling": level, "changed_at": at},
             "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},
@@ -110,7 +111,7 @@ def _key(grant: Grant) -> str:
 
 
 def _grants(document: Document) -> Iterator[Grant]:
-    """Skip grants that cannot be read."""
+    """Yield the stored grants; unreadable ones are skipped."""
     earned = document.get("earned")
     for each in earned.values() if isinstance(earned, dict) else ():
         with suppress(ValidationError):

@@ -1,8 +1,8 @@
-"""A memory's document in `user_memories`: its statuses, and how it is read.
+"""A memory's document in `user_memories`: its statuses, and how it is parsed.
 
-Its `key` is unique per user: while it is active (or waits for approval or for the judge) the key is the hash of its
-content, so that nothing is remembered twice; afterwards the key is its id. A forgotten memory stays as a tombstone
-(`domain/tombstone.py`), without text.
+Its `key` is unique per user. While the memory is active or waits for approval or for the judge, the key is the hash of
+its content, so that nothing is remembered twice; afterwards the key is its id. A forgotten memory is kept as a
+tombstone without text (`domain/tombstone.py`).
 """
 
 from collections.abc import Iterable
@@ -12,20 +12,20 @@ from pydantic import ValidationError
 
 from qwestly_agent.domain.memory import Memory, Score
 from qwestly_agent.domain.ranking import present
-from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection, Stays, index
+from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection, Permanent, index
 from qwestly_agent.stores.search import Document, Match
 
 COLLECTION = MongoCollection(
     "user_memories",
-    Stays("A memory holds until its user forgets it; what was forgotten is not learnt again."),
+    Permanent("A memory holds until its user forgets it; what was forgotten is not learnt again."),
     index("most_salient", "user_id", "status", "-salience"),
     index("withdrawn", "user_id", "-withdrawn_at"),
-    # Unique: the same content is stored once, also by two processes at the same moment. A memory has a key as long as
-    # its content must be unique; the partial filter leaves out memories from before there were keys.
+    # Unique, so that the same content is stored only once, even by two processes at the same time. A memory has a key
+    # as long as its content must be unique; the partial filter excludes memories from before keys existed.
     index("key", "user_id", "key", unique=True, partialFilterExpression={"key": {"$type": "string"}}),
     index("newest", "user_id", "-created"),
     index("superseded_by", "user_id", "superseded_by"),
-    # Memories that the nightly consolidation has not seen.
+    # Memories that were not consolidated yet.
     index("users_to_consolidate", "consolidated", "status", "user_id"),
     index("consolidated", "consolidated", "status", "created"),
     holds="memories with their quotes; of a forgotten one hashes and a signature, no text",
@@ -35,10 +35,10 @@ COLLECTION = MongoCollection(
 ACTIVE, PROPOSED, UNCHECKED = "active", "proposed", "unchecked"
 SUPERSEDED, MERGED, FORGOTTEN = "superseded", "merged", "forgotten"
 UNIQUE_STATUSES = (ACTIVE, PROPOSED, UNCHECKED)
-"""Among memories of these statuses, no two have equal content."""
+"""No two memories with these statuses have equal content."""
 READABLE = (*UNIQUE_STATUSES, SUPERSEDED, MERGED)
-MOST_SEEN = 200
-"""Message ids stored per memory, so that no message counts twice."""
+MOST_MESSAGE_IDS = 200
+"""Maximum number of message ids stored per memory, so that no message counts twice."""
 WITHOUT_VECTORS = {"content_embedding": 0}
 
 
@@ -49,7 +49,7 @@ def created_of(document: Document) -> float:
 
 
 def memories_of(documents: Iterable[Document]) -> list[Memory]:
-    """Parse the documents and skip invalid ones: one bad document must not fail every turn of its user."""
+    """Parse the documents, skipping invalid ones: one bad document must not break every turn of its user."""
     read = []
     for document in documents:
         fields = {name: value for name, value in document.items() if name in Memory.model_fields}

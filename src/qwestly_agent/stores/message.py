@@ -1,4 +1,4 @@
-"""A message of a conversation, as it is stored and read."""
+"""A message of a conversation, as stored and as returned."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -12,15 +12,15 @@ from qwestly_agent.stores.search import Document
 from qwestly_agent.text.user_text import holds_others_words
 
 Status = Literal["complete", "stopped", "failed", "interrupted", "running"]
-"""`running`: an answer under way; never stored."""
+"""`running` marks an answer in progress; it is never stored."""
 
 
 USAGE = ("input_tokens", "cached_tokens", "output_tokens", "cost_usd")
-"""Fields of an answer's receipt that clients get."""
+"""Fields of an answer's receipt that clients receive."""
 
 
 class Step(BaseModel):
-    """A tool call, as a person reads it."""
+    """A tool call, as shown to the user."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -30,22 +30,22 @@ class Step(BaseModel):
     effect: str | None = None
     """read, draft, write, outward or destructive; None for a tool that does not exist."""
     outside: bool = False
-    """True if others than the user may have written its result."""
+    """True if other people may have written the result."""
     users_own: bool = False
-    """True if its result is only what the user typed."""
+    """True if the result contains only what the user typed."""
     arguments: str = "{}"
     """The beginning of the arguments' JSON."""
     ok: bool | None = None
-    """None while it runs, or if the turn ended before it did."""
+    """None while the call runs, or if the turn ended first."""
     problem: str | None = None
-    """Why it failed or was refused."""
+    """Why the call failed or was refused."""
     ms: int | None = None
     sources: tuple[Source, ...] = ()
-    """The records of its result that the answer used."""
+    """The records in the result that the answer used."""
 
 
 class Problem(BaseModel):
-    """The error as shown to the user."""
+    """An error, as shown to the user."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -83,29 +83,29 @@ class Message(BaseModel):
     """Tokens, cost, latency, model, design and prompt version of an answer."""
     feedback: Feedback | None = None
     replaces: tuple[str, ...] = ()
-    """Ids of the runs that this answer replaced; their effects stay, and are shown with it."""
+    """Ids of the runs that this answer replaced; their effects remain, and are shown with it."""
     remembered_before: tuple[str, ...] = ()
     """Ids of memories that those runs stored."""
     note: str = ""
     """Text put before the user's message in the prompt: outcomes of approvals."""
     continues: str | None = None
-    """Id of the previous answer, if a client continues to build it."""
+    """Id of the previous answer, if the client continues to build it."""
     saw: tuple[str, ...] = ()
     """Ids of everything in an answer's prompts: the context's memories, tool results, and the `saw` of earlier answers
     in the window."""
     withheld: bool = False
-    """True if it contains something forgotten: it stays in the transcript, but enters no prompt."""
+    """True if it contains something forgotten: it is kept in the transcript, but excluded from prompts."""
     in_trouble: bool = False
-    """True for a message of a person in trouble, answered in fixed words: nothing is remembered from it."""
+    """True for a message of a person in trouble that was answered in fixed words; no memory is extracted from it."""
 
 
 def sources_of(steps: Iterable[Step]) -> list[Source]:
-    """Each once."""
+    """Return the sources of these steps, without duplicates."""
     return list({source.id: source for step in steps for source in step.sources}.values())
 
 
-def has_others_words(messages: Iterable[Message]) -> bool:
-    """True if others than the user wrote any of what they say, or of the tools' results behind it."""
+def has_untrusted_text(messages: Iterable[Message]) -> bool:
+    """True if anyone other than the user wrote part of these messages, or of the tool results behind them."""
     messages = list(messages)
     said = (message.content for message in messages if message.role == "user")
     steps = (step for message in messages for step in message.steps)
@@ -113,7 +113,7 @@ def has_others_words(messages: Iterable[Message]) -> bool:
 
 
 def messages_of(documents: Iterable[Document]) -> list[Message]:
-    """Parse the documents and skip invalid ones: one bad document must not make the conversation unusable."""
+    """Parse the documents, skipping invalid ones: one bad document must not make the conversation unusable."""
     read = []
     for document in documents:
         with suppress(ValidationError):

@@ -1,4 +1,4 @@
-"""`agent_messages`: one document per message; tool calls and results are part of the answer that made them."""
+"""`agent_messages`: one document per message. Tool calls and results are part of the answer that made them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
@@ -18,18 +18,18 @@ from qwestly_agent.stores.turns import ClaimedConversation
 RETENTION_SECONDS = 365 * 86_400
 """A conversation and its messages expire this long after its last use."""
 RETENTION_SLACK_SECONDS = 30 * 86_400
-"""Messages live that much longer, so that only one turn a month has to postpone the expiry of all of them."""
+"""Messages are kept this much longer, so that only one turn a month has to postpone the expiry of all of them."""
 COLLECTION = MongoCollection(
     "agent_messages",
     Expires(
         timedelta(seconds=RETENTION_SECONDS + RETENTION_SLACK_SECONDS),
         since="at most after the last use of its conversation",
     ),
-    # Unique: of two turns that both believe they hold a conversation, only one can record its messages.
+    # Unique: if two turns both believe that they hold a conversation, only one can record its messages.
     index("order", "user_id", "conversation_id", "seq", unique=True),
     index("message_id", "user_id", "conversation_id", "id"),
     index("user_created_at", "user_id", "-created_at"),
-    # The answers of all users, of which a sample is judged at night.
+    # All users' answers, of which a sample is judged at night.
     index("answers", "created_at", partialFilterExpression={"role": "assistant"}),
     holds="what was typed and answered, its vector, thumbs",
     reader=ALL_ACTIONS,
@@ -39,21 +39,23 @@ COLLECTION = MongoCollection(
 `feedback` (`thumb`, `words`, `at`), `note`, `continues`, `replaces` (runs), `remembered_before` (ids), `saw` (ids),
 `withheld`, `in_trouble`, `vector` (of what was typed), `expires_at`."""
 VECTOR = "vector"
-"""Vector of what the user typed, in the form of `to_binary`: six kilobytes that only a search reads."""
+"""Vector of the text that the user typed, in the format of `to_binary`: six kilobytes that only a search reads."""
 _SHOWN: Document = {"_id": 0, VECTOR: 0}
 
 
 class Messages(Store):
-    async def recent(self, user_id: str, conversation_id: str, limit: int, before: int | None = None) -> list[Message]:
-        """The newest messages (with a `seq` below `before`), oldest first."""
+    async def list_recent(
+        self, user_id: str, conversation_id: str, limit: int, before: int | None = None
+    ) -> list[Message]:
+        """List the newest messages (with a `seq` below `before`), oldest first."""
         query: Document = {"user_id": user_id, "conversation_id": conversation_id}
         if before is not None:
             query["seq"] = {"$lt": before}
         found = await self.database[COLLECTION].find(query, _SHOWN).sort("seq", -1).limit(limit).to_list()
         return messages_of(reversed(found))
 
-    async def exchange(self, user_id: str, conversation_id: str, message_id: str) -> list[Message]:
-        """The user's message with this id and its answer; empty if it was never posted."""
+    async def get_exchange(self, user_id: str, conversation_id: str, message_id: str) -> list[Message]:
+        """Return the user's message with this id and its answer; empty if there is no such message."""
         query = {"user_id": user_id, "conversation_id": conversation_id}
         posted = (
             self.database[COLLECTION].find({**query, "id": message_id, "role": "user"}, {"run_id": 1}).sort("seq", -1)
@@ -64,23 +66,23 @@ class Messages(Store):
         found = self.database[COLLECTION].find({**query, "run_id": asked[0]["run_id"]}, _SHOWN).sort("seq", 1)
         return messages_of(await found.to_list())
 
-    async def of_run(self, user_id: str, run_id: str) -> Message | None:
-        """The user's message that this run answered."""
+    async def find_question_of_run(self, user_id: str, run_id: str) -> Message | None:
+        """Return the user's message that this run answered."""
         found = await self.database[COLLECTION].find_one({"_id": f"{run_id}:user", "user_id": user_id}, _SHOWN)
         return next(iter(messages_of([found])), None) if found else None
 
     async def is_replaced(self, user_id: str, conversation_id: str, run_id: str) -> bool:
-        """True if another answer replaced this run's."""
+        """True if another answer replaced this run's answer."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "replaces": run_id}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
-    async def since(self, user_id: str, conversation_id: str, seq: int, limit: int) -> list[Message]:
-        """The messages from `seq` on, oldest first."""
+    async def list_since(self, user_id: str, conversation_id: str, seq: int, limit: int) -> list[Message]:
+        """List messages from `seq` on, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "seq": {"$gte": seq}}
         found = await self.database[COLLECTION].find(query, _SHOWN).sort("seq", 1).limit(limit).to_list()
         return messages_of(found)
 
-    async def give_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
+    async def set_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
         """Set the feedback on an answer; None removes it. Raises `NotFound`."""
         # An answer's id and its document's `_id` are both derived from the run's id.
         answer = {"_id": f"{message_id.removeprefix('msg_')}:assistant", "user_id": user_id, "id": message_id}
@@ -91,9 +93,9 @@ class Messages(Store):
     async def exclude_from_prompts(
         self, user_id: str, message_ids: Collection[str], ids: Collection[str], tells: Callable[[str], bool]
     ) -> None:
-        """Exclude from all later prompts: messages with these ids or with a text that `tells`, their answers, the
-        agent's later answers in the same conversations, and answers whose `saw` has one of `ids`. `tells` is called on
-        text and on JSON."""
+        """Exclude messages from all later prompts: those with these ids or whose text `tells` matches, their answers,
+        the agent's later answers in the same conversations, and answers whose `saw` has one of `ids`. `tells` is called
+        with text and with JSON."""
         said: dict[str, int] = {}
         gone = set(ids)
         runs, answers, notes = set[str](), list[Document](), list[str]()
@@ -145,7 +147,7 @@ class Messages(Store):
     # --- for the turn that holds the conversation ---------------------------------------------------------------------
 
     async def insert(self, claim: ClaimedConversation, messages: Sequence[Message]) -> bool:
-        """False if another turn has used these `seq`s."""
+        """Insert a turn's messages. Returns False if another turn has used these `seq`s."""
         try:
             await self.database[COLLECTION].insert_many([_document(claim, message) for message in messages])
         except (BulkWriteError, DuplicateKeyError):

@@ -1,6 +1,6 @@
 """`agent_signals`: stop and brake signals, one document per user and one for `EVERYBODY`.
 
-Fields are flat and set by one update each: the brake is written before anything is read.
+Fields are flat and each is set by one update, because the brake is written before anything is read.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,13 +15,13 @@ from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
-from qwestly_agent.stores.collection import MongoCollection, Stays, index
+from qwestly_agent.stores.collection import MongoCollection, Permanent, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_signals",
-    Stays("One document a user: their brake stays on until they release it."),
+    Permanent("One document a user: their brake stays on until they release it."),
     # A document has no `brake_since` while its brake is off.
     index("brake_since", "brake_since"),
     holds="the brake, stopped runs",
@@ -31,13 +31,13 @@ COLLECTION = MongoCollection(
 )
 """`_id` and `user_id` (or `everybody`), `stopped_runs` (the last 50), `brake_since`, `released_at`, `receipt` and
 `receipt_since` (of the last brake)."""
-REMEMBERED_STOPS = 50
-"""More than a user can have running; older ones were read long ago."""
+STOPS_KEPT = 50
+"""More than a user can have running; older ones are no longer needed."""
 
 
 @dataclass(frozen=True)
 class Signal:
-    """The signals of one user, or of `EVERYBODY`. Moments are seconds since the epoch."""
+    """The signals of a user, or of `EVERYBODY`. Times are in seconds since the epoch."""
 
     stopped_runs: frozenset[str] = frozenset()
     brake_since: float | None = None
@@ -47,56 +47,56 @@ class Signal:
     receipt: Mapping[str, Any] | None = None
     """The receipt of the current or last brake."""
     receipt_since: float | None = None
-    """The `brake_since` of that brake."""
+    """`brake_since` of the brake that the receipt belongs to."""
 
 
 class Signals(Store):
     async def stop(self, user_id: str, run_id: str) -> None:
         await self._update(
-            user_id, {"$push": {"stopped_runs": {"$each": [run_id], "$slice": -REMEMBERED_STOPS}}}, upsert=True
+            user_id, {"$push": {"stopped_runs": {"$each": [run_id], "$slice": -STOPS_KEPT}}}, upsert=True
         )
 
     async def read(self, user_id: str) -> tuple[Signal, Signal]:
-        """The signals of this user and those of `EVERYBODY`, by one find."""
+        """Read the signals of this user and of `EVERYBODY` with one query."""
         both = {"$in": [user_id, EVERYBODY]}
         found = {each["_id"]: each async for each in self.database[COLLECTION].find({"_id": both, "user_id": both})}
         return _signal(found.get(user_id, {})), _signal(found.get(EVERYBODY, {}))
 
-    async def stopped(self, user_id: str, run_ids: Collection[str]) -> set[str]:
-        """Those of these runs that the user stopped. Raises `Braked` if the brake of the user, or of `EVERYBODY`, is
-        on."""
+    async def list_stopped(self, user_id: str, run_ids: Collection[str]) -> set[str]:
+        """Return those of these runs that the user stopped. Raises `Braked` if the brake of the user or of `EVERYBODY`
+        is on."""
         own, everybody = await self.read(user_id)
         if own.brake_since or everybody.brake_since:
             raise Braked
         return set(run_ids) & own.stopped_runs
 
     async def check_brake(self, user_id: str) -> None:
-        """Raises `Braked` if the brake of this user, or of `EVERYBODY`, is on."""
-        await self.stopped(user_id, ())
+        """Raise `Braked` if the brake of this user or of `EVERYBODY` is on."""
+        await self.list_stopped(user_id, ())
 
     async def is_braked(self, user_id: str) -> bool:
         """True if the brake of this user, or of `EVERYBODY`, is on."""
         own, everybody = await self.read(user_id)
         return bool(own.brake_since or everybody.brake_since)
 
-    async def brake_on(self, user_id: str, now: float) -> None:
-        """Turn the brake on without reading anything (idempotent: `brake_since` stays the first time)."""
-        # To the millisecond: receipts compare it, and the laptop's database keeps fifteen digits.
+    async def turn_brake_on(self, user_id: str, now: float) -> None:
+        """Turn the brake on without reading anything first (idempotent: `brake_since` keeps the first time)."""
+        # Rounded to milliseconds: receipts compare it, and the laptop's database keeps only fifteen digits.
         since = round(now, 3)
         off = {"_id": user_id, "user_id": user_id, "brake_since": None}
         with suppress(DuplicateKeyError):  # it is on already
             await self._turn(off, {"$set": {"brake_since": since}}, _event(user_id, "on", since), upsert=True)
 
-    async def brake_off(self, user_id: str, now: float) -> None:
-        """Turn the brake off; its receipt stays."""
+    async def turn_brake_off(self, user_id: str, now: float) -> None:
+        """Turn the brake off; its receipt is kept."""
         on = {"_id": user_id, "user_id": user_id, "brake_since": {"$gt": 0}}
         change = {"$unset": {"brake_since": ""}, "$set": {"released_at": now}}
         await self._turn(on, change, _event(user_id, "off", now))
 
-    async def keep_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any]) -> None:
-        """Store the receipt of the brake that is on since then, or of the last one if it was on since then."""
+    async def save_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any]) -> None:
+        """Store a receipt for the current brake, or for the last one if its receipt has the same `since`."""
         here, change = {"_id": user_id, "user_id": user_id}, {"receipt": dict(receipt), "receipt_since": since}
-        # Not by `$or`, by which the laptop's database finds another user's document.
+        # `$or` cannot be used: with it the laptop's database finds another user's document.
         kept = await self.database[COLLECTION].update_one({**here, "brake_since": since}, {"$set": change})
         if not kept.matched_count:
             await self.database[COLLECTION].update_one({**here, "receipt_since": since}, {"$set": change})
@@ -105,7 +105,7 @@ class Signals(Store):
         turned = await self.database[COLLECTION].find_one_and_update(
             where, with_events(change, event), OUTBOX, upsert=upsert, return_document=ReturnDocument.AFTER
         )
-        if turned:  # the laptop's database answers with nothing where MongoDB finds a duplicate key
+        if turned:  # the laptop's database returns nothing in place of a duplicate key error
             await copy_after_write(self.database, COLLECTION, event.user_id, event.user_id, turned)
 
     async def _update(self, user_id: str, change: Document, *, upsert: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Tombstones of `user_memories`: memories that are being forgotten, or were."""
+"""Tombstones in `user_memories`: memories that were forgotten or are being forgotten."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ _TOMBSTONE_FIELDS = (
     *("forgotten_at", "withdrawn_at"),
     *("uncopied_since", *OUTBOX),
 )
-"""All fields of a tombstone, and of its outbox."""
+"""All fields of a tombstone, including its outbox."""
 
 
 @dataclass(frozen=True)
 class PendingErasure:
-    """A memory that is being forgotten: its text is kept until it is removed everywhere else."""
+    """A memory that is being forgotten. Its text is kept until it is removed everywhere else."""
 
     id: str
     content: str
@@ -29,12 +29,12 @@ class PendingErasure:
     question: str
     hash: str
     message_ids: tuple[str, ...]
-    """Ids of all messages in which it was said."""
+    """Ids of all messages that stated it."""
 
 
 class Tombstones(Store):
-    async def all(self, user_id: str) -> list[Tombstone]:
-        """Tombstones of everything that this user had forgotten."""
+    async def list_all(self, user_id: str) -> list[Tombstone]:
+        """List the tombstones of everything that this user has forgotten."""
         fields = {"hashes": 1, "signature": 1, "dimensions": 1, "seen": 1, "user_id": 1}
         found = self.database[COLLECTION].find({"user_id": user_id, "status": FORGOTTEN}, fields)
         return [_tombstone(document) async for document in found]
@@ -45,15 +45,15 @@ class Tombstones(Store):
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
     async def forget(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
-        """Reduce memories that are used nowhere else to tombstones."""
+        """Turn memories that are used nowhere else into tombstones."""
         await self.begin(user_id, memory_ids, now)
         await self.end(user_id, memory_ids, now)
 
     async def begin(
         self, user_id: str, memory_ids: Collection[str], now: float, event: ActivityEvent | None = None
     ) -> dict[str, str]:
-        """Hide these memories; their text stays until it is removed elsewhere. Returns, by id, what each had been
-        replaced by. `event` is written with the first one."""
+        """Hide these memories; their text is kept until it is removed elsewhere. Returns by id the memory that had
+        replaced each of them. `event` is written with the first one."""
         replaced: dict[str, str] = {}
         for memory_id in memory_ids:
             readable = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
@@ -76,27 +76,27 @@ class Tombstones(Store):
                 replaced[memory_id] = before["superseded_by"]
         return replaced
 
-    async def begun(self, user_id: str) -> list[PendingErasure]:
-        """Memories that are being forgotten, including those left by a process that died."""
+    async def list_pending(self, user_id: str) -> list[PendingErasure]:
+        """List the memories that are being forgotten, including those left by a process that died."""
         query = {"user_id": user_id, "status": FORGOTTEN, "content": {"$exists": True}}
         found = self.database[COLLECTION].find(query, WITHOUT_VECTORS)
         return [_pending_erasure(document) async for document in found]
 
     async def end(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
-        """Reduce these memories to tombstones. `now` is recorded: prompts made until then may contain them."""
+        """Turn these memories into tombstones. `now` is recorded, since prompts made before may contain them."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": FORGOTTEN}
         async for found in self.database[COLLECTION].find(query, dict.fromkeys(_TOMBSTONE_FIELDS, 1)):
             left = {**found, "withdrawn_at": now}
             await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
 
-    async def requote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
-        """Replace quote, question and context, from which forgotten parts were removed."""
+    async def replace_quote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
+        """Replace quote, question and context with versions without the forgotten parts."""
         query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
         changes = {"quote": quote, "question": question, "context": context}
         await self.database[COLLECTION].update_one(query, {"$set": changes})
 
     async def unforget(self, user_id: str, tombstone_ids: Collection[str]) -> None:
-        """Delete tombstones, as the user wants this remembered again."""
+        """Delete tombstones, because the user wants the memories back."""
         query = {"user_id": user_id, "_id": {"$in": list(tombstone_ids)}, "status": FORGOTTEN}
         await self.database[COLLECTION].delete_many(query)
 

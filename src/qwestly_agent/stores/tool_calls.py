@@ -24,7 +24,7 @@ _TEXTS = ("arguments", "result", "error")
 
 
 class ToolCallEntry(BaseModel):
-    """`arguments`, `result` and `error` are text, masked and truncated by the caller."""
+    """An entry of the audit log. The caller masks and truncates `arguments`, `result` and `error`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,10 +47,10 @@ class ToolCalls(Store):
     async def forget(self, user_id: str, conversation_id: str) -> None:
         await self.database[COLLECTION].delete_many({"user_id": user_id, "conversation_id": conversation_id})
 
-    async def empty(
+    async def clear_texts(
         self, user_id: str, ids: Collection[str], tells: Callable[[str], bool], run_id: str | None = None
     ) -> None:
-        """Clear arguments, result and error of entries that contain one of `ids` or that `tells`, and of all in
+        """Clear arguments, result and error of entries that contain one of `ids` or that `tells` matches, and of all in
         `run_id`."""
         found = self.database[COLLECTION].find({"user_id": user_id}, {"run_id": 1, **dict.fromkeys(_TEXTS, 1)})
         entries = [

@@ -1,4 +1,4 @@
-"""The turn that holds a conversation, and those that held it when their process died."""
+"""The turn that holds a conversation, and turns whose process died while they held it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,26 +17,26 @@ from qwestly_agent.stores.search import Document
 class PartialAnswer:
     """The messages that a turn would record if it ended now, and its events so far."""
 
-    asked: Message
+    question: Message
     """The user's message."""
     answer: Message
-    told: Sequence[str]
-    """JSON of its events, in order. The last one may still grow."""
+    events: Sequence[str]
+    """JSON of the turn's events, in order. The last one may still grow."""
     replaced_run: str | None = None
     """The run whose messages these replace."""
 
     @property
     def document(self) -> Document:
         return {
-            "asked": self.asked.model_dump_json(),
+            "asked": self.question.model_dump_json(),
             "answer": self.answer.model_dump_json(),
-            "told": list(self.told),
+            "told": list(self.events),
             "replaced_run": self.replaced_run,
         }
 
 
 def partial_answer_of(document: Document | None) -> PartialAnswer | None:
-    """None if there is none, or if it is from another version."""
+    """Parse a partial answer; None if there is none or if another version wrote it."""
     with suppress(ValidationError):
         if document:
             return PartialAnswer(
@@ -58,14 +58,14 @@ class NewTurn:
     text: str | None
     started_at: float
     withheld: bool = False
-    """True if it may contain something that the user had forgotten since."""
+    """True if the message may contain something that the user has forgotten since."""
     partial: PartialAnswer | None = None
-    """Its answer so far, when it was stored last."""
+    """The answer so far, as last stored."""
 
 
 @dataclass(frozen=True)
 class ClaimedConversation:
-    """A conversation held by a turn, until the lease runs out or `finish` releases it."""
+    """A conversation held by a turn, until the lease expires or `finish` releases it."""
 
     user_id: str
     conversation_id: str
@@ -78,19 +78,19 @@ class ClaimedConversation:
     context: Document | None
     messages_expire_at: float
     last_used: float
-    """The time before this turn, in seconds since the epoch."""
+    """Time of the last use before this turn, in seconds since the epoch."""
     abandoned: tuple[NewTurn, ...]
-    """Turns of processes that died; their user messages are not yet in `agent_messages`."""
-    told_under_way: tuple[str, ...] = ()
-    """Ids of pending and running work in the model's last report of it."""
+    """Turns whose process died; their user messages are not yet in `agent_messages`."""
+    reported_work: tuple[str, ...] = ()
+    """Ids of the pending and running work that was last reported to the model."""
     summary: Summary | None = None
-    """The summary of messages before the window."""
+    """Summary of the messages before the window."""
     interview: Document | None = None
-    """The state of an interview; None in other conversations."""
+    """State of the interview; None in other conversations."""
     learning: Document | None = None
-    """The state of learning; None in other conversations."""
+    """State of learning; None in other conversations."""
     assignment: Assignment | None = None
-    """Its variant; None if it is in no trial."""
+    """The conversation's variant; None outside of rollouts."""
     summary_due: int = 0
     """The cut of the window for which a summary was begun."""
 
@@ -105,7 +105,7 @@ def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
         last_seq=document.get("last_seq", 0),
         window_from=document.get("window_from", 0),
         context=document.get("context"),
-        told_under_way=tuple(document.get("told_under_way", ())),
+        reported_work=tuple(document.get("told_under_way", ())),
         summary=summary_of(document),
         interview=document.get("interview"),
         learning=document.get("learning"),
@@ -118,7 +118,7 @@ def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
 
 
 def summary_of(conversation: Document) -> Summary | None:
-    """None if there is none yet, or only one of another version's."""
+    """Parse the conversation's summary; None if there is none or if another version wrote it."""
     with suppress(ValidationError):
         return Summary.model_validate(conversation.get("summary"))
     return None
@@ -131,12 +131,12 @@ def assignment_of(conversation: Document) -> Assignment | None:
 
 
 def role_of(conversation: Document) -> str:
-    """Conversations from before there were roles are chats."""
+    """Return the conversation's role; conversations from before roles existed are chats."""
     return conversation.get("role", "chat")
 
 
 def unfinished_turns(conversation: Document) -> list[NewTurn]:
-    """Turns not yet recorded, oldest first: the one that runs, and those whose process died."""
+    """List turns that were not recorded yet, oldest first: the running one, and those whose process died."""
     kept = conversation.get("turns", {}).items()
     turns = [
         NewTurn(
@@ -152,11 +152,11 @@ def unfinished_turns(conversation: Document) -> list[NewTurn]:
     return sorted(turns, key=lambda turn: turn.started_at)
 
 
-def unrecorded_messages(turn: NewTurn, seq: int, status: Status) -> list[Message]:
-    """The messages of a turn that runs or died, as far as they were stored; empty if it said nothing."""
+def messages_to_recover(turn: NewTurn, seq: int, status: Status) -> list[Message]:
+    """Return the stored messages of a running or dead turn; empty if it has no text."""
     if turn.partial and turn.partial.answer.content.strip():
         changes = {"withheld": True, "model_messages": "[]"} if turn.withheld else {}
-        asked = turn.partial.asked.model_copy(update={"seq": seq, **changes})
+        asked = turn.partial.question.model_copy(update={"seq": seq, **changes})
         return [asked, turn.partial.answer.model_copy(update={"seq": seq + 1, "status": status, **changes})]
     return [] if turn.text is None else [user_message(turn, seq, status)]
 

@@ -1,4 +1,4 @@
-"""`agent_settings`: each user's language and time zone. Only the user writes them: no tool reaches this store.
+"""`agent_settings`: each user's language and time zone. Only the user sets them; no tool can reach this store.
 
 `briefing_plans.py` keeps its fields in the same documents.
 """
@@ -15,14 +15,14 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.stores.activity import copy_after_write, with_events
-from qwestly_agent.stores.collection import MongoCollection, Stays, index
+from qwestly_agent.stores.collection import MongoCollection, Permanent, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_settings",
-    Stays("One document a user: the language, the time zone and the briefings that they chose."),
-    # A user whose briefings are off has no such moment.
+    Permanent("One document a user: the language, the time zone and the briefings that they chose."),
+    # Missing for a user whose briefings are off.
     index("briefing_at", "briefing_at", sparse=True),
     holds="language, time zone, briefings, mails",
     has_outbox=True,
@@ -31,7 +31,7 @@ COLLECTION = MongoCollection(
 `briefing_…`: what the user chose (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one,
 `told` (the last day), `marks` (a JSON text: by source, what was told); its outbox."""
 MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
-"""Pending decisions · reminders at half of their time · briefings."""
+"""Pending decisions · reminders after half the time · briefings."""
 _FIELDS: Mapping[MailKind, str] = {
     "questions": "mail_questions",
     "reminders": "mail_reminders",
@@ -42,7 +42,7 @@ _ENDED: Mapping[MailKind, tuple[str, str]] = {
     "reminders": ("approval", "Reminders no longer come by email"),
     "briefings": ("briefing", "Your briefings no longer come by email"),
 }
-"""By kind of mail: subject and title of the event of unsubscribing."""
+"""By kind of mail: subject and title of the event for unsubscribing."""
 NO_SUCH_ZONE = "There is no such time zone. Names are as in the IANA database, for example Europe/Lisbon."
 
 
@@ -52,17 +52,17 @@ class UserSettings(BaseModel):
     language: str | None = None
     """A BCP 47 tag, as in browsers; None if it was never set."""
     time_zone: str | None = None
-    """A name of the IANA database; None if it was never set."""
+    """A name from the IANA database; None if it was never set."""
     mail_questions: bool = True
     mail_reminders: bool = True
     variant: str | None = None
-    """The variant that an operator pinned this user to; it wins over every share."""
+    """The variant that an operator pinned this user to; it takes precedence over every share."""
 
     @field_validator("language", "time_zone", "variant", mode="before")
     @classmethod
     def _is_readable(cls, value: Any, info: ValidationInfo) -> str | None:
-        """Replace an unreadable value, or a zone that no longer exists, by None; the others stay."""
-        readable = isinstance(value, str) and (info.field_name != "time_zone" or value in time_zones())
+        """Replace an unreadable value, or a zone that no longer exists, with None."""
+        readable = isinstance(value, str) and (info.field_name != "time_zone" or value in known_time_zones())
         return value if readable else None
 
     @field_validator("mail_questions", "mail_reminders", mode="before")
@@ -78,8 +78,9 @@ class UserSettings(BaseModel):
 
 
 @cache
-def time_zones() -> frozenset[str]:
-    """The time zones that this machine knows, except placeholders. Reading their names takes some milliseconds."""
+def known_time_zones() -> frozenset[str]:
+    """Return the time zones that this machine knows, except placeholders. Reading their names takes a few
+    milliseconds."""
     return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
@@ -96,9 +97,9 @@ class UserSettingsStore(Store):
             {"_id": user_id, "user_id": user_id}, change, upsert=variant is not None
         )
 
-    async def end_mails(self, user_id: str, kind: MailKind, now: float) -> None:
-        """End the mails of this kind by the link in one of them, with an event, because anybody who has the mail can do
-        it, also a malware scanner."""
+    async def unsubscribe(self, user_id: str, kind: MailKind, now: float) -> None:
+        """Unsubscribe a user by the link in a mail of this kind. An event records it, because anybody who has the mail,
+        even a malware scanner, can follow the link."""
         subject, title = _ENDED[kind]
         event = ActivityEvent(
             id=f"{user_id}:{kind}:mails_ended:{now!r}",
@@ -117,8 +118,8 @@ class UserSettingsStore(Store):
             )
         await copy_after_write(self.database, COLLECTION, user_id, user_id)
 
-    async def put(self, user_id: str, changes: dict[str, Any], at: datetime) -> None:
-        """Set these fields; the others stay."""
+    async def change(self, user_id: str, changes: dict[str, Any], at: datetime) -> None:
+        """Set these fields; the others are unchanged."""
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$set": {**changes, "changed_at": at}}, upsert=True
         )

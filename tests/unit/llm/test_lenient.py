@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
-from qwestly_agent.llm.lenient import Words
+from qwestly_agent.llm.lenient import VisibleText
 from qwestly_agent.llm.models import make_models
 from qwestly_agent.llm.vendor_patches import HAS_MARKUP
 from tests.counts import count
@@ -291,7 +291,7 @@ CLEAN = (
 
 
 def shown_of(pieces: Iterable[str]) -> tuple[str, bool]:
-    words = Words()
+    words = VisibleText()
     return "".join([*map(words.feed, pieces), words.end()]), words.has_markup
 
 

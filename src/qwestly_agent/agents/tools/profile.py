@@ -11,7 +11,7 @@ from qwestly_agent.agents.tools.base import tool
 async def get_user_profile(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     """Read the user's profile: name, headline, location, summary, skills, education, employment, preferences, LinkedIn,
     and their published cards with their ids and texts."""
-    profile = await ctx.deps.profiles.full(ctx.deps.user_id)
+    profile = await ctx.deps.profiles.get_full(ctx.deps.user_id)
     return {"profile": profile} if profile else {"profile": None, "note": "This user has no profile yet."}
 
 
