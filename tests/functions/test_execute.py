@@ -867,9 +867,7 @@ async def gone(*_: Any) -> Any:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "unreadable", [(Signals, "check_brake"), (Autonomy, "standing")], ids=["the brake", "the level"]
-)
+@pytest.mark.parametrize("unreadable", [(Signals, "check_brake"), (Autonomy, "get")], ids=["the brake", "the level"])
 @pytest.mark.parametrize("before", ["approved", "unknown"])
 async def test_what_nobody_can_tell_is_allowed_is_not_done(
     stage: Stage,

@@ -827,7 +827,7 @@ STEPS = {
     "the record says that it has begun": (Approvals, "_put", 1),
     "it is sent": (CandidateApp, "publish_card", 1),
     "the record says that it is done": (Approvals, "_put", 2),
-    "the draft says that it is published": (Drafts, "tell", 1),
+    "the draft says that it is published": (Drafts, "update", 1),
 }
 
 

@@ -502,13 +502,13 @@ def test_questions_asked_at_the_same_moment_are_all_counted(seeker: Seeker) -> N
 # --- forgetting -------------------------------------------------------------------------------------------------------
 
 RACES: dict[str, tuple[type, str, int, str]] = {
-    "while a batch is compared": (JobSearches, "note_answer", 3, "before"),
+    "while a batch is compared": (JobSearches, "save_answer", 3, "before"),
     "before the ranking is kept": (JobSearches, "save_ranked", 1, "before"),
     "while the judge reads": (JobSearches, "save_ranked", 2, "before"),
     "before the matches are kept": (JobMatches, "add", 1, "before"),
     "after the matches were kept": (JobMatches, "add", 1, "after"),
-    "after the matches were kept, by a state that then dies": (JobMatches, "keep_of_run", 1, "dies"),
-    "at the last moment": (JobMatches, "keep_of_run", 1, "after"),
+    "after the matches were kept, by a state that then dies": (JobMatches, "delete_others_of_run", 1, "dies"),
+    "at the last moment": (JobMatches, "delete_others_of_run", 1, "after"),
 }
 
 
