@@ -257,6 +257,6 @@ def test_an_export_that_cannot_be_read_is_an_error_and_no_half_of_one(
     async def gone(*_: Any) -> dict[str, int]:
         raise ServerSelectionTimeoutError("gone")
 
-    monkeypatch.setattr(type(chat.services.user_data), "counts", gone)
+    monkeypatch.setattr(type(chat.services.user_data), "count_documents", gone)
     answer = client.request("GET", "/api/me/export")
     assert (answer.status_code, json.loads(answer.text)["error"]["code"]) == (503, "unavailable")

@@ -988,7 +988,7 @@ async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, ser
     async def pull() -> None:
         receipts.append(await pause.engage(services.signals, services.sweeps, user_id, services.clock))
 
-    racing: Any = Between(services.autonomy, "standing", pull)
+    racing: Any = Between(services.autonomy, "get", pull)
     after = await execute(replace(services, autonomy=racing), user_id, approval.id)
     assert (receipts[0].state, after.status, after.outcome) == ("paused", "failed", STOPPED)
     assert stage.writes == []
@@ -1047,7 +1047,7 @@ async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, services: Servi
     async def pull() -> None:
         await services.signals.turn_brake_on(user_id, services.clock())
 
-    profiles: Any = Between(services.profiles, "contact", pull)
+    profiles: Any = Between(services.profiles, "get_mail_recipient", pull)
     post: Any = Post()
     await mail_if_due(replace(services, mail=post, profiles=profiles), approval)
     assert sent == []

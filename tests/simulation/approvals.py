@@ -199,7 +199,7 @@ class Story:
 
     def look(self) -> None:
         async def work(services: Any) -> None:
-            await refresh_outcomes(services, await services.approvals.waiting(USER, 100))
+            await refresh_outcomes(services, await services.approvals.list_open(USER, 100))
 
         self._start("look at the queue", work, REQUEST_SECONDS)
 

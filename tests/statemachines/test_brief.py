@@ -43,9 +43,9 @@ class User:
         now = to_datetime(world.clock())
 
         async def choose(services: Any) -> None:
-            await services.user_settings.put(self.user_id, {"time_zone": zone}, now)
+            await services.user_settings.change(self.user_id, {"time_zone": zone}, now)
             await services.briefing_plans.change(self.user_id, {"on": True, **chosen}, world.clock())
-            await services.briefing_plans.plan(self.user_id, world.clock())
+            await services.briefing_plans.reschedule(self.user_id, world.clock())
 
         world.run(choose)
 

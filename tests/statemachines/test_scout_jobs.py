@@ -491,7 +491,9 @@ def test_a_search_that_waits_for_slots_is_not_taken_for_dead_and_one_that_cannot
 
 def test_questions_asked_at_the_same_moment_are_all_counted(seeker: Seeker) -> None:
     async def ask(services: Any) -> list[bool]:
-        return await asyncio.gather(*(services.job_searches.count(seeker.user_id, at, 7) for _ in range(20)))
+        return await asyncio.gather(
+            *(services.job_searches.count_board_request(seeker.user_id, at, 7) for _ in range(20))
+        )
 
     at = seeker.world.clock()
     assert sum(seeker.world.run(ask)) == 7
@@ -575,7 +577,7 @@ class Night:
 
 
 def _chosen(user_id: str, wishes: JobWishes, at: float) -> Callable[[Any], Any]:
-    return lambda services: services.job_searches.choose(user_id, is_on=True, wishes=wishes, next_at=at)
+    return lambda services: services.job_searches.set_wishes(user_id, is_on=True, wishes=wishes, next_at=at)
 
 
 @pytest.fixture
@@ -620,13 +622,13 @@ def test_users_whose_search_cannot_begin_keep_nobody_from_their_turn_and_no_step
 def test_a_night_under_the_brake_is_searched_once_it_is_released(night: Night) -> None:
     night.due("auth0|paused", "auth0|free")
     signals = night.world.run(_signals)
-    night.world.run(lambda _: signals.brake_on("auth0|paused", night.world.clock()))
+    night.world.run(lambda _: signals.turn_brake_on("auth0|paused", night.world.clock()))
     assert night.sweep(5)["started"] == 1
-    night.world.run(lambda _: signals.brake_on(EVERYBODY, night.world.clock()))
+    night.world.run(lambda _: signals.turn_brake_on(EVERYBODY, night.world.clock()))
     night.due("auth0|other")
     assert night.sweep(5)["due"] == 0
-    night.world.run(lambda _: signals.brake_off(EVERYBODY, night.world.clock()))
-    night.world.run(lambda _: signals.brake_off("auth0|paused", night.world.clock()))
+    night.world.run(lambda _: signals.turn_brake_off(EVERYBODY, night.world.clock()))
+    night.world.run(lambda _: signals.turn_brake_off("auth0|paused", night.world.clock()))
     assert night.sweep(5)["started"] == 2
     assert sorted(night.begun) == ["auth0|free", "auth0|other", "auth0|paused"]
 

@@ -70,7 +70,7 @@ class Learner:
         async def start(services: Any) -> Lesson:
             return await start_lesson(
                 services,
-                Tree(await services.topics.tree()),
+                Tree(await services.topics.list_modules()),
                 user_id=self.user_id,
                 run_id="run-1",
                 conversation_id="conversation-1",

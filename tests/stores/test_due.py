@@ -23,18 +23,18 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "running_work": lambda sweeps: sweeps.running_work(EVERYBODY, NOW),
-    "stopped": lambda sweeps: sweeps.stopped_work(EVERYBODY, ["run1"], NOW),
+    "stopped_work": lambda sweeps: sweeps.stopped_work(EVERYBODY, ["run1"], NOW),
     "planned_briefing": lambda sweeps: sweeps.planned_briefing("u"),
     "braked_users": lambda sweeps: sweeps.braked_users(),
     "position": lambda sweeps: sweeps.position("approvals"),
-    "keep_position": lambda sweeps: sweeps.save_position("approvals", NOW),
+    "save_position": lambda sweeps: sweeps.save_position("approvals", NOW),
     "due_approvals": lambda sweeps: sweeps.due_approvals(0, NOW, 10),
-    "uncopied": lambda sweeps: sweeps.list_uncopied(10),
+    "list_uncopied": lambda sweeps: sweeps.list_uncopied(10),
     "approvals_left": lambda sweeps: sweeps.approvals_left(NOW),
     "oldest_pending_approval": lambda sweeps: sweeps.oldest_pending_approval(),
     "silent_conversations": lambda sweeps: sweeps.silent_conversations(NOW, 10),
     "conversations_left": lambda sweeps: sweeps.conversations_left(NOW),
-    "quarantined": lambda sweeps: sweeps.list_quarantined(10),
+    "list_quarantined": lambda sweeps: sweeps.list_quarantined(10),
     "users_to_consolidate": lambda sweeps: sweeps.users_to_consolidate("a", 10, "b"),
     "memories_left": lambda sweeps: sweeps.memories_left(),
     "users_without_words": lambda sweeps: sweeps.users_without_words(),
@@ -48,10 +48,10 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "variant_sums": lambda sweeps: sweeps.variant_sums(["t1:0:brief"]),
     "variant_users": lambda sweeps: sweeps.variant_users("t1:0:brief"),
     "spent_today": lambda sweeps: sweeps.spent_today(NOW),
-    "begin_mail": lambda sweeps: sweeps.count_mail("2026-11-23", 10),
-    "copied_after": lambda sweeps: sweeps.list_copied(EPOCH, EPOCH, 10),
-    "mail_of_token": lambda sweeps: sweeps.find_mail_by_token("hash"),
-    "approval_of_link": lambda sweeps: sweeps.find_approval_by_link("hash"),
+    "count_mail": lambda sweeps: sweeps.count_mail("2026-11-23", 10),
+    "list_copied": lambda sweeps: sweeps.list_copied(EPOCH, EPOCH, 10),
+    "find_mail_by_token": lambda sweeps: sweeps.find_mail_by_token("hash"),
+    "find_approval_by_link": lambda sweeps: sweeps.find_approval_by_link("hash"),
 }
 
 

@@ -96,7 +96,8 @@ class CardSection(BaseModel):
 
 
 class CardText(BaseModel):
-    """A card as others see it, without the evidence, which stays in our database."""
+    # The docstring is part of the digest of `publish_card`'s arguments: another text needs an upgrade.
+    """A card as others read it: without the evidence, which stays with us."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
 

@@ -47,7 +47,7 @@ class Known:
     interviews: list[StoredInterview] = field(default_factory=list)
     resumes: list[ResumeRecord] = field(default_factory=list)
 
-    async def career(self, _: str) -> dict[str, Any]:
+    async def get_career(self, _: str) -> dict[str, Any]:
         return self.profile
 
     async def most_salient(self, _: str, limit: int) -> list[Memory]:
