@@ -23,9 +23,9 @@ class Workflow:
     """Also the name of its file in `statemachines/` and of its folder in `functions/`."""
     package: str
     summary: str
-    """What it makes of what, for docs/architecture.md."""
+    """Its input and result, for docs/architecture.md."""
     page: str
-    """Where the documents say more, a link."""
+    """A link to its documentation."""
     reader: tuple[str, ...] = ()
     """States that read untrusted text or call models."""
     writer: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Workflow:
     routers: tuple[str, ...] = ()
     """Modules of `chat/routers/` with its routes."""
     actions: tuple[str, ...] = ()
-    """What its owner lets the agent propose, with its module: `actions.PUBLISH_CARD`."""
+    """The actions that the agent may propose, with their module: `actions.PUBLISH_CARD`."""
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why its events are in the activity feed, by type ("jobs.found") or subject ("lesson")."""
 

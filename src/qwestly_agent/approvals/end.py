@@ -32,11 +32,11 @@ async def expire(approvals: Approvals, before: Approval, now: float, outcome: st
     return ended if expired_now else None
 
 
-async def end_forgotten(services: Services, approval: Approval, tells: Callable[[str], bool]) -> Approval:
+async def end_forgotten(services: Services, approval: Approval, contains_forgotten: Callable[[str], bool]) -> Approval:
     """Remove the texts from a record whose sources were forgotten. If it was not executed yet, it ends as `changed`,
     and its execution and conversation are told."""
     ended, changed = await services.approvals.change(
-        approval, lambda record: _without_words(record, services.clock(), tells)
+        approval, lambda record: _without_words(record, services.clock(), contains_forgotten)
     )
     if changed and ended.waits_for_execution:
         with suppress(Unavailable):  # then the sweep tells it
@@ -44,11 +44,11 @@ async def end_forgotten(services: Services, approval: Approval, tells: Callable[
     return ended
 
 
-def _without_words(record: Approval, now: float, tells: Callable[[str], bool]) -> Approval | None:
+def _without_words(record: Approval, now: float, contains_forgotten: Callable[[str], bool]) -> Approval | None:
     """Return the record without texts; None if it has none, or is being executed."""
     if record.status not in ("pending", "approved") and (record.status not in FINAL or record.args == "{}"):
         return None
-    left = record.without_words(tells, FORGOTTEN_TITLE)
+    left = record.without_words(contains_forgotten, FORGOTTEN_TITLE)
     return left if record.status in FINAL else left.withdrawn(now, FORGOTTEN)
 
 

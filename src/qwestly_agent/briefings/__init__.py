@@ -5,7 +5,7 @@ from qwestly_agent.workflow import Workflow
 BRIEF = Workflow(
     "brief",
     __name__,
-    summary="what is new for a user, to one briefing in the app and by mail",
+    summary="news for a user, to one briefing in the app and by mail",
     page="[briefings](briefings.md)",
     writer=("deliver", "gather", "note_read"),
     sweep="sweep",

@@ -422,12 +422,12 @@ class Approval(_Frozen):
         left = {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": "", "alternatives": ()}
         return self._copy(**left, inverse="")
 
-    def without_words(self, tells: Callable[[str], bool], title: str) -> "Approval":
-        """Return the record without texts and arguments. The user's and the outcome's texts are removed if `tells`
-        matches them, and so is the title, which `title` replaces."""
+    def without_words(self, contains_forgotten: Callable[[str], bool], title: str) -> "Approval":
+        """Return the record without texts and arguments. The user's and the outcome's texts are removed if
+        `contains_forgotten` matches them, and so is the title, which `title` replaces."""
         said = {name: getattr(self, name) for name in ("reason", "wish", "outcome")}
-        left = {name: None if tells(text or "") else text for name, text in said.items()}
-        kept = title if tells(self.preview.title) else self.preview.title
+        left = {name: None if contains_forgotten(text or "") else text for name, text in said.items()}
+        kept = title if contains_forgotten(self.preview.title) else self.preview.title
         return self.scrubbed()._copy(args="{}", preview=Preview(title=kept), **left)
 
     def shows(self, preview: Preview, shown: Mapping[str, str] | None = None) -> "Approval":

@@ -6,7 +6,7 @@ from qwestly_agent.workflow import Workflow
 WRITE_DRAFT = Workflow(
     "write_draft",
     __name__,
-    summary="an answer in an interview, to what comes next and the draft",
+    summary="an interview answer, to the next question and the draft",
     page="[interviews](interviews.md)",
     reader=("decide", "write"),
     writer=("keep",),

@@ -5,7 +5,7 @@ from qwestly_agent.workflow import Workflow
 WRITE_LESSON = Workflow(
     "write_lesson",
     __name__,
-    summary="a topic that its user confirmed, to a lesson with questions",
+    summary="a topic confirmed by the user, to a lesson with questions",
     page="[learning](learning.md)",
     reader=("outline", "write", "check", "ask"),
     writer=("keep", "note_end"),

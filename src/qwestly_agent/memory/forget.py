@@ -144,7 +144,7 @@ class _Told:
     def __init__(self, memory_ids: Iterable[str], words: Iterable[str] = ()) -> None:
         self.ids = set(memory_ids)
         self.words = tuple(words)
-        self.tells = TellingWords(self.words).stands_in
+        self.contains_forgotten = TellingWords(self.words).stands_in
 
     def rests(self, approval: Approval) -> bool:
         """True if an approval cites one of them or contains its words."""
@@ -152,28 +152,28 @@ class _Told:
             return True
         preview = approval.preview.model_dump(exclude={"person"})
         said = (approval.arguments, preview, dict(approval.shown), approval.rationale)
-        return any(map(self.tells, strings_in([*said, approval.reason or "", approval.wish or ""])))
+        return any(map(self.contains_forgotten, strings_in([*said, approval.reason or "", approval.wish or ""])))
 
 
 async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[PendingErasure]) -> list[Published]:
     """Remove them from everything else; return what was published with them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
-    requoted = await _requote(services, user_id, told.tells)
+    requoted = await _requote(services, user_id, told.contains_forgotten)
     said_in = {each for one in going for each in one.message_ids}
     memories = [evidence_id(each) for each in (*told.ids, *requoted)]
-    talked_of = await forget_in_interviews(services.interviews, user_id, {*said_in, *memories}, told.tells)
+    talked_of = await forget_in_interviews(services.interviews, user_id, {*said_in, *memories}, told.contains_forgotten)
     evidence = [*memories, *talked_of]
-    await forget_in_learning(services, user_id, evidence, said_in, told.tells)
-    await forget_in_jobs(services, user_id, evidence, told.tells)
-    await services.briefings.forget(user_id, told.tells)
-    drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.tells)
+    await forget_in_learning(services, user_id, evidence, said_in, told.contains_forgotten)
+    await forget_in_jobs(services, user_id, evidence, told.contains_forgotten)
+    await services.briefings.forget(user_id, told.contains_forgotten)
+    drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.contains_forgotten)
     # A run that read such a draft has seen its sources; one that looked such a message up has seen its words.
     seen = {*told.ids, *drafts, *said_in}
-    await services.messages.exclude_from_prompts(user_id, said_in, seen, told.tells)
-    await services.conversations.exclude_unfinished_turns(user_id, said_in, told.tells)
-    await services.conversation_search.forget_titles(user_id, told.tells)
+    await services.messages.exclude_from_prompts(user_id, said_in, seen, told.contains_forgotten)
+    await services.conversations.exclude_unfinished_turns(user_id, said_in, told.contains_forgotten)
+    await services.conversation_search.forget_titles(user_id, told.contains_forgotten)
     await services.conversations.drop_contexts(user_id)
-    await services.tool_calls.clear_texts(user_id, {*told.ids, *said_in}, told.tells)
+    await services.tool_calls.clear_texts(user_id, {*told.ids, *said_in}, told.contains_forgotten)
     # Extractions that are not stored yet are repeated, without the excluded messages.
     await services.extractions.delete_unstored(user_id)
     await services.approvals.scrub_memories(user_id, told.ids)
@@ -181,9 +181,9 @@ async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Pe
     published = await _published(services.approvals, user_id, cited)
     for approval in await services.approvals.list_all(user_id, 0):
         if approval.kind not in PRIVATE and cited.rests(approval):
-            await end_forgotten(services, approval, told.tells)
+            await end_forgotten(services, approval, told.contains_forgotten)
     await end_empty(services, user_id)
-    await _requestion(services.approvals, user_id, told.tells)
+    await _requestion(services.approvals, user_id, told.contains_forgotten)
     return published
 
 
@@ -195,13 +195,13 @@ async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Pu
     ]
 
 
-async def _requote(services: Services, user_id: str, tells: Callable[[str], bool]) -> list[str]:
+async def _requote(services: Services, user_id: str, contains_forgotten: Callable[[str], bool]) -> list[str]:
     """Remove quotes that contain it from other memories, which keep their content; return their ids. An unchecked
     memory without a quote left is deleted."""
     requoted: list[str] = []
     async for each in services.memories.iterate(user_id):
-        quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
-        context = quote if tells(each.context) else each.context
+        quote, question = ("" if contains_forgotten(text) else text for text in (each.quote, each.question))
+        context = quote if contains_forgotten(each.context) else each.context
         if (quote, question, context) != (each.quote, each.question, each.context):
             await services.tombstones.replace_quote(user_id, each.id, quote, question, context)
             requoted.append(each.id)
@@ -210,17 +210,17 @@ async def _requote(services: Services, user_id: str, tells: Callable[[str], bool
     return requoted
 
 
-async def _requestion(approvals: Approvals, user_id: str, tells: Callable[[str], bool]) -> None:
+async def _requestion(approvals: Approvals, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
     """Remove quotes that contain it from pending approvals of other memories."""
     for approval in await approvals.list_open(user_id, MOST_WAITING):
-        await approvals.change(approval, lambda record: _without_quotes(record, tells))
+        await approvals.change(approval, lambda record: _without_quotes(record, contains_forgotten))
 
 
-def _without_quotes(record: Approval, tells: Callable[[str], bool]) -> Approval | None:
+def _without_quotes(record: Approval, contains_forgotten: Callable[[str], bool]) -> Approval | None:
     if record.status != "pending" or record.kind not in PRIVATE:
         return None
     changes = tuple(
-        each.model_copy(update={"evidence": tuple(text for text in each.evidence if not tells(text))})
+        each.model_copy(update={"evidence": tuple(text for text in each.evidence if not contains_forgotten(text))})
         for each in record.preview.changes
     )
     preview = record.preview.model_copy(update={"changes": changes})

@@ -5,7 +5,7 @@ from qwestly_agent.workflow import Workflow
 PARSE_RESUME = Workflow(
     "parse_resume",
     __name__,
-    summary="a file, to one question about the profile",
+    summary="a file, to one approval of profile changes",
     page="[files are opened apart](decisions/2026-11-23-files-are-opened-apart.md)",
     opener=("read",),
     reader=("ground", "parse"),

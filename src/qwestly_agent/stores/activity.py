@@ -32,7 +32,7 @@ COLLECTION = MongoCollection(
     index("user_copied", "user_id", "copied_at"),
     index("copied", "copied_at"),
     index("user_at", "user_id", "-at"),
-    holds="what happened: ids, a title",
+    holds="events: ids, a title",
     reader="find insert update",
 )
 """`_id` (of the event), `user_id` (or `everybody`), `at` (when it happened), `type`, `role`, `severity`, `title`,

@@ -22,14 +22,14 @@ LONGEST_CACHE_SECONDS = 86_400.0
 COLLECTION = MongoCollection(
     "agent_adverts",
     Expires(RETENTION, since="after a board listed it last"),
-    of_no_user="What boards list, whoever searched for it.",
+    no_user_reason="Postings of job boards, independent of who searched.",
     reader="find",
 )
 """`_id` (board and its id), the advert, `seen_at`, `expires_at`."""
 ANSWERS = MongoCollection(
     "agent_advert_queries",
     Expires(timedelta(seconds=LONGEST_CACHE_SECONDS)),
-    of_no_user="What boards answered to a query, whoever asked.",
+    no_user_reason="Boards' answers to a query, independent of who searched.",
     reader="find",
 )
 """`_id` (hash of board and query), `adverts` (their ids, a JSON text), `at`, `expires_at`."""

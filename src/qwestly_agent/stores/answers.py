@@ -11,7 +11,7 @@ from qwestly_agent.stores.store import Store
 COLLECTION = MongoCollection(
     "agent_answer_days",
     Permanent("Quality is compared over years."),
-    of_no_user="One document per day, with counts only.",
+    no_user_reason="One document per day, with counts only.",
     reader="find insert update",
 )
 """`_id` (the date), `judge`, `answers`, `errors`, `thumbs_up`, `thumbs_down`, `judged`, `unjudged`, `answered`,

@@ -105,11 +105,11 @@ class Applications(Store):
         after = application.model_copy(update=changes)
         return await self._put(application, after, [_due_event(after, now)])
 
-    async def forget(self, user_id: str, tells: Callable[[str], bool]) -> None:
+    async def forget(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
         """Clear the user's own texts that contain something forgotten."""
 
         def forgotten(before: Application) -> Application:
-            return before.model_copy(update={name: "" for name in WORDS if tells(getattr(before, name))})
+            return before.model_copy(update={name: "" for name in WORDS if contains_forgotten(getattr(before, name))})
 
         for each in await self.newest(user_id, 0):
             with suppress(NotFound):

@@ -29,7 +29,7 @@ COLLECTION = MongoCollection(
     index("links", "links"),
     # Approvals that were proposed by a variant.
     index("variant", "variant", partialFilterExpression={"variant": {"$type": "string"}}),
-    holds="what was proposed, decided and done, with its evidence",
+    holds="proposals, decisions and outcomes, with evidence",
     has_outbox=True,
 )
 

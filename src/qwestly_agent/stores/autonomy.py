@@ -18,8 +18,8 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_autonomy",
-    Permanent("One document a user: the level that they chose, and what was earned."),
-    holds="the level, and what was earned",
+    Permanent("One document per user: the chosen level, and earned levels."),
+    holds="the level, and earned levels",
     has_outbox=True,
 )
 """`_id` and `user_id`, `level`, `ceiling` (the top of what may be earned), `earned` (each grant), `changed_at`,

@@ -22,7 +22,7 @@ COLLECTION = MongoCollection(
     Expires(RETENTION),
     index("user_created", "user_id", "-created_at"),
     index("unsubscribe", "unsubscribe", sparse=True),
-    holds="briefings, with what they were made of",
+    holds="briefings, with their sources",
     has_outbox=True,
 )
 
@@ -106,12 +106,12 @@ class Briefings(Store):
         found = self.database[COLLECTION].find(query, {"read_at": 1}).sort("created_at", -1).limit(1)
         return next((each["read_at"] for each in await found.to_list()), None)
 
-    async def forget(self, user_id: str, tells: Callable[[str], bool]) -> None:
+    async def forget(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
         """Remove lines that contain something forgotten: a next step is quoted from the user."""
         found = self.database[COLLECTION].find({"user_id": user_id})
         for each in [_briefing(document) async for document in found]:
-            items = tuple(item for item in each.gathered.items if not tells(item.title))
-            lines = tuple(line for line in each.lines if not tells(line.text))
+            items = tuple(item for item in each.gathered.items if not contains_forgotten(item.title))
+            lines = tuple(line for line in each.lines if not contains_forgotten(line.text))
             if len(items) == len(each.gathered.items) and len(lines) == len(each.lines):
                 continue
             gathered = each.gathered.model_copy(update={"items": items})

@@ -21,7 +21,7 @@ class Expires:
     """The longest time from the document's creation, or from the last use that extends it."""
     field: str = "expires_at"
     since: str = ""
-    """What follows the period in a sentence, for docs/data.md."""
+    """The words that follow the period in docs/data.md, such as 'after the last use'."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class MongoCollection(str):
     """One of our collections. It is a string, its name, so that it can be used to subscript a database.
 
     Its documents belong to the user in `user_id`, who may export and erase them (`user_data.py`), and `holds` lists
-    their contents; or to no user, and `of_no_user` gives the reason. Raises `ValueError` unless exactly one is given.
+    their contents; or to no user, for `no_user_reason`. Raises `ValueError` unless exactly one is given.
     """
 
     retention: Expires | Permanent
     indexes: Sequence[IndexModel]
     holds: str
-    of_no_user: str
+    no_user_reason: str
     has_outbox: bool
     """True if documents hold events for the feed (`activity.py`)."""
     reader: str
@@ -55,12 +55,12 @@ class MongoCollection(str):
         kept: Expires | Permanent,
         *indexes: IndexModel,
         holds: str = "",
-        of_no_user: str = "",
+        no_user_reason: str = "",
         has_outbox: bool = False,
         reader: str = "",
         opener: str = "",
     ) -> "MongoCollection":
-        if bool(holds) == bool(of_no_user):
+        if bool(holds) == bool(no_user_reason):
             raise ValueError(f"{name}: declare what it holds of a user, or why its documents are of none.")
         self = super().__new__(cls, name)
         self.retention = kept
@@ -70,14 +70,14 @@ class MongoCollection(str):
             *([index("uncopied", "uncopied_since", sparse=True)] if has_outbox else []),
             *([index(kept.field, kept.field, expireAfterSeconds=0)] if isinstance(kept, Expires) else []),
         )
-        self.holds, self.of_no_user, self.has_outbox = holds, of_no_user, has_outbox
+        self.holds, self.no_user_reason, self.has_outbox = holds, no_user_reason, has_outbox
         self.reader, self.opener = reader, opener
         return self
 
 
 @cache
 def collections() -> tuple[MongoCollection, ...]:
-    """Return every collection that a module of this package declares, by name."""
+    """Return all collections declared in this package, sorted by name."""
     package = import_module(__name__.rpartition(".")[0])
     modules = [import_module(f"{package.__name__}.{each.name}") for each in iter_modules(package.__path__)]
     found = {value for module in modules for value in vars(module).values() if isinstance(value, MongoCollection)}

@@ -114,9 +114,9 @@ class ConversationSearch(Store):
         generated = {**key_query(user_id, conversation_id), "title_chosen": None}
         await self.database[COLLECTION].update_one(generated, {"$set": {"title": title, "title_from": message_id}})
 
-    async def forget_titles(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Replace titles with a neutral one if `tells` matches them, or if they were taken or generated from a message
-        that is excluded from prompts."""
+    async def forget_titles(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
+        """Replace titles with a neutral one if `contains_forgotten` matches them, or if they were taken or generated
+        from a message that is excluded from prompts."""
         withheld = {"user_id": user_id, "role": "user", "withheld": True}
         found = self.database[messages.COLLECTION].find(withheld, {"conversation_id": 1, "id": 1, "content": 1})
         said = {
@@ -129,7 +129,7 @@ class ConversationSearch(Store):
             title = each.get("title", "")
             of_turns = {make_title(turn.text or "") for turn in unfinished_turns(each) if turn.withheld}
             if title and (
-                tells(title)
+                contains_forgotten(title)
                 or not said.isdisjoint((each["id"], name) for name in (title, each.get("title_from")))
                 or title in of_turns
             ):

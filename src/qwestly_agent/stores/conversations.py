@@ -39,7 +39,7 @@ COLLECTION = MongoCollection(
     index("set_aside", "extract_set_aside.at", sparse=True),
     # For conversations with a variant.
     index("assignment", "assignment.variant", sparse=True),
-    holds="title, summary, the turn under way, an interview's draft",
+    holds="title, summary, the running turn, an interview's draft",
     has_outbox=True,
     reader=ALL_ACTIONS,
 )
@@ -254,14 +254,14 @@ class Conversations(Store):
         await self.database[COLLECTION].update_many({"user_id": user_id}, nothing)
 
     async def exclude_unfinished_turns(
-        self, user_id: str, message_ids: Collection[str], tells: Callable[[str], bool]
+        self, user_id: str, message_ids: Collection[str], contains_forgotten: Callable[[str], bool]
     ) -> None:
         """Exclude the texts of running and dead turns from all later prompts, since they will become messages."""
         mine: Document = {"user_id": user_id}
         async for conversation in self.database[COLLECTION].find(mine, {"turns": 1}):
             for turn in unfinished_turns(conversation):
                 said = (turn.text or "", turn.partial.answer.content if turn.partial else "")
-                if turn.message_id in message_ids or any(map(tells, said)):
+                if turn.message_id in message_ids or any(map(contains_forgotten, said)):
                     held = {**mine, "_id": conversation["_id"], f"turns.{turn.run_id}.message_id": turn.message_id}
                     changes = {f"turns.{turn.run_id}.withheld": True}
                     await self.database[COLLECTION].update_one(held, {"$set": changes})

@@ -11,7 +11,9 @@ from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Document, Searchable
 from qwestly_agent.stores.store import Store
 
-COLLECTION = MongoCollection("qwestly_docs", Permanent("Ingested anew."), of_no_user="Our own documentation.")
+COLLECTION = MongoCollection(
+    "qwestly_docs", Permanent("Replaced by each ingestion."), no_user_reason="Our own documentation."
+)
 
 
 @dataclass(frozen=True)

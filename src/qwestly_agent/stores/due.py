@@ -38,8 +38,8 @@ from qwestly_agent.stores.user_settings import MailKind
 
 COLLECTION = MongoCollection(
     "agent_sweeps",
-    Permanent("One document a sweep."),
-    of_no_user="Where each sweep ended, and how many mails were sent.",
+    Permanent("One document per sweep."),
+    no_user_reason="The position of each sweep, and the number of mails sent.",
 )
 """`_id` (`approvals`, `consolidate`, `jobs`), `position` (where the last run ended); nothing about a user."""
 MEMORIES_AT_A_TIME = 1_000

@@ -20,7 +20,7 @@ COLLECTION = MongoCollection(
     "agent_job_matches",
     Expires(RETENTION, since="after the last change"),
     index("user_found", "user_id", "-found_at", "-score"),
-    holds="jobs shown to the person, with reasons",
+    holds="jobs shown to the user, with reasons",
 )
 MOST_JUDGED = 300
 NO_SUCH_JOB = "There is no such job."
@@ -87,13 +87,13 @@ class JobMatches(Store):
             raise NotFound(NO_SUCH_JOB)
         return await self.get(user_id, match_id)
 
-    async def forget(self, user_id: str, evidence: Collection[str], tells: Callable[[str], bool]) -> None:
-        """Remove reasons that rest on this evidence, or that `tells` matches."""
+    async def forget(self, user_id: str, evidence: Collection[str], contains_forgotten: Callable[[str], bool]) -> None:
+        """Remove reasons that rest on this evidence, or that `contains_forgotten` matches."""
         found = self.database[COLLECTION].find({"user_id": user_id, "evidence": {"$ne": []}})
         async for each in found:
             match = _match(each)
             said = [word for reason in (*match.reasons_for, *match.reasons_against) for word in _words_of(reason)]
-            if set(match.evidence) & set(evidence) or any(map(tells, said)):
+            if set(match.evidence) & set(evidence) or any(map(contains_forgotten, said)):
                 empty = {"reasons_for": "[]", "reasons_against": "[]", "evidence": []}
                 await self.database[COLLECTION].update_one({"_id": match.id, "user_id": user_id}, {"$set": empty})
 

@@ -18,9 +18,9 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_job_searches",
-    Permanent("One document a user: the jobs that they look for, and what their thumbs taught."),
+    Permanent("One document per user: job wishes, and weights learned from thumbs."),
     index("next_at", "next_at"),
-    holds="what the person looks for, and what thumbs taught",
+    holds="job wishes, and weights learned from thumbs",
     has_outbox=True,
     reader="find update",
 )

@@ -18,9 +18,9 @@ RETENTION = timedelta(days=365)
 COLLECTION = MongoCollection(
     "agent_learning",
     Expires(RETENTION, since="after the last change"),
-    holds="the goal, and what is missing for it, with quotes",
+    holds="the goal and its gaps, with quotes",
 )
-"""`_id` and `user_id`, `plan` (a JSON text: the goal, decisions with their quotes, what is between), `revision`,
+"""`_id` and `user_id`, `plan` (a JSON text: the goal, decisions with their quotes, gaps), `revision`,
 `expires_at`."""
 TRIES = 10
 
@@ -59,11 +59,11 @@ class Learning(Store):
             return False
         return True
 
-    async def drop_wishes(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Clear the wishes of lessons that `tells` matches."""
+    async def drop_wishes(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
+        """Clear the wishes of lessons that `contains_forgotten` matches."""
         collection = self.database[lessons.COLLECTION]
         async for each in collection.find({"user_id": user_id}, {"wish": 1}):
-            if tells(each["wish"]):
+            if contains_forgotten(each["wish"]):
                 await collection.update_one({"_id": each["_id"], "user_id": user_id}, {"$set": {"wish": ""}})
 
     async def drop_talks(self, user_id: str) -> None:

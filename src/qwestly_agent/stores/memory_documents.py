@@ -28,7 +28,7 @@ COLLECTION = MongoCollection(
     # Memories that were not consolidated yet.
     index("users_to_consolidate", "consolidated", "status", "user_id"),
     index("consolidated", "consolidated", "status", "created"),
-    holds="memories with their quotes; of a forgotten one hashes and a signature, no text",
+    holds="memories with their quotes; for forgotten ones hashes and a signature, no text",
     has_outbox=True,
     reader=ALL_ACTIONS,
 )

@@ -31,7 +31,7 @@ COLLECTION = MongoCollection(
     index("user_created_at", "user_id", "-created_at"),
     # All users' answers, of which a sample is judged at night.
     index("answers", "created_at", partialFilterExpression={"role": "assistant"}),
-    holds="what was typed and answered, its vector, thumbs",
+    holds="messages and answers, their vectors, thumbs",
     reader=ALL_ACTIONS,
 )
 """`_id` (`run:role`), `user_id`, `conversation_id`, `id`, `run_id`, `seq`, `role`, `content`, `created_at`, `status`
@@ -91,11 +91,15 @@ class Messages(Store):
             raise NotFound("There is no such answer.")
 
     async def exclude_from_prompts(
-        self, user_id: str, message_ids: Collection[str], ids: Collection[str], tells: Callable[[str], bool]
+        self,
+        user_id: str,
+        message_ids: Collection[str],
+        ids: Collection[str],
+        contains_forgotten: Callable[[str], bool],
     ) -> None:
-        """Exclude messages from all later prompts: those with these ids or whose text `tells` matches, their answers,
-        the agent's later answers in the same conversations, and answers whose `saw` has one of `ids`. `tells` is called
-        with text and with JSON."""
+        """Exclude messages from all later prompts: those with these ids or whose text `contains_forgotten` matches, their
+        answers, the agent's later answers in the same conversations, and answers whose `saw` has one of `ids`.
+        `contains_forgotten` is called with text and with JSON."""
         said: dict[str, int] = {}
         gone = set(ids)
         runs, answers, notes = set[str](), list[Document](), list[str]()
@@ -103,17 +107,17 @@ class Messages(Store):
         async for each in found.sort([("conversation_id", 1), ("seq", 1)]):
             conversation_id = each["conversation_id"]
             if each["role"] == "user":
-                if tells(each.get("note", "")):
+                if contains_forgotten(each.get("note", "")):
                     notes.append(each["_id"])
-                if each["id"] in message_ids or tells(each["content"]):
+                if each["id"] in message_ids or contains_forgotten(each["content"]):
                     runs.add(each["run_id"])
                     said.setdefault(conversation_id, each["seq"])
             elif (
                 each["seq"] > said.get(conversation_id, each["seq"])
                 or each["run_id"] in runs
                 or gone.intersection(each.get("saw", ()))
-                or tells(each["content"])
-                or tells(each.get("model_messages", ""))
+                or contains_forgotten(each["content"])
+                or contains_forgotten(each.get("model_messages", ""))
             ):
                 answers.append(each)
         mine: Document = {"user_id": user_id}

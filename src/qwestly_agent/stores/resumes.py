@@ -25,7 +25,7 @@ COLLECTION = MongoCollection(
     "agent_resumes",
     Expires(RETENTION),
     index("user_created", "user_id", "-created_at"),
-    holds="what a résumé says; its contact details in a field of their own",
+    holds="the content of a résumé; contact details in a separate field",
     has_outbox=True,
     reader="find update",
 )

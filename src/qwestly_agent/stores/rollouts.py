@@ -10,7 +10,7 @@ from qwestly_agent.domain.rollout import Rollout
 from qwestly_agent.stores.collection import MongoCollection, Permanent
 from qwestly_agent.stores.store import Store
 
-COLLECTION = MongoCollection("agent_rollout", Permanent("One document."), of_no_user="The state of each trial.")
+COLLECTION = MongoCollection("agent_rollout", Permanent("One document."), no_user_reason="The state of each trial.")
 """One document: `flags` (Powertools' feature flags: who has which variant), `trial`, `journal` (the last 200 entries),
 `revision`; nothing about a user."""
 _ID = "rollout"

@@ -22,7 +22,7 @@ COLLECTION = MongoCollection(
     index("user", "user_id"),
     index("until", "until"),
     index("stopped_at", "stopped_at"),
-    holds="what runs: ids",
+    holds="running work: ids",
     reader=ALL_ACTIONS,
     opener=ALL_ACTIONS,
 )

@@ -21,7 +21,7 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_signals",
-    Permanent("One document a user: their brake stays on until they release it."),
+    Permanent("One document per user: the brake stays on until it is released."),
     # A document has no `brake_since` while its brake is off.
     index("brake_since", "brake_since"),
     holds="the brake, stopped runs",

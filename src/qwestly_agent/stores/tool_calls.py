@@ -48,16 +48,16 @@ class ToolCalls(Store):
         await self.database[COLLECTION].delete_many({"user_id": user_id, "conversation_id": conversation_id})
 
     async def clear_texts(
-        self, user_id: str, ids: Collection[str], tells: Callable[[str], bool], run_id: str | None = None
+        self, user_id: str, ids: Collection[str], contains_forgotten: Callable[[str], bool], run_id: str | None = None
     ) -> None:
-        """Clear arguments, result and error of entries that contain one of `ids` or that `tells` matches, and of all in
-        `run_id`."""
+        """Clear arguments, result and error of entries that contain one of `ids` or that `contains_forgotten` matches, and of
+        all in `run_id`."""
         found = self.database[COLLECTION].find({"user_id": user_id}, {"run_id": 1, **dict.fromkeys(_TEXTS, 1)})
         entries = [
             each["_id"]
             async for each in found
             for text in (" ".join(each.get(name) or "" for name in _TEXTS),)
-            if each["run_id"] == run_id or any(each_id in text for each_id in ids) or tells(text)
+            if each["run_id"] == run_id or any(each_id in text for each_id in ids) or contains_forgotten(text)
         ]
         query = {"user_id": user_id, "_id": {"$in": entries}}
         nothing = {"arguments": "", "result": None, "error": None}

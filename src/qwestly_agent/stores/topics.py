@@ -8,7 +8,11 @@ from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
-    "learning_topics", Permanent("Ingested anew."), index("topic", "topic"), of_no_user="The library.", reader="find"
+    "learning_topics",
+    Permanent("Replaced by each ingestion."),
+    index("topic", "topic"),
+    no_user_reason="The learning library.",
+    reader="find",
 )
 
 

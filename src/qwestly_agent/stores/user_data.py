@@ -23,8 +23,8 @@ _LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_FORGOTTEN_HASHES), 0)
 
 @cache
 def user_collections() -> tuple[MongoCollection, ...]:
-    """Return every collection with documents of one user, in the order in which they are exported and erased."""
-    of_users = {each for each in collections() if not each.of_no_user}
+    """Return all collections with user data, in the order of export and erasure."""
+    of_users = {each for each in collections() if not each.no_user_reason}
     return (*_FIRST, *sorted(of_users.difference(_FIRST, _LAST)), *_LAST)
 
 

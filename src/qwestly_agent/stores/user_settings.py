@@ -21,7 +21,7 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_settings",
-    Permanent("One document a user: the language, the time zone and the briefings that they chose."),
+    Permanent("One document per user: language, time zone and briefing settings."),
     # Missing for a user whose briefings are off.
     index("briefing_at", "briefing_at", sparse=True),
     holds="language, time zone, briefings, mails",
