@@ -1,1 +1,1 @@
-"""Measure the truth checks against claims that people labelled."""
+"""Measure how well the checks of statements agree with claims that people labelled."""

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 async def _judged(cases: Sequence[Case]) -> tuple[str, list[Judged]] | None:
-    """The name of the configured judge, and its verdicts; None where none is configured."""
+    """Return the name of the configured judge and its verdicts; None if none is configured."""
     async with configured_judge() as configured:
         if configured is None:
             return None
@@ -64,7 +64,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _chosen(cases: Sequence[Case], half: str, samples: int | None) -> list[Case]:
-    """Choose cases, the same ones in each run, so that two runs can be compared."""
+    """Choose the same cases in each run, so that two runs can be compared."""
     chosen = [case for case in cases if half in (case.half, "all")]
     if samples is None or samples >= len(chosen):
         return chosen
@@ -72,8 +72,8 @@ def _chosen(cases: Sequence[Case], half: str, samples: int | None) -> list[Case]
 
 
 def _show(judged: Sequence[Judged], *, meanings: bool) -> None:
-    """Print each true claim that is refused and each false one that passes, without the half that is kept aside. False
-    meanings are printed only if a judge read them."""
+    """Print each true claim that was refused and each false one that passed, except in the half that is kept aside.
+    Claims with a false meaning are printed only if a judge checked them."""
     for each in judged:
         missed = each.fate == "refused" if each.case.true else each.fate != "refused"
         if each.case.half == "kept" or not missed or (report.group_of(each) == "meaning" and not meanings):

@@ -1,6 +1,6 @@
-"""Judge a sample of the last day's answers now, and sum up weeks.
+"""Judge a sample of the last day's answers now, or summarize weeks.
 
-`judge` does at once what the function `judge_answers` does every night. `weeks` sums the days up that were kept.
+`judge` does the same as the nightly function `judge_answers`. `weeks` summarizes the stored days.
 """
 
 import argparse
@@ -45,7 +45,7 @@ async def judge(settings: Settings, sample: int, most_usd: float) -> AnswerDay:
 async def _days(settings: Settings) -> list[AnswerDay]:
     services = await bootstrap(settings)
     try:
-        return await services.answers.days()
+        return await services.answers.list_days()
     finally:
         await services.close()
 

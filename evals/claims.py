@@ -13,10 +13,10 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 
 FOLDER = Path(__file__).parent / "claims"
 TODAY = date(2026, 11, 22)
-"""The day for which the labels hold: "for six years" depends on it."""
+"""The date for which the labels hold: "for six years" depends on it."""
 
 Half: TypeAlias = Literal["tuned", "kept"]
-"""`tuned`: checks are tuned on it; `kept`: kept aside for the final figures."""
+"""Checks are tuned on the half `tuned`; `kept` is kept aside for the final figures."""
 
 TRUE_KINDS = ("paraphrase", "format", "arithmetic", "translation", "merge")
 EXACT_KINDS = ("digit", "date", "unit", "currency", "percent")
@@ -48,11 +48,11 @@ class Case:
     true: bool
     kind: str
     why: str
-    """Why it is false; empty where it is true."""
+    """Why the claim is false; empty if it is true."""
 
 
 def load(folder: Path = FOLDER) -> list[Case]:
-    """All claims of the folder's files, in the order in which they stand."""
+    """Load all claims in the folder's files, in order."""
     return [case for file in sorted(folder.glob("*.yaml")) for case in _of_file(file)]
 
 
@@ -90,5 +90,6 @@ def _statement(claim: Mapping[str, Any]) -> Statement:
 
 
 def language_of(given: Mapping[str, Any]) -> str:
-    """The language that somebody labelled. In production nobody labels evidence: replace this to measure that."""
+    """Return the labelled language. In production evidence has no label: replace this function to measure the
+    effect."""
     return given["language"]

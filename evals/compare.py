@@ -13,7 +13,7 @@ SURE = 0.05
 class Compared:
     dataset: str
     both: int
-    """Cases of both runs."""
+    """Number of cases in both runs."""
     lost: tuple[str, ...]
     won: tuple[str, ...]
     p: float
@@ -26,7 +26,8 @@ class Compared:
 
 
 def compare(before: Run, now: Run) -> Iterator[Compared]:
-    """A case counts once, by the majority of its samples, because samples of one case are not independent."""
+    """Compare each dataset. A case counts once, by the majority of its samples, because samples of one case are not
+    independent."""
     for dataset in now.datasets:
         old, new = by_case(before.of(dataset)), by_case(now.of(dataset))
         both = [key for key in new if key in old]

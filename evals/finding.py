@@ -1,12 +1,13 @@
-"""How much of the evidence a search finds, over a public set of long conversations: `python -m evals.finding FILE`.
+"""Measure how much of the evidence a search finds in a public set of long conversations: `python -m evals.finding
+FILE`.
 
-FILE is LoCoMo's `locomo10.json` (github.com/snap-research/locomo), which is not kept here. Each conversation stands for
-one user, once by its turns and once by the observations that the set's authors drew from it; each of its questions
-names the turns that answer it. Recall@10 is the share of those that are among the ten best, as a mean over questions.
+FILE is LoCoMo's `locomo10.json` (github.com/snap-research/locomo), which is not stored here. Each conversation stands
+for one user, once by its turns and once by the observations that the set's authors derived from it. Each question names
+the turns that answer it. Recall@10 is the share of those among the ten best results, averaged over questions.
 
-All three searches have the same texts and the same vectors: the laptop's scripted embedding, which knows words and
-nothing of meaning, unless OPENAI_API_KEY or EMBEDDINGS_BASE_URL names another, or `--embedding minilm` takes the one
-that needs no key. It exits with 1 where ours finds less than words alone do.
+All three searches use the same texts and vectors: the laptop's scripted embedding, which knows words but not meaning,
+unless OPENAI_API_KEY or EMBEDDINGS_BASE_URL is set, or `--embedding minilm` selects one that needs no key. Exits with 1
+if our search finds less than words alone.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from qwestly_agent.text.stems import indexed_words, query_words
 
 AT = 10
 AT_ONCE = 200
-"""Texts of one request for vectors."""
+"""Number of texts per request for vectors."""
 CONCERNING = ("OPENAI_API_KEY", "EMBEDDINGS_BASE_URL")
 
 Vectors = Mapping[str, Sequence[float]]
@@ -40,7 +41,7 @@ Vectors = Mapping[str, Sequence[float]]
 @dataclass(frozen=True)
 class Text:
     turns: frozenset[str]
-    """The turn itself, or the turns that an observation was drawn from."""
+    """The turn itself, or the turns that an observation was derived from."""
     text: str
 
 
@@ -48,7 +49,7 @@ class Text:
 class Question:
     text: str
     evidence: frozenset[str]
-    """Turns."""
+    """Ids of the turns that answer it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Sample:
 
 
 def samples_of(found: Any) -> dict[str, list[Sample]]:
-    """By search. A question whose evidence is not among the texts counts as not found."""
+    """Return the samples by kind of text. A question whose evidence is not among the texts counts as not found."""
     kinds = {"observations": _observations, "turns": _turns}
     return {name: [_sample([*texts_of(each)], each["qa"]) for each in found] for name, texts_of in kinds.items()}
 
@@ -81,12 +82,12 @@ def _observations(sample: Any) -> Iterator[Text]:
 
 
 def _turns_in(named: Any) -> frozenset[str]:
-    """The set writes turns as "D1:3", as lists, and as several in one string."""
+    """Return the ids of turns. The set writes them as "D1:3", as lists, and as several in one string."""
     return frozenset(re.findall(r"D\d+:\d+", str(named)))
 
 
 def recalls(samples: Sequence[Sample], vectors: Vectors, ks: Sequence[int]) -> dict[str, float]:
-    """The mean recall of each search."""
+    """Return the mean recall of each search."""
     found = dict[str, list[float]]()
     for sample in samples:
         known = [CachedText.of(indexed_words(each.text), vectors[each.text]) for each in sample.texts]

@@ -16,15 +16,15 @@ class Threshold(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     least: float = Field(ge=0, le=1)
-    """Least share of samples that must hold."""
+    """Minimum share of samples that must hold."""
     cases: int = Field(default=1, ge=1)
-    """Least number of cases that must have been run: a dataset that was left out has not held."""
+    """Minimum number of cases that must have run: a dataset that was skipped has not held."""
     always: tuple[str, ...] = ()
-    """Cases of which no sample may fail."""
+    """Cases in which no sample may fail."""
     most_usd: float | None = None
-    """Mean cost of a turn."""
+    """Maximum mean cost of a turn."""
     most_ms: float | None = None
-    """95th percentile of our own first text."""
+    """Maximum 95th percentile of our own time to first text."""
 
 
 Thresholds = Mapping[str, Threshold]
@@ -36,8 +36,7 @@ def load(file: Path = FILE) -> Thresholds:
 
 
 def missed(run: Run, thresholds: Thresholds) -> Iterator[str]:
-    """Yield each threshold that the run does not reach. A case that was not run because something was missing counts as
-    not reached."""
+    """Yield each threshold that the run does not reach. A case that could not run counts as not reached."""
     for name, threshold in thresholds.items():
         yield from (f"{name}: {each}" for each in _missed(run, name, threshold))
     for what, wants in run.wanting.items():

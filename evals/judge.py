@@ -1,4 +1,4 @@
-"""The judge that the environment configures, used without a running stack."""
+"""The judge that the environment configures, for use without a running stack."""
 
 import os
 import time
@@ -13,7 +13,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_http_client
 from qwestly_agent.grounding.judge import Judge, Judgement, make_judge
 from qwestly_agent.llm.models import make_judges
-from qwestly_agent.model_calls.budget import Budget, BudgetAlone
+from qwestly_agent.model_calls.budget import Budget, BudgetOnly
 from qwestly_agent.model_calls.structured import make_typed_agent
 
 CONFIGURES = ("MODEL_BASE_URL", "DEEPSEEK_API_KEY", "OPENAI_API_KEY")
@@ -24,11 +24,11 @@ MOST_USD = 5.0
 
 @asynccontextmanager
 async def configured_judge() -> AsyncIterator[tuple[str, Judge] | None]:
-    """The judge and its name; None where the environment names no model. Raises `InvalidSettings`."""
+    """Yield the judge and its name; None if the environment configures no model. Raises `InvalidSettings`."""
     if not any(os.environ.get(name) for name in CONFIGURES):
         yield None
         return
-    # It reads and writes no database.
+    # The database is never used.
     settings = Settings.from_env({"MONGODB_URI": "mongodb://none", "MONGODB_DATABASE": "none", **os.environ})
     async with make_http_client(settings) as http:
         model = make_judges(settings, http)[WRITER]
@@ -47,7 +47,7 @@ async def configured_judge() -> AsyncIterator[tuple[str, Judge] | None]:
             agent = make_typed_agent(model, output_type, name=name, instructions=instructions, retries=retries)
             agent.output_validator(validate)
             try:
-                return (await agent.run(prompt, deps=BudgetAlone(budget), timeout=seconds)).output
+                return (await agent.run(prompt, deps=BudgetOnly(budget), timeout=seconds)).output
             except Exception as error:
                 raise Unavailable(f"The judge did not answer: {type(error).__name__}.") from error
 

@@ -1,5 +1,5 @@
-"""Run the datasets that are no talks: claims, memories, retellings, people in trouble. Code decides, or the configured
-models."""
+"""Run the datasets without conversations: claims, memories, retellings, people in trouble. Decided by code or by the
+configured models."""
 
 import asyncio
 import time
@@ -15,8 +15,8 @@ NEAR_FROM = 0.6
 
 
 def claims_of(samples: int) -> list[Outcome]:
-    """Check that true claims are not refused and false ones do not pass. Without a judge, claims of false meaning are
-    skipped, because code does not check meaning."""
+    """Check that true claims are not refused and false ones do not pass. Without a judge, claims with a false meaning
+    are skipped, because code does not check meaning."""
     cases = claims.load()
     return asyncio.run(_claims(cases, samples))
 
@@ -47,7 +47,7 @@ def _of_claims(judged: Sequence[Judged], sample: int, source: Source, model: str
             sample=sample,
             source=source,
             passed=not each.wrong,
-            # Only the verdict: nobody may read the claims that are kept aside, or checks would be tuned on them.
+            # Report only the verdict: if anyone read the claims that are kept aside, checks would be tuned on them.
             problems=(each.fate,) if each.wrong else (),
             model=model,
             total_ms=ms or None,
@@ -55,7 +55,7 @@ def _of_claims(judged: Sequence[Judged], sample: int, source: Source, model: str
 
 
 def memories_of(samples: int) -> list[Outcome]:  # noqa: ARG001
-    """Count right notes that code drops and wrong ones that it keeps, with a judge that answers by the labels."""
+    """Count correct notes that code drops and wrong ones that it keeps, with a judge that answers by the labels."""
     told = list(memories.conversations(memories.FOLDER))
     fates = asyncio.run(_fates(told))
     return [
@@ -76,7 +76,8 @@ async def _fates(told: Sequence[memories.Candidate]) -> list[str]:
 
 
 def retellings_of(samples: int) -> list[Outcome]:  # noqa: ARG001
-    """Check that retellings of a forgotten memory are noticed, and other matters are not. The embedding is scripted."""
+    """Check that retellings of a forgotten memory are detected, and that other topics are not. The embedding is
+    scripted."""
     found = memories.retellings(memories.FOLDER, lambda text: embedding(text, memories.DIMENSIONS), NEAR_FROM)
     return [
         Outcome(
@@ -91,8 +92,8 @@ def retellings_of(samples: int) -> list[Outcome]:  # noqa: ARG001
 
 
 def trouble_of(samples: int) -> list[Outcome]:  # noqa: ARG001
-    """Check that messages of people in trouble are found, and no others: by phrases, and by the moderation endpoint if
-    it is configured."""
+    """Check that messages of people in trouble are detected, and no others: by phrases, and by the moderation endpoint
+    if it is configured."""
     messages = [each for each in trouble.load(*trouble.ASIDE) if each.label in "epo"]
     found, moderated = trouble.by_phrases(messages), asyncio.run(trouble.if_configured(messages))
     either = [a or b for a, b in zip(found, moderated or found, strict=True)]

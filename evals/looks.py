@@ -10,7 +10,7 @@ from qwestly_agent.grounding.judge import Judge
 from qwestly_agent.grounding.model import GroundingVerdict
 
 Fate: TypeAlias = Literal["refused", "open", "passed"]
-"""`open`: not read or not judged, so that a person must still decide."""
+"""`open`: not parsed or not judged, so that a person must still decide."""
 STATEMENTS_AT_ONCE = 10
 """About as many claims as a section of a card has."""
 
@@ -25,18 +25,18 @@ class Judged:
 
     @property
     def wrong(self) -> bool:
-        """A true claim that is refused, or a false one that passes."""
+        """True if a true claim was refused, or a false one passed."""
         return self.fate == ("refused" if self.case.true else "passed")
 
 
 def by_code(case: Case) -> Judged:
-    """Run checks 1 and 2 alone. A claim that neither refuses counts as passed."""
+    """Run checks 1 and 2 only. A claim that neither refuses counts as passed."""
     verdict = check(case.statement, case.sources, TODAY)
     return Judged(case, verdict, "refused" if verdict.outcome == "refused" else "open" if verdict.unread else "passed")
 
 
 async def by_judge(cases: Sequence[Case], judge: Judge) -> list[Judged]:
-    """Run all three checks; the judge reads a few claims of one person at a time."""
+    """Run all three checks. The judge gets a few claims of one person at a time."""
     fates: dict[str, Fate] = {"supported": "passed", "refused": "refused", "unchecked": "open"}
     found: list[Judged] = []
     for some in _batches(cases):

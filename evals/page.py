@@ -1,4 +1,4 @@
-"""Render a run as one HTML page with plots. The page loads nothing."""
+"""Render a run as one HTML page with plots. The page loads no other resources."""
 
 from collections.abc import Iterator, Sequence
 from html import escape

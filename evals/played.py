@@ -1,4 +1,4 @@
-"""Play the datasets of talks, n samples of each case, and check each turn."""
+"""Play the datasets of conversations, n samples of each case, and check each turn."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,12 +25,12 @@ CONFUSED = re.compile(r"\bI(?:['’]m| am) confused|\bI (?:did not|didn['’]t) 
 class Played:
     outcomes: list[Outcome] = field(default_factory=list)
     answers: Answers = field(default_factory=dict)
-    """The answers, in the form in which they can be replayed."""
+    """The answers, in a format that can be replayed."""
     wanting: dict[str, str] = field(default_factory=dict)
 
 
 def play(stage: Stage, dataset: str, samples: int, answers: Answers | None, only: Sequence[str] = ()) -> Played:
-    """With `answers` no model is called, and a case without answers is not run."""
+    """Play a dataset. With `answers` no model is called, and a case without answers is skipped."""
     played, turns, of_run = Played(), list[tuple[str, Turn]](), list[Case]()
     source: Source = "live" if answers is None else "replayed"
     for case in load(DATASETS[dataset]):

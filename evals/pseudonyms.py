@@ -1,4 +1,4 @@
-"""Remove what identifies a person from a conversation: values of their profile, and contact details by their form."""
+"""Remove identifying details from a conversation: values of the person's profile, and contact details by their form."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _LEFT = re.compile(r"(?<![.!?:\"“(\n] )(?<!^)\b[A-ZÀ-Þ][\wÀ-ÿ'’-]+|\b\d{
 
 @dataclass
 class Pseudonyms:
-    """Each name keeps the same pseudonym throughout."""
+    """Replaces names; each name keeps the same pseudonym throughout."""
 
     documents: Iterable[Mapping[str, Any]]
     """The person's profile."""
@@ -58,7 +58,7 @@ class Pseudonyms:
 
 
 def left_over(text: str) -> Sequence[str]:
-    """List names and figures that may still identify the person, for a human to check."""
+    """List names and figures that may still identify the person, for manual review."""
     return sorted(
         {each for each in _LEFT.findall(text) if not re.fullmatch(r"Person|Company|School|Place|[A-Z]|I", each)}
     )

@@ -23,11 +23,11 @@ class Rate:
     samples: int
     held: int
     usd: float | None
-    """Mean of a turn."""
+    """Mean cost of a turn."""
     first_text_ms: float | None
     """95th percentile."""
     total_ms: float | None
-    """Mean of a turn, or of a claim."""
+    """Mean time of a turn, or of a claim."""
 
     @property
     def share(self) -> float:
@@ -48,7 +48,7 @@ WAYS: Mapping[str, By] = {
 
 
 def rates(run: Run) -> Iterator[Rate]:
-    """A row a dataset; below it a row each model, prompt version and design, where there are several."""
+    """Yield one row per dataset, followed by a row for each model, prompt version and design if there are several."""
     for dataset in run.datasets:
         these = run.of(dataset)
         yield _rate(dataset, these)

@@ -1,7 +1,7 @@
-"""A model server between the product and the model that is asked: it plays given answers, and records the others.
+"""A model server between the product and the real model: it replays given answers and records the others.
 
-The answers that a case prescribes, and recorded ones, are served as the scripted model serves them. Every other request
-is forwarded to the model that the settings name, and its answer is recorded in the same form.
+Prescribed and recorded answers are served like those of the scripted model. Every other request is forwarded to the
+model that the settings name, and its answer is recorded in the same format.
 """
 
 import json
@@ -20,7 +20,7 @@ from qwestly_agent.llm.models import DEFAULT_MODELS
 
 SECONDS = 120.0
 OF_INSTRUCTIONS = 60
-"""Characters of a request's instructions that identify its recorded answer."""
+"""Number of characters of a request's instructions that identify its recorded answer."""
 MISSING = "No answer to this was recorded."
 
 
@@ -74,7 +74,7 @@ class Relay(ModelServer):
 
 
 def step_of(body: Mapping[str, Any], answered: bytes) -> dict[str, Any]:
-    """Return the answer to a request in the form in which it can be replayed."""
+    """Return the answer to a request in a format that can be replayed."""
     streams = bool(body.get("stream"))
     messages = [_message_of_stream(answered)] if streams else [json.loads(answered)["choices"][0]["message"]]
     [message] = messages
@@ -88,7 +88,7 @@ def step_of(body: Mapping[str, Any], answered: bytes) -> dict[str, Any]:
 
 
 def _read(arguments: str) -> Any:
-    """Parse arguments as an object; return them unchanged if they are none."""
+    """Parse arguments as an object; return them unchanged if they are not one."""
     try:
         read = json.loads(arguments)
     except ValueError:
@@ -116,7 +116,7 @@ def _message_of_stream(answered: bytes) -> dict[str, Any]:
 
 
 def upstreams_of(settings: Settings) -> dict[str, Upstream]:
-    """Return the address of each configured model, by the name in the request."""
+    """Return the upstream of each configured model, by the name in the request."""
     named: Sequence[str] = [
         settings.model_fast or DEFAULT_MODELS["fast"],
         settings.model_pro or DEFAULT_MODELS["pro"],

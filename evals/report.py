@@ -60,7 +60,8 @@ def as_json(found: Tallies) -> dict[str, Any]:
 
 
 def table(title: str, found: Tallies, last: Mapping[str, Any]) -> str:
-    """`last` is an earlier run in the form of `as_json`; its two rates are printed beside each total."""
+    """Render the tallies. `last` is an earlier run in the format of `as_json`; its two rates are printed next to each
+    total."""
     return "\n".join([title, *_lines(found, last)])
 
 

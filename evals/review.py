@@ -37,7 +37,7 @@ from qwestly_agent.stores.memories import READABLE
 Stored = Database[dict[str, Any]]
 Ask = Callable[[str], str]
 MOST_BEFORE = 6
-"""Number of earlier messages that a case keeps."""
+"""Number of earlier messages stored in a case."""
 LONGEST_REASON = 200
 VERDICTS: Mapping[str, str] = {"r": "right", "w": "wrong", "u": "unsure"}
 
@@ -155,7 +155,7 @@ def look_at_memories(database: Stored, file: Path, most: int, ask: Ask, say: Cal
 
 
 def _verdict(ask: Ask) -> str:
-    """Ask until the answer is one of these."""
+    """Ask until the answer is valid."""
     while True:
         if verdict := VERDICTS.get(ask("Right, wrong or unsure? [r/w/u] ").strip().casefold()[:1]):
             return verdict

@@ -31,7 +31,7 @@ SECONDS_A_TURN = 180
 
 @dataclass(frozen=True)
 class Begun:
-    """A workflow that a turn asked to start."""
+    """A workflow that a turn requested to start."""
 
     name: str
     given: Mapping[str, Any]
@@ -47,10 +47,10 @@ class Stage:
     @property
     def roles(self) -> frozenset[str]:
         designs = self.chat.services.designs
-        return frozenset(designs.agents[designs.of_new])
+        return frozenset(designs.agents[designs.new_conversation_design])
 
     def play(self, case: Case, recorded: Sequence[Step] = ()) -> tuple[Turn, list[Step]]:
-        """Play the case as a new user. Return the last turn, and the model's answers in it."""
+        """Play the case as a new user. Returns the last turn, and the model's answers in it."""
         with Client(self.chat.url, f"auth0|{uuid.uuid4().hex}") as person:
             person.http.timeout = SECONDS_A_TURN
             self._keep(person.user_id, case)
@@ -98,14 +98,14 @@ def _arguments(shown: str) -> Mapping[str, Any]:
 
 @contextmanager
 def staged(upstreams: Mapping[str, Upstream], **settings: Any) -> Iterator[Stage]:
-    """`settings` name the models and the design. Workflows are not started but listed."""
+    """Run the stage. `settings` name the models and the design. Workflows are recorded instead of started."""
     begun = list[Begun]()
 
     async def begins(_: Workflows, machine_arn: str, name: str, given: Mapping[str, Any]) -> None:  # noqa: ARG001
         begun.append(Begun(name, given))
 
     with ExitStack() as stack:
-        # The product prints the metrics of each turn, in the form that Lambda reads.
+        # The product prints each turn's metrics in Lambda's format.
         nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
         stack.enter_context(redirect_stdout(nowhere))
         uri, _ = stack.enter_context(mongo_server())

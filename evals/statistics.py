@@ -3,11 +3,11 @@
 from math import comb, sqrt
 
 Z_95 = 1.959963984540054
-"""Between minus and plus this many standard deviations lie 95 % of a normal distribution."""
+"""95 % of a normal distribution lie within this many standard deviations of its mean."""
 
 
 def wilson(found: int, of: int) -> tuple[float, float]:
-    """The 95 % score interval (Wilson 1927) of a rate; anything between 0 and 1 where nothing was asked."""
+    """Return the 95 % score interval (Wilson 1927) of a rate; (0, 1) if there are no samples."""
     if not of:
         return 0.0, 1.0
     rate, z2 = found / of, Z_95**2
@@ -19,7 +19,7 @@ def wilson(found: int, of: int) -> tuple[float, float]:
 
 
 def mcnemar(lost: int, won: int) -> float:
-    """The two-sided exact p (McNemar 1947, by the binomial) of pairs that changed one way and the other."""
+    """Return the two-sided exact p (McNemar 1947, binomial) of pairs that changed in one direction and in the other."""
     changed = lost + won
     if not changed:
         return 1.0

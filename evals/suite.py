@@ -1,8 +1,9 @@
-"""Run the datasets, keep what became of them, compare with another run, and judge a release by the thresholds.
+"""Run the datasets, store the outcomes, compare them with another run, and check a release against the thresholds.
 
-Talks are played through the chat on this machine. They ask the model that the environment configures (MODEL_BASE_URL,
-DEEPSEEK_API_KEY or OPENAI_API_KEY), or replay answers and ask none; without either they are not run. Claims ask the
-configured judge, else code alone. Exit codes: 0, 1 where --gate finds a threshold that is not reached, 2 wrong usage.
+Conversations are played through the chat on this machine. They use the model that the environment configures
+(MODEL_BASE_URL, DEEPSEEK_API_KEY or OPENAI_API_KEY), or replay answers; without either they are skipped. Claims use the
+configured judge, otherwise code alone. Exit codes: 0; 1 if --gate finds a threshold that is not reached; 2 for wrong
+usage.
 """
 
 import argparse
@@ -30,7 +31,7 @@ from qwestly_agent.base.settings import Settings
 OTHERS: Mapping[str, Callable[[Stage, int, Answers | None], Played]] = {
     whole_talks.NAME: whole_talks.play_whole_talks,
 }
-"""Datasets that have a player of their own."""
+"""Datasets with a player of their own."""
 PLAYED = (*DATASETS, *OTHERS)
 NAMES = (*PLAYED, *JUDGED)
 OF_MODELS = ("model_fast", "model_pro", "model_judge", "model_fallback", "agent_design", "agent_design_paths")

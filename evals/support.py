@@ -1,4 +1,5 @@
-"""One page about one user, for support: turns, approvals and events. The look stands in the user's own activity."""
+"""One page about a user, for support: turns, approvals and events. Opening it is recorded in the user's own
+activity."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,8 +21,8 @@ WITHHELD = "(holds something that the user had forgotten)"
 async def look_at_user(
     database: AsyncDatabase[dict[str, Any]], user_id: str, reason: str, most: int, clock: Clock, new_id: NewId
 ) -> str | None:
-    """The page, once the look stands in the user's activity; None where nothing is kept about them."""
-    if not any((await UserData(database).counts(user_id)).values()):
+    """Return the page after recording the access in the user's activity; None if nothing is stored about them."""
+    if not any((await UserData(database).count_documents(user_id)).values()):
         return None
     activity = Activity(database)
     await activity.add(
@@ -36,15 +37,15 @@ async def look_at_user(
     )
     newest = database[MESSAGES].find({"user_id": user_id}, {VECTOR: 0}).sort([("created_at", -1), ("seq", -1)])
     turns = messages_of(reversed(await newest.limit(2 * most).to_list()))
-    approvals = await Approvals(database).all(user_id, most)
+    approvals = await Approvals(database).list_all(user_id, most)
     events = await activity.newest(user_id, most)
     page = "\n".join([f"{user_id}: {reason}", *_turns(turns), *_approvals(approvals), *_events(events)])
-    # A terminal would obey what a user pasted.
+    # Escape control characters that a user may have pasted, because a terminal would execute them.
     return "".join(each for each in page if each.isprintable() or each == "\n")
 
 
 def _turns(messages: Sequence[Message]) -> Iterator[str]:
-    """Questions and answers, the oldest first."""
+    """Yield questions and answers, oldest first."""
     yield "\nTurns"
     for each in messages:
         by = "user" if each.role == "user" else f"agent, {each.status}"

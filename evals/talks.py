@@ -1,4 +1,4 @@
-"""Cases that are played as turns through the chat's HTTP routes, and the expectations of each turn."""
+"""Cases that are played as turns through the chat's HTTP routes, and the expectations for each turn."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from infra.local.environment import SafeLoader
 
 FOLDER = Path(__file__).parent
 ANY = "any"
-"""In place of a tool's name: no tool at all."""
+"""Stands for any tool, instead of a name."""
 
 
 class _Strict(BaseModel):
@@ -32,7 +32,7 @@ class WantedCall(_Strict):
 
 
 class Expected(_Strict):
-    """Expectations of a turn. A list within `must` is met by any one of its calls."""
+    """The expectations for a turn. A list within `must` is met by any one of its calls."""
 
     must: tuple[WantedCall | tuple[WantedCall, ...], ...] = ()
     must_not: tuple[str, ...] = ()
@@ -45,21 +45,21 @@ class Expected(_Strict):
     most_words: int = 10_000
     most_sentences: int = 1_000
     approvals: int | None = None
-    """Number of approvals that wait for the person afterwards."""
+    """Number of pending approvals afterwards."""
 
 
 Step = dict[str, Any]
-"""Of a model, as `infra.local.model_faults.Reply` takes it."""
+"""One answer of a model, in the format of `infra.local.model_faults.Reply`."""
 
 
 class Before(_Strict):
     said: str
     answers: tuple[Step, ...]
-    """Answers that are always prescribed, whichever model answers afterwards."""
+    """Prescribed answers for these turns, whichever model answers afterwards."""
 
 
 class Given(_Strict):
-    """The person's data before the talk begins."""
+    """The person's data before the conversation begins."""
 
     profile: Mapping[str, Any] = {}
     memories: tuple[str, ...] = ()
@@ -99,11 +99,11 @@ class Turn:
     """The name of the stream's last event."""
     receipt: Mapping[str, Any]
     waiting: int
-    """Approvals that wait for the person."""
+    """Number of pending approvals."""
 
 
 def load(file: Path) -> list[Case]:
-    """Load the cases of a file. `kinds` holds shared expectations, and a variant inherits those of its case."""
+    """Load the cases of a file. `kinds` has shared expectations, and a variant inherits those of its case."""
     read = yaml.load(file.read_text(encoding="utf-8"), SafeLoader)  # noqa: S506
     kinds = read.get("kinds", {})
     known = {each.case: each for each in load(file.parent / read["of"])} if "of" in read else {}
@@ -130,7 +130,7 @@ def _case(given: Mapping[str, Any], kinds: Mapping[str, Any]) -> Case:
 
 
 def problems_of(expect: Expected, turn: Turn) -> list[str]:
-    """List the expectations that the turn did not meet; empty if it held."""
+    """Return the expectations that the turn did not meet; empty if it met all."""
     return [*_ended(turn), *_of_calls(expect, turn), *_of_words(expect, turn)]
 
 
@@ -183,7 +183,7 @@ def _of_words(expect: Expected, turn: Turn) -> Iterator[str]:
 
 
 Answers = dict[str, list[list[Step]]]
-"""Steps by case, a list for each sample."""
+"""Steps by case, one list for each sample."""
 _ANSWERS = TypeAdapter(Answers)
 
 
@@ -192,5 +192,5 @@ def load_answers(file: Path) -> Answers:
 
 
 def write_answers(file: Path, told: Mapping[str, str], answers: Answers) -> None:
-    """`told` describes where the answers come from."""
+    """Write recorded answers. `told` describes where they come from."""
     file.write_text(yaml.safe_dump({**told, "answers": answers}, allow_unicode=True, sort_keys=False, width=120))

@@ -1,6 +1,6 @@
-"""Measure how many people in trouble are found, and how many others are mistaken for them: by phrases, and by OpenAI's
-moderation endpoint if configured (OPENAI_API_KEY or MODERATION_BASE_URL). `python -m evals.trouble [FILE…]`
-"""
+"""Measure how many people in trouble are detected, and how many others are mistaken for them: by phrases, and by
+OpenAI's moderation endpoint if it is configured (OPENAI_API_KEY or MODERATION_BASE_URL). `python -m evals.trouble
+[FILE…]`"""
 
 import argparse
 import asyncio
@@ -44,7 +44,7 @@ class Message:
 
 
 def load(*names: str, folder: Path = FOLDER) -> list[Message]:
-    """Load the messages of files. Raises `ValueError` for a line that is not one."""
+    """Load the messages in these files. Raises `ValueError` for an invalid line."""
     lines = (line for name in names for line in (folder / name).read_text(encoding="utf-8").splitlines() if line)
     return [Message(*line.split("|", 2)) for line in lines]
 
@@ -54,19 +54,19 @@ def by_phrases(messages: Iterable[Message]) -> list[bool]:
 
 
 async def by_moderation(messages: Iterable[Message], moderation: Moderation) -> list[bool]:
-    """Ask the endpoint about each message, within the time that a turn allows."""
+    """Check each message with the endpoint, within the time that a turn allows."""
     free = asyncio.Semaphore(AT_ONCE)
 
     async def one(message: Message) -> bool:
         async with free:
-            begun = moderation.begin(typed_in(message.text))
+            begun = moderation.start_check(typed_in(message.text))
             return bool(begun and await begun)
 
     return await asyncio.gather(*map(one, messages))
 
 
 async def if_configured(messages: Sequence[Message]) -> list[bool] | None:
-    """Ask the endpoint that the environment configures; None if there is none."""
+    """Check the messages with the endpoint that the environment configures; None if there is none."""
     settings = Settings.from_env({"MONGODB_URI": "mongodb://none", "MONGODB_DATABASE": "none", **os.environ})
     async with make_http_client(settings) as http:
         moderation = make_moderation(settings, http, Logger(service="evals"))
@@ -74,7 +74,7 @@ async def if_configured(messages: Sequence[Message]) -> list[bool] | None:
 
 
 def table(title: str, messages: Sequence[Message], found: Sequence[bool]) -> Iterator[str]:
-    """Return a line per label and language: the share that is found to be in trouble, with its 95 % interval."""
+    """Yield a line per label and language: the share that is detected as trouble, with its 95 % interval."""
     yield title
     for label, meaning in LABELS.items():
         for language in ("", *sorted({each.language for each in messages})):

@@ -1,5 +1,5 @@
-"""Play whole talks until they end by themselves: a simulated person answers the questions, and the draft is written
-after each answer as its workflow writes it. The talk as a whole is checked, not a turn."""
+"""Play whole conversations until they end by themselves: a simulated person answers the questions, and the draft is
+written after each answer as its workflow does. The conversation as a whole is checked rather than single turns."""
 
 import asyncio
 import re
@@ -32,7 +32,7 @@ from tests.servers import Client
 FILE = FOLDER / "interviews/whole.yaml"
 NAME = "whole talks"
 LESSON = "lesson"
-"""How a talk of the role `learning` ends: a lesson was begun."""
+"""How a conversation of the role `learning` ends: a lesson was started."""
 _QUESTION = re.compile(r"[^.!?？؟\n]*[?？؟]")
 _QUOTED = re.compile(r"“([^”]*)”")
 
@@ -42,7 +42,7 @@ class _Strict(BaseModel):
 
 
 class Told(_Strict):
-    """A subject about which the person answers when asked."""
+    """A subject about which the person answers if asked."""
 
     name: str
     to: str
@@ -59,7 +59,7 @@ class Case(_Strict):
     otherwise: str
     """The answer to every other question."""
     ends: tuple[str, ...]
-    """How it may end."""
+    """The permitted ends."""
     most_turns: int = 16
     drafts: tuple[str, ...] = ()
     """Patterns that the draft must match."""
@@ -68,12 +68,12 @@ class Case(_Strict):
 
 @dataclass
 class Talk:
-    """A played talk: its messages, and the draft written from them."""
+    """A played conversation: its messages, and the draft written from them."""
 
     said: list[str] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     covered: list[frozenset[str]] = field(default_factory=list)
-    """By turn: what was told and is in the draft before the answer."""
+    """By turn: the subjects already covered by the draft before the answer."""
     ended: str = ""
     interview: Interview | None = None
     problems: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ def load() -> list[Case]:
 
 
 def play_whole_talks(stage: Stage, samples: int, answers: Answers | None) -> Played:
-    """With `answers` no model is called, and a case without answers is not run."""
+    """Play all cases. With `answers` no model is called, and a case without answers is skipped."""
     played = Played()
     for case in load():
         if answers is not None and case.case not in answers:
@@ -123,7 +123,7 @@ def play_whole_talks(stage: Stage, samples: int, answers: Answers | None) -> Pla
 
 
 def _talked(stage: Stage, case: Case, recorded: Sequence[Step]) -> tuple[Talk, list[Step]]:
-    """Play until the talk ends by itself. Return it, and the model's answers."""
+    """Play until the conversation ends by itself. Returns it, and the model's answers."""
     talk, left = Talk(), {each.name: list(each.says) for each in case.tells}
     stage.script(recorded)
     stage.relay.recorded_steps.clear()
@@ -157,7 +157,7 @@ def _talked(stage: Stage, case: Case, recorded: Sequence[Step]) -> tuple[Talk, l
 
 
 async def _drafted(services: ModelServices, begun: Sequence[Begun], turn: int) -> list[str]:
-    """Do what the workflow `write_draft` does; return why if it could not."""
+    """Write the draft as the workflow `write_draft` does. Returns the problems, if it failed."""
     for given in (each.given for each in begun if each.name.startswith("interview-")):
         try:
             after = await decide.work(services, DraftState.model_validate(given))
@@ -176,7 +176,7 @@ def _end(interview: Interview | None, begun: Sequence[Begun]) -> str:
 
 
 def _line(case: Case, answer: str, left: Mapping[str, list[str]]) -> str:
-    """Choose the person's next answer: the first unused subject that the question asks about."""
+    """Choose the person's next answer: the first unused subject that the question is about."""
     asked = " ".join(_questions(answer))
     told = next((each for each in case.tells if left[each.name] and re.search(each.to, asked, re.IGNORECASE)), None)
     return left[told.name].pop(0) if told else case.otherwise
@@ -237,5 +237,5 @@ def _of_draft(case: Case, talk: Talk) -> Iterator[str]:
 
 
 def _questions(answer: str) -> list[str]:
-    """Remove quotations from the text."""
+    """Return the questions of an answer, ignoring quotations."""
     return _QUESTION.findall(_QUOTED.sub("", answer))

@@ -1,9 +1,9 @@
 """The operators' command, run from a checkout.
 
-Settings come from the environment, or with --stage from template.yaml and samconfig.toml as they are in this checkout.
-References to secrets are read with the rights of the operator.
+Settings come from the environment or, with --stage, from template.yaml and samconfig.toml in this checkout.
+References to secrets are read with the operator's permissions.
 
-Exit codes: 0 done; 1 failed, or a check did not hold; 2 wrong usage, or a setting is missing.
+Exit codes: 0 done; 1 failed, or a check failed; 2 wrong usage, or a setting is missing.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def main() -> int:
         if sys.argv[1:2] != [name]:
             commands.add_parser(name, help=summary)
             continue
-        # Only this one: the others take long to import.
+        # Import only this one, because the others are slow to import.
         module = import_module(path)
         chosen = commands.add_parser(name, help=summary, description=module.__doc__, **layout)
         module.add_arguments(chosen)

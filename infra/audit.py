@@ -1,7 +1,7 @@
-"""Print each step of each approval as JSON Lines, oldest first: when, of whom, the step, by whom, at which level, and
-the digest of the arguments. No content.
+"""Print each step of each approval as JSON Lines, oldest first: time, user, step, who decided, level, and the digest of
+the arguments. No content.
 
-The steps are those of the activity, which is kept for 90 days; a step whose approval was erased has no digest.
+The steps come from the activity feed, which is kept for 90 days. A step whose approval was erased has no digest.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def steps(database: Database[dict[str, Any]], since: datetime) -> Iterator[dict[
     query = {"at": {"$gte": since.timestamp()}, "type": {"$regex": "^approval[.]"}}
     for event in map(event_of, database[ACTIVITY].find(query).sort([("at", 1), ("_id", 1)])):
         key = {"_id": event.data.get("approval_id"), "user_id": event.user_id}
-        if key["_id"] is None:  # a person's switch for mails
+        if key["_id"] is None:  # a user's setting for mails
             continue
         record = database[APPROVALS].find_one(key, {"args_digest": 1}) or {}
         yield {

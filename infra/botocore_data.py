@@ -1,7 +1,7 @@
 """Reduce botocore's data to the operations we call: `python infra/botocore_data.py <folder> ssm:GetParameters …`.
 
 The first client of a process reads the endpoints of every AWS service, and each client reads all operations of its
-service: megabytes, of which a cold start needs a handful of operations.
+service: megabytes, although a cold start needs only a few operations.
 """
 
 import gzip
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 DESCRIPTIONS = ("service-2", "endpoint-rule-set-1")
-"""Files of a service that are kept; the others serve waiters, pagination and examples."""
+"""Files of a service that are kept; the others are for waiters, pagination and examples."""
 
 
 def prune(data: Path, operations: Mapping[str, set[str]]) -> None:
-    """Raises `KeyError` for an unknown operation."""
+    """Delete everything but these operations. Raises `KeyError` for an unknown operation."""
     for folder in [each for each in data.iterdir() if each.is_dir() and each.name not in operations]:
         shutil.rmtree(folder)
     prefixes = {_prune_service(data / service, names) for service, names in operations.items()}
@@ -29,7 +29,7 @@ def prune(data: Path, operations: Mapping[str, set[str]]) -> None:
 
 
 def _prune_service(folder: Path, names: set[str]) -> str:
-    """Return its name in endpoints.json."""
+    """Prune one service. Returns its name in endpoints.json."""
     [version] = folder.iterdir()
     for file in list(version.iterdir()):
         if not file.name.startswith(DESCRIPTIONS):

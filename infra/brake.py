@@ -1,8 +1,8 @@
-"""The operators' brake, for everybody where no user is named.
+"""The operators' brake, for all users unless one is named.
 
-`on` waits until nothing runs, 30 seconds at most, prints the receipt, and exits with 1 if something could not be
-stopped, or was sent and its outcome is not known. `show` completes the receipt as far as it can, also after the brake
-was released.
+`on` waits until nothing runs, for at most 30 seconds, and prints the receipt. It exits with 1 if something could not be
+stopped, or was sent with an unknown outcome. `show` completes the receipt as far as possible, also after the brake was
+released.
 """
 
 import argparse

@@ -1,8 +1,6 @@
-"""The parts of the documents that declarations say: tables of the collections and of the workflows.
+"""Generate the documents' tables of collections and workflows from their declarations.
 
-    make docs
-
-writes each between its two markers, `<!-- NAME: made by make docs -->` and `<!-- end of NAME -->`.
+`make docs` writes each between its two markers, `<!-- NAME: made by make docs -->` and `<!-- end of NAME -->`.
 """
 
 import re
@@ -20,17 +18,17 @@ PART = re.compile(r"(<!-- (\w+): made by make docs -->\n).*?(<!-- end of \2 -->)
 
 def collections_table() -> Iterator[str]:
     yield "| collection | holds | kept |\n|---|---|---|"
-    for each in sorted(collections(), key=lambda each: (bool(each.of_no_user), each)):
-        holds = each.holds or f"nothing about a user: {in_line(each.of_no_user)}"
+    for each in sorted(collections(), key=lambda each: (bool(each.no_user_reason), each)):
+        holds = each.holds or f"nothing about a user: {in_line(each.no_user_reason)}"
         yield f"| `{each}` | {holds} | {kept(each)} |"
 
 
 def kept(collection: MongoCollection) -> str:
-    match collection.kept:
+    match collection.retention:
         case Expires() as expires:
             return f"{period(expires.after)} {expires.since}".strip()
         case stays:
-            return in_line(stays.reason) if collection.of_no_user else "until the user erases it"
+            return in_line(stays.reason) if collection.no_user_reason else "until the user erases it"
 
 
 def in_line(sentence: str) -> str:
@@ -43,7 +41,7 @@ def period(time: timedelta) -> str:
 
 
 def workflows_table() -> Iterator[str]:
-    yield "| workflow | from what to what | states of the reader | of the writer | more |\n|---|---|---|---|---|"
+    yield "| workflow | from input to result | reader's states | writer's states | more |\n|---|---|---|---|---|"
     for each in sorted(WORKFLOWS, key=lambda each: each.name):
         reader, writer = (
             ", ".join(f"`{state}`" for state in states)
@@ -56,7 +54,7 @@ TABLES = {"collections": collections_table, "workflows": workflows_table}
 
 
 def written(text: str) -> str:
-    """The document with each part as it is declared. Raises `KeyError` for one of another name."""
+    """Return the document with its generated parts updated. Raises `KeyError` for an unknown part."""
     return PART.sub(lambda part: "".join((part[1], *(f"{row}\n" for row in TABLES[part[2]]()), part[3])), text)
 
 

@@ -1,8 +1,8 @@
 """List or retry conversations that could not be read for memories.
 
-`list` prints a line of JSON for each that was set aside, with the kind of its last failure; the log has the rest.
-`again USER CONVERSATION` has one read by the next sweep, with all its attempts before it. An id that holds a | needs
-quotes.
+`list` prints a line of JSON for each conversation that was set aside, with the type of its last failure; the log has
+the rest. `again USER CONVERSATION` lets the next sweep read one, with all attempts again. Quote an id that contains a
+|.
 """
 
 import argparse
@@ -22,7 +22,7 @@ MOST_LISTED = 1_000
 
 async def listed(settings: Settings) -> list[str]:
     async with make_mongo_client(settings.mongodb_uri) as mongo:
-        aside = await Sweeps(mongo[settings.mongodb_database]).quarantined(MOST_LISTED)
+        aside = await Sweeps(mongo[settings.mongodb_database]).list_quarantined(MOST_LISTED)
     return [
         json.dumps({"user": user_id, "conversation": conversation_id, **why, "at": to_datetime(why["at"]).isoformat()})
         for user_id, conversation_id, why in aside
@@ -30,7 +30,7 @@ async def listed(settings: Settings) -> list[str]:
 
 
 async def again(settings: Settings, user_id: str, conversation_id: str) -> None:
-    """Raises `NotFound`."""
+    """Schedule a conversation that was set aside. Raises `NotFound`."""
     async with make_mongo_client(settings.mongodb_uri) as mongo:
         await Watermarks(mongo[settings.mongodb_database]).read_again(user_id, conversation_id, system_clock())
 

@@ -18,12 +18,12 @@ _COMMON = "common.yaml"
 
 
 def source_of(definition_uri: str) -> str:
-    """The path of the YAML from which a `DefinitionUri` is built."""
+    """Return the path of the YAML that a `DefinitionUri` is built from."""
     return f"{SOURCES}/{Path(definition_uri).name.partition('.')[0]}{SUFFIX}"
 
 
 def read_machine(path: Path) -> dict[str, Any]:
-    """Return the definition with its aliases resolved, before anything is substituted."""
+    """Return the definition with its aliases resolved, before any substitution."""
     common = path.with_name(_COMMON)
     shared = common.read_text(encoding="utf-8") if common.exists() else ""
     definition = yaml.safe_load(shared + path.read_text(encoding="utf-8"))

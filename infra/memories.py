@@ -1,7 +1,7 @@
 """Undo a night's consolidation of a user's memories, or recompute the stems of all memories.
 
-`undo` restores what was before that run, except what was forgotten or superseded since, and prints the memories that
-hold again; its pairs are never joined again.
+`undo` restores the memories from before that run, except those forgotten or superseded since, and prints the restored
+ones. Their pairs are never merged again.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.memory.undo_consolidation import undo
-from qwestly_agent.stores.journal import Run
+from qwestly_agent.stores.journal import ConsolidationRun
 
 
 async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:
@@ -23,16 +23,16 @@ async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:
     try:
         if what == "stems":
             users = await services.sweeps.users_without_words()
-            return {"stored": sum([await services.memories.store_words(each) for each in users])}
+            return {"stored": sum([await services.memories.store_missing_stems(each) for each in users])}
         if what == "undo":
             undone = await undo(services.merges, services.journal, user_id, run_id, services.clock())
             return undone.model_dump(mode="json")
-        return [shown(each) for each in await services.journal.all(user_id)]
+        return [shown(each) for each in await services.journal.list_all(user_id)]
     finally:
         await services.close()
 
 
-def shown(run: Run) -> dict[str, Any]:
+def shown(run: ConsolidationRun) -> dict[str, Any]:
     return {
         "run": run.run_id,
         "at": to_datetime(run.created).isoformat(),

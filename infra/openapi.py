@@ -1,5 +1,6 @@
-"""Print the document that `@qwestly/agent-client` is generated from: `python -m infra.openapi`. With `--surface` a line
-for each thing that a client can rely on: a release writes them to `docs/api-surface.txt`, and the next one keeps them.
+"""Print the document that `@qwestly/agent-client` is generated from: `python -m infra.openapi`. With `--surface`, print
+one line for everything that a client can rely on. A release stores them in `docs/api-surface.txt`, and the next one
+compares.
 
 It is the API's OpenAPI document with one more schema, `AgentTools`: the arguments of each tool of the default design.
 """
@@ -33,7 +34,7 @@ def document() -> dict[str, Any]:
 
 
 def surface(described: Mapping[str, Any]) -> list[str]:
-    """Operations, their parameters and answers, and fields with their types of what they take and give, in order."""
+    """Return operations, their parameters and responses, and the typed fields of requests and responses, in order."""
     schemas, operations = described["components"]["schemas"], list(_each_operation(described["paths"]))
     taken = _reached(schemas, [each.get("requestBody") for _, each in operations])
     given = _reached(schemas, [each["responses"] for _, each in operations])
@@ -43,7 +44,7 @@ def surface(described: Mapping[str, Any]) -> list[str]:
 
 
 def breaking(before: Collection[str], after: Collection[str]) -> list[str]:
-    """List what a client can no longer rely on, or must send in addition."""
+    """List what a client can no longer rely on, or must now send."""
     optional = [line for line in before if line.startswith("takes ") and line.endswith(" is required")]
     known = {line.split(".")[0] for line in before}
     gone = [line for line in before if line not in {*after, *optional}]
@@ -57,7 +58,7 @@ def _each_operation(paths: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str
 
 
 def _reached(schemas: Mapping[str, Any], begins: Any) -> list[str]:
-    """Return the names of the schemas that this refers to, directly or not."""
+    """Return the names of the schemas referred to, directly or indirectly."""
     reached, left = dict[str, None](), [begins]
     while left:
         match left.pop():

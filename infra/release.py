@@ -1,13 +1,13 @@
-"""Roll a stage back to an earlier release, and delete versions that this does not need.
+"""Roll a stage back to an earlier release, and delete versions that are no longer needed.
 
-A release is what one build brought: all functions, on one version of the layer, whose number names it. `list` shows the
-releases that are kept, and which one the functions' alias `live` points to. `back` points it to the release before, in
-every function or in none; `to RELEASE` points it to any other that is kept, and so undoes `back`. `prune` deletes the
-versions before those two, and keeps those after the live one: after `back` CloudFormation still calls the newest its
-own. `make deploy` ends with it.
+A release is the result of one build: all functions with one version of the layer, whose number identifies it. `list`
+shows the releases that are kept, and the one that the functions' alias `live` points to. `back` points it to the
+previous release, in every function or in none. `to RELEASE` points it to any other kept release, and thus undoes
+`back`. `prune` deletes versions before those two, and keeps versions after the live one, since after `back`
+CloudFormation still takes the newest for its own. `make deploy` ends with `prune`.
 
-Nothing is changed while a deployment runs, nor before each version has its snapshot, which Lambda drops when nobody
-calls a version for two weeks. The rights: lambda:GetAlias, UpdateAlias, ListVersionsByFunction, DeleteFunction,
+Nothing is changed while a deployment runs, nor before each version has its snapshot, which Lambda drops after two weeks
+without calls. Permissions: lambda:GetAlias, UpdateAlias, ListVersionsByFunction, DeleteFunction,
 GetFunctionConfiguration and InvokeFunction; cloudformation:DescribeStacks.
 """
 
@@ -42,7 +42,7 @@ fails returns to it."""
 
 
 class Refused(Exception):
-    """Carries a sentence for the operator: nothing was changed, or it says what was."""
+    """Has a sentence for the operator. Nothing was changed, unless the sentence names it."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Version:
 class Function:
     name: str
     live: int
-    """The number of the version that the alias points to."""
+    """Number of the version that the alias points to."""
     revision: str
     record: str
     versions: Sequence[Version]
-    """Versions of releases, oldest first."""
+    """Versions that belong to releases, oldest first."""
 
     def newest_of(self, release: int) -> Version | None:
         return next((each for each in reversed(self.versions) if each.release == release), None)
@@ -71,13 +71,13 @@ class Function:
 
     @property
     def recorded(self) -> tuple[int, datetime] | None:
-        """The release that was live when this command was last used, and since when."""
+        """The release that was live when this command last ran, and since when."""
         found = RECORD.fullmatch(self.record)
         return (int(found[1]), datetime.fromisoformat(found[2])) if found else None
 
     @property
     def live_since(self) -> datetime | None:
-        """Since when requests reach the live version, as far as it is known: at the earliest since it is published."""
+        """Since when the live version receives requests, as far as known; at the earliest since it was published."""
         if not (version := self.live_version):
             return None
         recorded = self.recorded
@@ -89,7 +89,7 @@ class Release:
     number: int
     published: datetime
     functions: Sequence[Function]
-    """The functions that have a version of it."""
+    """The functions that have a version of this release."""
 
     @property
     def live(self) -> list[Function]:
@@ -100,7 +100,7 @@ class Release:
 
 
 def functions_of(stage: Stage, client: Any) -> list[Function]:
-    """Raises `Refused` where one of this checkout is not deployed."""
+    """Return the functions of this checkout. Raises `Refused` if one is not deployed."""
     return [_function(stage, client, stage.template.name(each)) for each in stage.template.of_type(FUNCTION)]
 
 
@@ -123,7 +123,7 @@ def _versions(stage: Stage, described: Iterator[Mapping[str, Any]]) -> Iterator[
 
 
 def releases_of(functions: Sequence[Function]) -> list[Release]:
-    """Newest first."""
+    """Return the releases, newest first."""
     numbers = {version.release for function in functions for version in function.versions}
     return [_release(number, functions) for number in sorted(numbers, reverse=True)]
 
@@ -134,7 +134,7 @@ def _release(number: int, functions: Sequence[Function]) -> Release:
 
 
 def live_release(functions: Sequence[Function]) -> int:
-    """Return the live release; raises `Refused` if functions differ, because somebody moved some of them."""
+    """Return the live release. Raises `Refused` if functions differ, because only some of them were moved."""
     numbers = {version.release if (version := each.live_version) else 0 for each in functions}
     if len(numbers) > 1 or 0 in numbers or any(each.newest_of(*numbers) != each.live_version for each in functions):
         raise Refused("The functions are not all at the newest version of one release: name one, `release to …`.")
@@ -142,8 +142,8 @@ def live_release(functions: Sequence[Function]) -> int:
 
 
 def release_before(functions: Sequence[Function], live: int) -> int | None:
-    """The one that was live before: it was recorded, or else it is the next older one that is kept. A release that
-    never became live, or was taken back, is not among the recorded ones."""
+    """Return the release that was live before: the recorded one, otherwise the next older one that is kept. A release
+    that never became live, or was rolled back, is not recorded."""
     older = {version.release for each in functions for version in each.versions if version.release < live}
     recorded = {each.recorded[0] for each in functions if each.recorded}
     return max(older & recorded, default=None) or max(older, default=None)
@@ -153,12 +153,12 @@ def release_before(functions: Sequence[Function], live: int) -> int | None:
 
 
 def wake(client: Any, function: Function, version: Version) -> None:
-    """Have Lambda make the version's snapshot where it has none, and wait. Raises `Refused`."""
+    """Make Lambda create the version's snapshot if it has none, and wait for it. Raises `Refused`."""
     named = {"FunctionName": function.name, "Qualifier": str(version.number)}
     if client.get_function_configuration(**named)["State"] == "Active":
         return
     print(f"{function.name} {version.number} has no snapshot: it is made, for some minutes.", file=sys.stderr)
-    # The refusal begins the snapshot; if it is ready by then, the call is answered.
+    # The refusal starts the snapshot; if it is ready by then, the call succeeds.
     with suppress(client.exceptions.SnapStartNotReadyException, client.exceptions.ResourceConflictException):
         client.invoke(FunctionName=f"{function.name}:{version.number}", Payload=json.dumps(HEALTH))
     try:
@@ -168,7 +168,7 @@ def wake(client: Any, function: Function, version: Version) -> None:
 
 
 def move(client: Any, functions: Sequence[Function], release: int, now: datetime) -> list[str]:
-    """Point the alias of every function to its newest version of a release, or of none; a line for each. Raises
+    """Point the alias of every function to its newest version of a release, or of none. Returns a line for each. Raises
     `Refused`."""
     targets = [(each, each.newest_of(release)) for each in functions]
     if lacking := [each.name for each, version in targets if not version]:
@@ -188,7 +188,7 @@ def move(client: Any, functions: Sequence[Function], release: int, now: datetime
 
 
 def _point(client: Any, function: Function, version: int, record: str) -> Function:
-    """Send all traffic to one version; return the function afterwards."""
+    """Send all traffic to one version. Returns the updated function."""
     named = {"FunctionName": function.name, "Name": LIVE, "RevisionId": function.revision}
     whole: Any = {"AdditionalVersionWeights": {}}
     alias = client.update_alias(**named, FunctionVersion=str(version), RoutingConfig=whole, Description=record)
@@ -205,8 +205,8 @@ def _undone(undo: ExitStack, function: Function, error: ClientError) -> str:
 
 
 def prune(client: Any, functions: Sequence[Function], now: datetime) -> list[str]:
-    """Delete what is older than the live release and the one before it, and record which one is live; a line for each
-    that was deleted. Raises `Refused`."""
+    """Delete versions older than the live release and the one before it, and record which release is live. Returns a
+    line for each deleted version. Raises `Refused`."""
     live = live_release(functions)
     before = release_before(functions, live)
     deleted = []

@@ -1,4 +1,4 @@
-"""What `qwestly-agent rollout show` prints."""
+"""The output of `qwestly-agent rollout show`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

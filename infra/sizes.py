@@ -1,7 +1,7 @@
 """Measure the size of the layer and of the functions, and the import time of each: the table after `make build`.
 
-A handler is imported as Lambda does at a cold start: by its own Python, from the layer alone, nothing loaded before.
-The layer that `sam build` made is of Lambda's architecture; where that is not this machine's, one is built that is.
+A handler is imported as in a Lambda cold start: by its own Python, from the layer alone, with nothing loaded before.
+The layer built by `sam build` has Lambda's architecture; on a machine with another one, a layer for that is built too.
 """
 
 import ast
@@ -24,14 +24,14 @@ from infra.local.environment import FUNCTION, ROOT, Template
 BUILT = ROOT / ".aws-sam" / "build"
 LAYER = "AgentLayer"
 ARCHITECTURE = "aarch64"
-"""Lambda's, as template.yaml has it."""
+"""Lambda's architecture, as in template.yaml."""
 RUNS = 5
 
 CLIENTS = {"ssm": "ssm", "kms": "kms", "ses": "sesv2", "states": "stepfunctions"}
-"""The boto3 client for the actions of a service; Lambda itself writes logs and traces."""
+"""The boto3 client for the actions of a service. Lambda itself writes logs and traces."""
 
 BASE = "pydantic-ai and FastAPI"
-"""The imports of any chat handler of this kind, for comparison."""
+"""The imports of any comparable chat handler, for comparison."""
 _IMPORT_BASE = "import fastapi, pydantic_ai, pydantic_ai.models.openai"
 
 EVERY_ROUTE = "chat/app with every route"
@@ -85,7 +85,7 @@ class Handler:
 
 
 def _imports_of_bootstrap(*functions: str) -> list[str]:
-    """Imports within these functions of `bootstrap`."""
+    """Return the imports within these functions of `bootstrap`."""
     module = ast.parse((ROOT / "src/qwestly_agent/bootstrap.py").read_text(encoding="utf-8"))
     called = [each for each in module.body if isinstance(each, ast.AsyncFunctionDef) and each.name in functions]
     nodes = [node for each in called for node in ast.walk(each)]
@@ -96,8 +96,8 @@ def _imports_of_bootstrap(*functions: str) -> list[str]:
 class ImportCost:
     handler: str
     cpu_seconds: float
-    """The shortest of several runs, because a disturbance only adds time; with the AWS clients of a handler that calls
-    no model."""
+    """The shortest of several runs, because disturbances only add time. Includes the AWS clients of a handler that
+    calls no model."""
     rss_mb: float
     calls_model: bool
 
@@ -108,7 +108,7 @@ def handlers_of(template: Template) -> list[Handler]:
 
 def _handler(template: Template, logical_id: str, properties: Any) -> Handler:
     folder, module = Path(properties["CodeUri"]).name, properties["Handler"].partition(".")[0]
-    if module == "run":  # a program that Lambda starts: what it starts is said in it
+    if module == "run":  # a script that Lambda runs, which starts the app
         module = "app"
     calls_model = "DEEPSEEK_API_KEY" in template.environment(logical_id)
     return Handler(f"{folder}/{module}", logical_id, calls_model, tuple(_operations(template, properties["Role"])))
@@ -120,9 +120,9 @@ def _operations(template: Template, role: Any) -> list[str]:
 
 
 def import_costs(packages: Path, python: str, runs: int = RUNS) -> list[ImportCost]:
-    """Of each handler, of `BASE` and of `EVERY_ROUTE`; on Linux.
+    """Measure the imports of each handler, of `BASE` and of `EVERY_ROUTE`; on Linux.
 
-    They take turns, so that a busy moment is nobody's alone.
+    The runs alternate, so that a busy moment does not affect only one of them.
     """
     handlers = handlers_of(Template.load())
     measured: dict[str, list[tuple[float, float]]] = {}
@@ -153,7 +153,7 @@ def import_costs(packages: Path, python: str, runs: int = RUNS) -> list[ImportCo
 
 
 def lambda_python() -> str:
-    """Of Lambda's own minor version where it is installed, else the one that runs this."""
+    """Return Lambda's Python version if it is installed, otherwise the current Python."""
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
         command = ["pyenv", "prefix", "3.13"]
         prefix = subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip()  # noqa: S603
@@ -162,7 +162,7 @@ def lambda_python() -> str:
 
 
 def build_layer(folder: Path, python: str, architecture: str) -> Path:
-    """By the recipe that SAM uses; the folder of its packages. Raises `CalledProcessError`."""
+    """Build the layer with SAM's recipe. Returns the folder of its packages. Raises `CalledProcessError`."""
     recipe = ["make", "--silent", "--makefile", "src/Makefile", f"build-{LAYER}"]
     variables = [f"ARTIFACTS_DIR={folder}", f"LAYER_PYTHON={python}", f"LAYER_ARCHITECTURE={architecture}"]
     subprocess.run([*recipe, *variables], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
@@ -170,7 +170,7 @@ def build_layer(folder: Path, python: str, architecture: str) -> Path:
 
 
 def unpacked_size(folder: Path) -> int:
-    """In bytes."""
+    """Return the size in bytes."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 

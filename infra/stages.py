@@ -12,11 +12,11 @@ from qwestly_agent.bootstrap import look_up
 
 SAMCONFIG = ROOT / "samconfig.toml"
 READER_URI, OPENER_URI = "READER_MONGODB_URI", "OPENER_MONGODB_URI"
-"""Names for the MONGODB_URI of the readers and of the function that opens files, beside that of all others."""
+"""Names for the MONGODB_URI of the readers and of the opener, to distinguish them from that of all other functions."""
 
 
 class WrongUsage(Exception):
-    """Carries a sentence for the operator."""
+    """Has a sentence for the operator."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Stage:
 
     @classmethod
     def load(cls, name: str, samconfig: Path = SAMCONFIG) -> Self:
-        """Raises `WrongUsage`."""
+        """Load a stage. Raises `WrongUsage`."""
         configured = tomllib.loads(samconfig.read_text(encoding="utf-8"))
         stages = [each for each, commands in configured.items() if isinstance(commands, dict) and "deploy" in commands]
         if name not in stages:
@@ -44,8 +44,8 @@ class Stage:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of all functions together, the chat's where several differ, and the other database users;
-        without ARNs, for the account is known to AWS alone."""
+        """The variables of all functions together (the chat's if they differ) and of the other database users. Without
+        ARNs, because only AWS knows the account."""
         functions = [*(each for each in self.template.of_type(FUNCTION) if each != CHAT), CHAT]
         environments = [self.template.environment(each) for each in functions]
         variables = {name: value for each in environments for name, value in each.items()}
@@ -56,7 +56,7 @@ class Stage:
 
 
 def database_settings(environment: Mapping[str, str], *others: str) -> Settings:
-    """The settings of the database and these; others may refer to secrets that do not exist yet.
+    """Resolve the settings of the database and these others. Others may refer to secrets that do not exist yet.
 
     Raises `InvalidSettings`.
     """

@@ -36,7 +36,7 @@ class FrontMatter(BaseModel):
 
 
 def read_library(folder: Path) -> list[Module]:
-    """Read every module of the folder. Raises `WrongUsage`, which names the first wrong file."""
+    """Read every module in the folder. Raises `WrongUsage`, which names the first invalid file."""
     paths = sorted(folder.rglob("*.md")) if folder.is_dir() else []
     if not paths:
         raise WrongUsage(f"{folder}: there is no Markdown in it.")
@@ -74,7 +74,7 @@ def _module(path: Path, folder: Path) -> Module:
 
 
 def _problems(modules: Sequence[tuple[Path, Module]]) -> Iterator[str]:
-    """List what is wrong with the files as a whole."""
+    """List problems of the files as a whole."""
     names: dict[str, tuple[str, Path]] = {}
     places: dict[tuple[str, int], Path] = {}
     for where, module in modules:
@@ -98,8 +98,8 @@ def _slug(name: str) -> str:
 
 
 async def ingest(modules: Sequence[Module], topics: Topics) -> str:
-    """Replace the library, and return a sentence on what was done."""
-    changed, removed, left = await topics.replace(modules)
+    """Replace the library, and return a sentence about the changes."""
+    changed, removed, left = await topics.replace_all(modules)
     return f"{changed} modules added or changed, {removed} removed, {left} unchanged."
 
 
@@ -114,7 +114,7 @@ def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 
 
 async def run(modules: Sequence[Module], environment: Mapping[str, str]) -> str:
-    """Raises `InvalidSettings`."""
+    """Ingest the modules. Raises `InvalidSettings`."""
     settings: Any = database_settings(environment)
     async with make_mongo_client(settings.mongodb_uri) as mongo:
         return await ingest(modules, Topics(mongo[settings.mongodb_database]))

@@ -12,7 +12,7 @@ TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 
 
 class NoPolicies:
-    """In place of AWS's managed ones, which SAM would ask the account for; the template names none."""
+    """Replaces AWS's managed policies, which SAM would look up in the account; the template uses none."""
 
     def load(self) -> dict[str, str]:
         return {}

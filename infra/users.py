@@ -1,8 +1,8 @@
-"""Export or erase what is kept about one user. An id that contains a | needs quotes.
+"""Export or erase the data of one user. Quote an id that contains a |.
 
-For a user who asked outside of the chat and cannot sign in: does what GET /api/me/export and DELETE /api/me do.
-`erase` stops what runs, wakes executions that wait, and prints the number of deleted documents by collection; what the
-candidate app keeps is erased there. Both exit with 1 if nothing is kept, as for a mistyped id.
+For a user who asked outside of the chat and cannot sign in: does the same as GET /api/me/export and DELETE /api/me.
+`erase` stops running work, notifies waiting executions, and prints the number of deleted documents by collection. Data
+in the candidate app is erased there. Both exit with 1 if there is no data, for example for a mistyped id.
 """
 
 import argparse
@@ -17,14 +17,14 @@ from qwestly_agent.bootstrap import bootstrap
 
 
 class NothingKept(Exception):
-    """There is nothing about this user."""
+    """No data is stored about this user."""
 
 
 async def run(what: str, user_id: str, settings: Settings) -> str:
-    """Raises `NothingKept`."""
+    """Export or erase. Raises `NothingKept`."""
     services = await bootstrap(settings)
     try:
-        if not any((await services.user_data.counts(user_id)).values()):
+        if not any((await services.user_data.count_documents(user_id)).values()):
             raise NothingKept
         if what == "erase":
             return json.dumps(await erase(services, user_id), indent=2)

@@ -34,7 +34,7 @@ PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
 """What they read or write is no longer what the first stage chose."""
 
 WITH_EVERYBODYS = {activity.COLLECTION, user_settings.SIGNALS}
-ABOUT_NOBODY = {each for each in collections() if each.of_no_user}
+ABOUT_NOBODY = {each for each in collections() if each.no_user_reason}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""
 SWEEPS = "stores/due.py:", "stores/answers.py:"

@@ -65,7 +65,7 @@ def _found(words: str) -> Found:
 
 def build_onboarding(models: Models, settings: NoSettings) -> TurnAgent:  # noqa: ARG001
     agent = make_agent("by_headings", models["fast"], instructions=INSTRUCTIONS, tools=onboarding.TOOLS)
-    return Interviewer(agent, VERSION, onboarding.begin, onboarding.completed)
+    return Interviewer(agent, VERSION, onboarding.prefill, onboarding.closing_events)
 
 
 DESIGN = Design(

@@ -109,7 +109,7 @@ class LoopRun:
         self._over = False
         self._request: ModelRequestContext | None = None
         self._task: asyncio.Task[None] | None = None
-        turn.cancellation.also.append(self._cancel)
+        turn.cancellation.cancel_functions.append(self._cancel)
 
     async def next_request(self) -> ModelRequestContext | None:
         """Return the next request to the model: messages with fenced results, offered tools, and instructions; None if
@@ -268,7 +268,9 @@ class LoopRun:
         listed = await self._toolset.get_tools(self._context)
         tool = listed.get(call.tool_name)
         if tool is None:
-            raise ToolFailed(self._turn.deps.calls.made[call.tool_call_id].told or "There is no such tool.")
+            raise ToolFailed(
+                self._turn.deps.calls.made[call.tool_call_id].message_for_model or "There is no such tool."
+            )
         context = replace(self._context, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
 
         async def validate(given: str | dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The pages behind the links in mails. GET and HEAD show, and only POST decides: scanners follow links.
+"""The pages behind the links in mails. GET and HEAD only show, and POST decides, because scanners follow links.
 
-The link that ends the mails of one kind has a page of its own.
+The unsubscribe link has a page of its own.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ MOST_FIELDS = 10
 FORM = "application/x-www-form-urlencoded"
 METHODS = "GET, HEAD, POST, OPTIONS"
 
-# It logs each path, and ours contain tokens.
+# Mangum logs every path, and ours contain tokens.
 logging.getLogger("mangum.http").setLevel(logging.ERROR)
 
 limits = Limits()
@@ -141,5 +141,5 @@ app = Starlette(
     ],
     exception_handlers=dict.fromkeys((AgentError, HTTPException, Exception), answer_error),
 )
-# For a path that is nearly ours it would answer with a Location that contains a token.
+# With redirects, a path that is nearly right would be answered with a Location header that contains a token.
 app.router.redirect_slashes = False

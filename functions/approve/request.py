@@ -1,4 +1,4 @@
-"""Ask the user on behalf of a workflow, which waits with its task token."""
+"""Request the user's approval on behalf of a workflow, which waits with its task token."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Handle due approvals, every minute."""
+"""Process due approvals, every minute."""
 
 from typing import Any, Protocol
 

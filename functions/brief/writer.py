@@ -1,4 +1,4 @@
-"""The states of brief, which have effects and ask no model; a schedule calls `sweep` every minute."""
+"""The states of brief that have effects and call no model. A schedule calls `sweep` every minute."""
 
 from qwestly_agent import container
 from qwestly_agent.briefings import BRIEF

@@ -3,7 +3,7 @@
 Its routes are in `chat.routers`. Nothing is built before the server starts.
 """
 
-# Before all others, so that no garbage is collected while they are imported.
+# Imported first, so that no garbage is collected during the other imports.
 import qwestly_agent  # noqa: F401
 
 # isort: split
@@ -39,10 +39,11 @@ from qwestly_agent.chat.turn_request import posted_definitions
 from qwestly_agent.model_calls.failures import failure_of
 
 LARGEST_BODY_BYTES = 6 * 1024 * 1024
-"""Lambda's own limit; a client of the AI SDK posts its whole history."""
+"""Lambda's own limit. AI SDK clients post their whole history."""
 
 LONGEST_CHECK_SECONDS = 3.5
-"""Of `/healthz`, which answers within four seconds, and of reading the secrets of a restored environment."""
+"""Time limit of the checks in `/healthz`, which answers within four seconds, and of reading the secrets after a
+restore."""
 
 
 class Health(BaseModel):
@@ -50,7 +51,7 @@ class Health(BaseModel):
 
 
 class ChatApp(FastAPI):
-    """Begins with the routes of turns. All others are imported by the first request that has none."""
+    """Starts with the routes of turns only. All others are imported by the first request that matches none of them."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -77,7 +78,7 @@ class ChatApp(FastAPI):
 
 async def services_from_environment() -> ChatServices:
     settings = Settings.from_env()
-    settings.needs("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candidate_api_url")
+    settings.require("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candidate_api_url")
     return await bootstrap_chat(settings)
 
 
@@ -133,7 +134,8 @@ def create_app(
 
 @contextmanager
 def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
-    """End the turns as soon as the process is asked to end: the server itself would first wait for their streams."""
+    """End the turns as soon as the process receives a signal to stop: the server itself would first wait for their
+    streams."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread hears signals
         return
@@ -156,23 +158,24 @@ def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
 
 
 async def healthz(request: Request) -> Health:
-    """Check within seconds that database and secrets answer. Raises `NotReady`, which names the one that does not.
+    """Check within seconds that database and secrets are available. Raises `NotReady`, which names those that are not.
 
-    The adapter's own readiness check does not use the database, so that an environment without it can say so to users.
+    The adapter's own readiness check does not use the database, so that an environment without it can still report that
+    to users.
     """
     if is_from_outside(request):
         services = services_of(request)
         async with asyncio.TaskGroup() as asking:
             database = asking.create_task(answers(services.mongo.admin.command("ping")))
             reading = asking.create_task(answers(services.secrets.renew()))
-        there = {"database": database.result(), "secrets": reading.result() and services.secrets.readable}
+        there = {"database": database.result(), "secrets": reading.result() and services.secrets.is_readable}
         if hanging := [name for name, answered in there.items() if not answered]:
             raise NotReady(f"Does not answer: {', '.join(hanging)}.")
     return Health()
 
 
 async def answers(asked: Coroutine[Any, Any, Any]) -> bool:
-    """False if it fails, or takes too long."""
+    """True if the call succeeds within the time limit."""
     try:
         async with asyncio.timeout(LONGEST_CHECK_SECONDS):
             await asked
@@ -182,15 +185,16 @@ async def answers(asked: Coroutine[Any, Any, Any]) -> bool:
 
 
 def is_from_outside(request: Request) -> bool:
-    """True for a request through the function's URL: the adapter marks it with a header that clients cannot remove."""
+    """True for a request through the function's URL, which the adapter marks with a header that clients cannot
+    remove."""
     return "x-amzn-request-context" in request.headers
 
 
 async def after_restore(request: Request) -> Health:
-    """Read the secrets again, and connect to the database. The adapter calls this in each environment that was restored
-    from a snapshot, which may be weeks old.
+    """Read the secrets again, and connect to the database. The adapter calls this in each environment restored from a
+    snapshot, which may be weeks old.
 
-    It must not fail: Lambda would not start the environment. Raises `NotFound` for requests from outside.
+    It must not fail, or Lambda would not start the environment. Raises `NotFound` for requests from outside.
     """
     if is_from_outside(request):
         raise NotFound
@@ -205,7 +209,7 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 async def answer_error(request: Request, error: Exception) -> JSONResponse:
-    """Render every error in the one shape, with the request id that is in the log."""
+    """Render every error in the same format, with the request id that is also in the log."""
     failure, request_id = _failure(error), request_id_of(request)
     if failure.http_status >= 500:
         line = {"request_id": request_id, "code": failure.code, **cause_of(error)}

@@ -1,4 +1,4 @@
-"""The states of consolidate that see what strangers wrote and ask models."""
+"""The states of consolidate that read untrusted text and call models."""
 
 from qwestly_agent import container
 from qwestly_agent.memory import CONSOLIDATE

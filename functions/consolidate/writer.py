@@ -1,4 +1,4 @@
-"""The states of consolidate that have effects, and ask no model."""
+"""The states of consolidate that have effects and call no model."""
 
 from qwestly_agent import container
 from qwestly_agent.memory import CONSOLIDATE

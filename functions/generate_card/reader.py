@@ -1,4 +1,4 @@
-"""The states of generate_card that see what strangers wrote and ask models."""
+"""The states of generate_card that read untrusted text and call models."""
 
 from qwestly_agent import container
 from qwestly_agent.cards import GENERATE_CARD

@@ -1,4 +1,4 @@
-"""Judge a sample of the day's answers, every night. It reads what people wrote, asks models, and stores counts."""
+"""Judge a sample of the day's answers, every night. Reads user text, calls models, and stores counts."""
 
 from typing import Any
 

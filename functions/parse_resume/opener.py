@@ -1,4 +1,4 @@
-"""The state of parse_resume that opens untrusted files. It holds no key, and reaches only that file."""
+"""The state of parse_resume that opens untrusted files. It has no keys, and can reach only uploaded files."""
 
 from qwestly_agent import container
 from qwestly_agent.resumes import PARSE_RESUME

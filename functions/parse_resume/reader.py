@@ -1,4 +1,4 @@
-"""The states of parse_resume that see what strangers wrote and ask models."""
+"""The states of parse_resume that read untrusted text and call models."""
 
 from qwestly_agent import container
 from qwestly_agent.resumes import PARSE_RESUME

@@ -1,4 +1,4 @@
-"""The states of scout_jobs that see what strangers advertise, and ask models."""
+"""The states of scout_jobs that read adverts and call models."""
 
 from qwestly_agent import container
 from qwestly_agent.jobs import SCOUT_JOBS

@@ -1,5 +1,5 @@
-"""The states of scout_jobs that ask job boards and store matches, and ask no model; a schedule calls `sweep` every five
-minutes."""
+"""The states of scout_jobs that query job boards and store matches, and call no model. A schedule calls `sweep` every
+five minutes."""
 
 from qwestly_agent import container
 from qwestly_agent.jobs import SCOUT_JOBS

@@ -1,4 +1,4 @@
-"""The states of write_draft that ask models about an interview's answer."""
+"""The states of write_draft that call models about an interview's answer."""
 
 from qwestly_agent import container
 from qwestly_agent.interviews import WRITE_DRAFT

@@ -1,4 +1,4 @@
-"""The state of write_draft that applies the results to the interview, and asks no model."""
+"""The state of write_draft that applies the results to the interview and calls no model."""
 
 from qwestly_agent import container
 from qwestly_agent.interviews import WRITE_DRAFT

@@ -1,4 +1,4 @@
-"""The states of write_lesson that ask models."""
+"""The states of write_lesson that call models."""
 
 from qwestly_agent import container
 from qwestly_agent.learning import WRITE_LESSON

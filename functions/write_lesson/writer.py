@@ -1,4 +1,4 @@
-"""The states of write_lesson that show the lesson, or record why there is none, and ask no model."""
+"""The states of write_lesson that publish the lesson, or record why there is none, and call no model."""
 
 from qwestly_agent import container
 from qwestly_agent.learning import WRITE_LESSON

@@ -1,4 +1,4 @@
-"""Check the database with the rights of the functions' own users."""
+"""Check the database with the permissions of the functions' own users."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -32,7 +32,7 @@ LOOKS = {
     *("listCollections", "listIndexes", "listSearchIndexes", "collStats", "dbStats", "dbHash", "indexStats"),
     *("planCacheRead", "killCursors", "changeOwnPassword", "changeOwnCustomData"),
 }
-"""Actions that neither read nor change a document: having them in addition is harmless."""
+"""Actions that neither read nor change a document, and are harmless in addition."""
 
 Database: TypeAlias = AsyncDatabase[Document]
 Right: TypeAlias = tuple[str, str]
@@ -40,7 +40,7 @@ Right: TypeAlias = tuple[str, str]
 
 
 async def check_database(target: Target) -> Results:
-    """Use one client for all checks: each opens as many connections as a turn needs."""
+    """Run all checks with one client, because each client opens as many connections as a turn needs."""
     settings = target.settings
     async with (
         _opened(settings, settings.mongodb_uri) as own,
@@ -100,7 +100,7 @@ def _told(about: str, problems: list[str]) -> list[Result]:
 
 
 async def check_role(about: str, database: Database, role: Role) -> Results:
-    """Compare what this client's user may do with the role: too little, and too much."""
+    """Report permissions of this client's user that the role lacks, and those that it has in addition."""
     status = await database.client.admin.command("connectionStatus", showPrivileges=True)
     info = status.get("authInfo", {})
     if not info.get("authenticatedUsers"):
@@ -114,8 +114,8 @@ async def check_role(about: str, database: Database, role: Role) -> Results:
 
 
 async def check_other_role(about: str, target: Target, variable: str, role: Role) -> Results:
-    """Check the role of another user: of the workflows' readers, who can write no approval and no level, or of the
-    function that opens files."""
+    """Check the role of another user: the workflows' readers, who may write no approval or level, or the opener of
+    files."""
     if not (uri := target.variables.get(variable)):
         yield note(about, f"not looked at: set {variable}")
         return
@@ -162,7 +162,7 @@ async def check_brake(database: Database) -> Results:
 
 
 async def check_variants(database: Database) -> Results:
-    """Check that the variants of conversations exist: while a trial lasts, they need its prompts and models."""
+    """Check that the variant of the trial exists: conversations need its prompts and models."""
     rollout = await Rollouts(database).get()
     tried = rollout.trial.variant if rollout and rollout.trial else None
     if tried is None or tried in {each.name for each in VARIANTS}:

@@ -1,4 +1,4 @@
-"""Check models and their prices; and by requests that cost something each model, embeddings, moderation and mail."""
+"""Check models and their prices and, with requests that cost something, each model, embeddings, moderation and mail."""
 
 import math
 import time
@@ -36,17 +36,17 @@ from qwestly_agent.domain.embedding import DIMENSIONS
 from qwestly_agent.llm.embeddings import MODEL
 from qwestly_agent.llm.models import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_judges, make_models, price_of
 from qwestly_agent.llm.moderation import MODEL as MODERATION_MODEL
-from qwestly_agent.model_calls.budget import Budget, BudgetAlone
+from qwestly_agent.model_calls.budget import Budget, BudgetOnly
 from qwestly_agent.model_calls.structured import make_typed_agent
 
 OLDEST_PRICES_DAYS = 90
 SIMULATOR = "success@simulator.amazonses.com"
-"""SES's simulator: it accepts mail like any other address, and nobody reads it."""
+"""SES's simulator accepts mail like any other address, and nobody reads it."""
 ANSWER_SECONDS = 25.0
-"""Shorter than the time limit of a check, so that the result names the model that does not answer."""
+"""Shorter than the time limit of a check, so that the result names the model that does not respond."""
 LONGEST_SAID = 200
 LEAST_FOUND, MOST_FALSE = 0.8, 0.02
-"""Least share to be found among people in danger, and largest share among others."""
+"""Minimum share to be detected among people in danger, and maximum share among others."""
 
 
 def names_of(settings: Settings) -> list[str]:
@@ -72,21 +72,22 @@ async def check_prices(target: Target) -> Results:
 
 
 class NotAnswered(Exception):
-    """The answer does not do what was asked; carries a clause for the operator."""
+    """The response does not do what was requested; has a clause for the operator."""
 
 
 Answer: TypeAlias = tuple[AgentRunResult[Any], str]
-"""The response, and what it is in a few words."""
+"""The response, and a short description of it."""
 
 
 async def words(model: Model) -> Answer:
-    """Ask for text, streamed as in the chat."""
+    """Request text, streamed as in the chat."""
     result = await Agent(model).run("Say: ok", event_stream_handler=_streamed, timeout=ANSWER_SECONDS)
     return result, f"“{_short(result.output)}”"
 
 
 async def tool_call(model: Model) -> Answer:
-    """Ask for a tool call with all tools of the chat: a provider may refuse the schema of one. No tool is run."""
+    """Request a tool call with all tools of the chat, because a provider may reject the schema of one. No tool is
+    run."""
     agent = Agent(model, tools=[_without_effect(each) for each in TOOLS])
     prompt = "What can you do? Look it up with a tool before you answer."
     result = await agent.run(prompt, event_stream_handler=_streamed, timeout=ANSWER_SECONDS)
@@ -96,11 +97,11 @@ async def tool_call(model: Model) -> Answer:
 
 
 async def typed_answer(model: Model) -> Answer:
-    """Ask for a typed answer: a section of a card without evidence."""
+    """Request a typed answer: a section of a card without evidence."""
     agent = make_typed_agent(
         TierModel(model, None), DraftedSection, name="doctor", instructions=INSTRUCTIONS, retries=OUTPUT_RETRIES
     )
-    budget = BudgetAlone(Budget(math.inf, OverBudget(), time.time()))
+    budget = BudgetOnly(Budget(math.inf, OverBudget(), time.time()))
     result = await agent.run("There is no evidence.", deps=budget, timeout=ANSWER_SECONDS)
     return result, f"a section with {len(result.output.claims)} claims"
 
@@ -113,7 +114,7 @@ QUESTIONS: Mapping[str, Callable[[Model], Awaitable[Answer]]] = {
 
 
 async def spend_on_models(about: str, target: Target) -> Results:
-    """Ask each tier's model and its fallback once; `MODEL_JUDGE` for a typed answer only."""
+    """Query each tier's model and its fallback once, and `MODEL_JUDGE` for a typed answer only."""
     settings = target.settings
     async with make_http_client(settings) as http:
         tiers = make_models(settings, http)
@@ -138,7 +139,7 @@ async def spend_on_models(about: str, target: Target) -> Results:
 
 
 def _problems(model: Model, result: AgentRunResult[Any]) -> Iterator[str]:
-    """Yield what is wrong with a model that answered: no known price, or thinking where it must not."""
+    """Yield problems of a model that responded: no known price, or thinking although it must not."""
     answered_as = f"{model.system}:{result.response.model_name}"
     if price_of(answered_as, None, RequestUsage(), time.time()) is None:
         yield f"{result.response.model_name} has no price that we know: it counts as {model.model_name}"
@@ -151,7 +152,7 @@ async def spend_on_embedding(target: Target) -> Results:
     settings = target.settings
     async with make_http_client(settings) as http:
         try:
-            answer = await make_embeddings(settings, http).ask(["ok"])
+            answer = await make_embeddings(settings, http).request(["ok"])
         except OpenAIError as error:
             yield wrong("an embedding", f"{MODEL}: {_why(error, settings)}")
             return
@@ -161,7 +162,7 @@ async def spend_on_embedding(target: Target) -> Results:
 
 
 async def spend_on_moderation(target: Target) -> Results:
-    """Measure on a sample of `evals/trouble` how many people in danger the endpoint finds, and how many others. It is
+    """Measure on a sample of `evals/trouble` how many people in danger the endpoint detects, and how many others. It is
     free."""
     settings = target.settings
     async with make_http_client(settings) as http:
@@ -185,7 +186,7 @@ async def spend_on_moderation(target: Target) -> Results:
 
 
 async def spend_on_mail(target: Target) -> Results:
-    """Send with the operator's rights: only an approval uses the functions' own."""
+    """Send a mail with the operator's permissions; the functions' own are used only for approvals."""
     sender = target.settings.mail_from
     if not sender:
         yield wrong("a mail", "MAIL_FROM is empty")
@@ -196,7 +197,7 @@ async def spend_on_mail(target: Target) -> Results:
 
 
 def _why(error: Exception, settings: Settings) -> str:
-    """Return the reason for a failure: the provider's own message if there is one, with our keys removed."""
+    """Return the reason for a failure: the provider's own message if there is one, without our keys."""
     match error:
         case ModelHTTPError() | APIStatusError():
             said = error.body.get("message") if isinstance(error.body, dict) else None

@@ -1,6 +1,6 @@
 """Check the account's quotas: concurrent executions, stored code, mails, and events of an execution.
 
-The Scheduler's quotas are not checked: each schedule starts one invocation, once a minute at most.
+The Scheduler's quotas are not checked: each schedule starts at most one invocation per minute.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from infra.stages import SAMCONFIG, Stage
 UNRESERVED = 100
 """Concurrent executions that AWS keeps for functions without a reservation."""
 NEARLY = 0.8
-"""Share of a quota from which it is time to act."""
+"""Share of a quota at which it is time to act."""
 MOST_EVENTS = 25_000
-"""Maximum number of events of an execution, which fails beyond it. AWS does not raise it."""
+"""Maximum number of events of an execution, which fails beyond it. AWS does not raise this quota."""
 LATEST_EXECUTIONS = 20
 """Number of executions checked per state machine."""
 MAILS_A_SECOND = 14
-"""Mails per second with which docs/capacity.md computes."""
+"""Mails per second assumed in docs/capacity.md."""
 
 
 def reserved_by(stage: Stage) -> int:
@@ -29,7 +29,8 @@ def reserved_by(stage: Stage) -> int:
 
 
 async def check_lambda(target: Target) -> Results:
-    """A deployment fails where less than 100 would be left; more is asked for in the console of Service Quotas."""
+    """Check concurrency: a deployment fails if less than 100 would be left. A higher quota is requested in the console
+    of Service Quotas."""
     assert target.stage, "This check is of a stage."
     account = await call(target.aws("lambda"), "get_account_settings")
     limit, free = (account["AccountLimit"][f"{kind}ConcurrentExecutions"] for kind in ("", "Unreserved"))
@@ -64,7 +65,7 @@ def _gb(size: float) -> str:
 async def check_sending(target: Target) -> Results:
     quota = (await call(target.aws("sesv2"), "get_account"))["SendQuota"]
     sent, most, rate = (quota[name] for name in ("SentLast24Hours", "Max24HourSend", "MaxSendRate"))
-    # -1 is without a limit.
+    # -1 means no limit.
     if most >= 0 and sent >= NEARLY * most:
         yield wrong("SES", f"{sent:g} of {most:g} mails of a day are sent: ask for more")
     elif rate < MAILS_A_SECOND:
@@ -101,6 +102,6 @@ async def check_histories(target: Target) -> Results:
 
 
 async def _events(states: Any, execution: str) -> int:
-    """Return the number of events in its history: the id of the last one."""
+    """Return the number of events in the execution's history: the id of the last one."""
     asked = {"executionArn": execution, "reverseOrder": True, "maxResults": 1, "includeExecutionData": False}
     return max((each["id"] for each in (await call(states, "get_execution_history", **asked))["events"]), default=0)

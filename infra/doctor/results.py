@@ -12,7 +12,7 @@ from qwestly_agent.base.errors import InvalidSettings
 
 Mark: TypeAlias = Literal["right", "note", "WRONG"]
 PATIENCE_SECONDS = 30.0
-"""Time limit of one check; longer than a client's own timeouts."""
+"""Time limit of one check; longer than the clients' own timeouts."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def right(about: str, what: str) -> Result:
 
 
 def note(about: str, what: str) -> Result:
-    """Make a note: not wrong, but worth knowing, or not visible from here."""
+    """Return a note: not wrong, but worth knowing, or not visible from here."""
     return Result("note", about, what)
 
 
@@ -40,7 +40,7 @@ def wrong(about: str, what: str) -> Result:
 
 
 async def run_check(about: str, found: Results, whose: str = "") -> list[Result]:
-    """Return all results of a check; if it breaks off, those until then and that it did."""
+    """Return all results of a check. If it fails, return those until then and the failure."""
     results: list[Result] = []
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -52,14 +52,14 @@ async def run_check(about: str, found: Results, whose: str = "") -> list[Result]
 
 
 async def each_of(about: str, names: Iterable[str], one: Callable[[str], Results]) -> Results:
-    """Run the checks in parallel; one that fails hides no other."""
+    """Run the checks in parallel; a failure does not hide others."""
     for results in await asyncio.gather(*(run_check(about, one(name), name) for name in names)):
         for result in results:
             yield result
 
 
 def kind_of(error: BaseException) -> str:
-    """Describe an error without the message of a library, which may quote an address with its password."""
+    """Describe an error without a library's message, which may contain a URL with its password."""
     match error:
         case ClientError():
             return f"{error.operation_name} answers {error.response['Error']['Code']}"

@@ -1,4 +1,4 @@
-"""Check the services that a stage needs besides its functions and that CloudFormation does not check. Reads only."""
+"""Check the services that a stage needs besides its functions and that CloudFormation does not check. Read-only."""
 
 from email.utils import parseaddr
 
@@ -13,11 +13,11 @@ from qwestly_agent.clients.candidate_answers import NeverArrived
 from qwestly_agent.clients.candidate_app import CandidateApp
 
 PENDING = "PendingConfirmation"
-"""The value in place of a subscription's ARN until its mail is confirmed."""
+"""The value of a subscription's ARN until its mail is confirmed."""
 
 
 async def check_candidate_app(target: Target) -> Results:
-    """Ask for the outcome of a write that never happened."""
+    """Query the outcome of a write that never happened."""
     settings = target.settings
     async with httpx2.AsyncClient() as http:
         secret = settings.qwestly_candidate_api_secret

@@ -10,7 +10,7 @@ NEEDED = ("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candid
 
 async def check_settings(target: Target) -> Results:
     try:
-        target.settings.needs(*NEEDED)
+        target.settings.require(*NEEDED)
     except InvalidSettings as error:
         yield wrong("settings", str(error))
     else:

@@ -1,4 +1,4 @@
-"""The target of the checks: the settings of a stage or of this environment, with the values of their references."""
+"""The target of the checks: the settings of a stage or of this environment, with references resolved."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -15,9 +15,9 @@ from qwestly_agent.bootstrap import look_up
 @dataclass(frozen=True)
 class Target:
     aws: Callable[[str], Any]
-    """Returns the boto3 client of a service."""
+    """Returns the client of a service."""
     variables: Mapping[str, str] = field(repr=False)
-    """References are replaced by values; those that could not be read are left out."""
+    """With references resolved; those that could not be read are left out."""
     unread: list[str]
     """A sentence for each reference that could not be read."""
     stage: Stage | None = None
@@ -41,5 +41,5 @@ class Target:
 
     @property
     def settings(self) -> Settings:
-        """Raises `InvalidSettings`."""
+        """The settings. Raises `InvalidSettings`."""
         return Settings.from_env(self.variables)

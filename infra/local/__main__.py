@@ -1,8 +1,8 @@
-"""The one-laptop stack: every outside system replaced at its wire, each part a process of its own.
+"""The one-laptop stack: a local server replaces each outside system at its wire; each part is a process of its own.
 
-`make run` starts this. What is set in the environment wins, so that a part can be swapped for a real one.
+`make run` starts it. Environment variables take precedence, so any part can be replaced by a real service.
 
-No part outlives this process, however it ends: each watches a pipe of which only this process has the other end.
+No part outlives this process: each watches a pipe whose other end only this process holds.
 """
 
 import contextlib
@@ -57,16 +57,16 @@ exec 3<&0 </dev/null
 }} 2>/dev/null &
 exec 3<&- "$@"
 """
-"""A shell that becomes the part. It leaves a watcher, which ends the part once our end of the pipe is closed."""
+"""A shell that becomes the part. It leaves a watcher process, which kills the part once our end of the pipe closes."""
 
 
 class CannotRun(Exception):
-    """Carries a sentence for the person who typed `make run`."""
+    """A sentence for the person who ran `make run`."""
 
 
 @dataclass
 class Part:
-    """A process of the stack, ready once its port answers."""
+    """A process of the stack; it is ready once its port accepts connections."""
 
     name: str
     port: int
@@ -74,14 +74,14 @@ class Part:
     folder: str = "."
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     written: int = -1
-    """Its log, also if another stack that starts beside this one has replaced the file."""
+    """File descriptor of its log. It stays valid if another stack that starts at the same time replaces the file."""
 
     @property
     def log(self) -> str:
         return str(LOGS.relative_to(ROOT) / f"{self.name.replace(' ', '-')}.log")
 
     def start(self, environment: Mapping[str, str], tie: int) -> None:
-        """`tie` is the end of a pipe; with the other end the part ends."""
+        """`tie` is one end of a pipe; the part ends when the other end closes."""
         (ROOT / self.log).unlink(missing_ok=True)
         self.written = os.open(ROOT / self.log, os.O_RDWR | os.O_CREAT)
         # A session of its own: Ctrl-C reaches us alone, and the parts end in order.
@@ -103,7 +103,7 @@ class Part:
         self._wait(answers)
 
     def wait_until_done(self) -> None:
-        """For one that has no port."""
+        """Wait for a part without a port to exit."""
         self._wait(lambda: self.process is None or self.process.poll() is not None)
         if self.process and self.process.returncode:
             raise CannotRun(f"The {self.name} could not be filled: {self.last_words()} (see {self.log})")
@@ -120,8 +120,8 @@ class Part:
             raise CannotRun(f"The {self.name} ended: {self.last_words()} (see {self.log})")
 
     def last_words(self) -> str:
-        """Its own sentence where it gave one, else the last line."""
-        # Seeking would move the position at which the part writes.
+        """Return its `InvalidSettings` message, or the last line of its log."""
+        # Seeking would move the offset at which the part writes.
         said = os.pread(self.written, os.fstat(self.written).st_size, 0)
         lines = said.decode(errors="replace").strip().splitlines() or ["it said nothing"]
         marker = "InvalidSettings: "
@@ -142,7 +142,7 @@ class Part:
 
 @dataclass
 class Stack:
-    """The parts to start, in the order in which they end, and their environment."""
+    """The parts in the order in which they are stopped, and their environment."""
 
     environment: dict[str, str]
     parts: list[Part] = field(default_factory=list)
@@ -151,14 +151,14 @@ class Stack:
     """Return the page's description of the running stack."""
 
     def add(self, name: str, *command: str, folder: str = ".") -> str:
-        """The part's address."""
+        """Add a part and return its address."""
         port = free_port()
         self.parts.append(Part(name, port, [word.replace("{port}", str(port)) for word in command], folder))
         return f"127.0.0.1:{port}"
 
 
 def plan(given: Mapping[str, str]) -> Stack:
-    """Raises `CannotRun` if something is missing that no stub may replace."""
+    """Raises `CannotRun` if a required service is missing and has no stub."""
     function = {name: value for name, value in Template.load().environment(CHAT).items() if not is_reference(value)}
     stack = Stack({**function, **{name: value for name, value in given.items() if value}})
     environment = stack.environment
@@ -193,10 +193,10 @@ def _plan_aws(stack: Stack, given: Mapping[str, str], front_port: int) -> None:
     environment["APPROVE_URL"] = given.get("APPROVE_URL") or f"http://127.0.0.1:{front_port}/approve"
     environment["MAIL_FROM"] = environment.get("MAIL_FROM") or SENDER
     if not given.get("AWS_ENDPOINT_URL"):
-        # No AWS configuration of this machine may lead past our server: a real account would be billed.
+        # Ignore this machine's AWS configuration: requests to a real account would be billed.
         for name in [name for name in given if name.startswith("AWS_")]:
             environment.pop(name, None)
-        # What runs belongs to one database.
+        # Executions belong to one database.
         data = sha256(f"{given.get('MONGODB_URI', '')} {environment['MONGODB_DATABASE']}".encode()).hexdigest()[:16]
         executions = ("--executions", str(KEPT / "executions" / data))
         environment.update(aws_variables("http://" + stack.add("aws", *_module("aws"), *executions)))
@@ -212,7 +212,7 @@ def _plan_candidate_app(stack: Stack, given: Mapping[str, str]) -> None:
 
 
 def _plan_job_boards(stack: Stack, given: Mapping[str, str]) -> None:
-    """Stubs, unless a real board's key is given."""
+    """Use stubs unless a real board's key is set."""
     environment = stack.environment
     environment["JOB_BOARDS"] = "adzuna,jsearch,web"
     keys = {"ADZUNA_APP_ID", "ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"}
@@ -232,7 +232,8 @@ def _module(name: str) -> tuple[str, ...]:
 
 
 def _plan_models(stack: Stack) -> dict[str, str]:
-    """Choose the models for chat and embeddings; a scripted server replaces each that has neither key nor address."""
+    """Return the servers for chat and embeddings. A scripted server replaces each that has neither a key nor an
+    address."""
     environment, answers = stack.environment, {}
     for what, real, address, key in (
         ("model", "DeepSeek", "MODEL_BASE_URL", "DEEPSEEK_API_KEY"),
@@ -264,7 +265,7 @@ def is_demo(stack: Stack) -> bool:
 
 
 def run(stack: Stack) -> NoReturn:
-    """Wait until a part ends or this process is ended. Raises `CannotRun`."""
+    """Wait until a part exits or this process receives a signal. Raises `CannotRun`."""
     LOGS.mkdir(parents=True, exist_ok=True)
     front, *behind = stack.parts
     listen(front.port, f"Set another one, as in: PORT={front.port + 1} make run").close()
@@ -280,10 +281,10 @@ def run(stack: Stack) -> NoReturn:
             demo.start(stack.environment, tie)
         for part in reversed(behind):
             part.wait_until_ready()
-        # Before the chat: its message names a database that cannot be reached.
+        # Before the chat function starts: this error message names the unreachable database.
         demo.wait_until_done()
         _warm_up(stack)
-        # Last: once the one address answers, everything is there.
+        # Start it last: when its port answers, everything else is ready.
         front.start(stack.environment, tie)
         front.wait_until_ready()
         _announce(stack)
@@ -298,7 +299,7 @@ def run(stack: Stack) -> NoReturn:
 
 
 def _warm_up(stack: Stack) -> None:
-    """The first question should not wait for the first connection."""
+    """Make the first request, so that the user's first question does not wait for connections."""
     [chat] = [part for part in stack.parts if part.name == CHAT_FUNCTION]
     secret = stack.environment["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0].strip()
     token = mint(DEMO_USER, secret, time.time(), **demanded(stack.environment))
@@ -322,7 +323,8 @@ def _announce(stack: Stack) -> None:
 
 def _stop_on_signals() -> None:
     for number in SIGNALS:
-        # A shell starts background jobs with SIGINT ignored, which is not wanted here; nohup ignores it on purpose.
+        # A shell starts background jobs with SIGINT ignored, but we want to handle it. `nohup` ignores SIGHUP on
+        # purpose.
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)
 
@@ -333,7 +335,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _ignore_signals() -> None:
-    """The parts are being ended: a second signal would leave some of them to their watchers."""
+    """Ignore further signals while the parts are stopped; otherwise their watchers would have to kill some of them."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

@@ -1,5 +1,5 @@
-"""Some 200 adverts as on job boards: sectors, seniorities, places, four languages; with duplicates, contradictions, and
-prompt injections. They are generated, the same at each start."""
+"""About 200 generated job postings: sectors, seniorities, places and four languages, with duplicates, contradictions
+and prompt injections. They are the same at each start."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from functools import cache
 
 @dataclass(frozen=True)
 class Posting:
-    """An advert in a board's database."""
+    """A job posting in a board's database."""
 
     number: int
     title: str
@@ -117,7 +117,7 @@ def postings() -> tuple[Posting, ...]:
 def _postings(chance: random.Random) -> Iterator[Posting]:
     first = [_posting(chance, number) for number in range(180)]
     yield from first
-    # The same job on another day, under another number, and with other capitals.
+    # The same job posted on another day, with another number and different capitalization.
     for number, each in enumerate([each for each in first if each.number % 9 == 0], len(first)):
         yield replace(each, number=number, title=each.title.upper(), days_old=max(0, each.days_old - 3))
 

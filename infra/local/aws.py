@@ -1,8 +1,8 @@
-"""AWS on the laptop: Lambda, Step Functions, SES, SSM and KMS of a moto server, set up from template.yaml.
+"""AWS on the laptop: Lambda, Step Functions, SES, SSM and KMS on a moto server, set up from template.yaml.
 
-State machines run for real, and an invocation calls the real handler in this process. Beside AWS's own wire there are
-GET /_control/outbox, GET /_control/workflows, GET /_control/schedules and POST /_control/schedules/{name}, which fires
-one now.
+State machines really run, and an invocation calls the real handler in this process. Additional routes: GET
+/_control/outbox, GET /_control/workflows, GET /_control/schedules, and POST /_control/schedules/{name}, which fires a
+schedule.
 
 In a test `with AwsServer(…) as aws:` starts one on a free port.
 """
@@ -53,26 +53,25 @@ if TYPE_CHECKING:
 
 @dataclass
 class AwsServer:
-    """moto keeps all state in its modules: a process has one server at a time, a second one is refused, and its end
-    clears everything. So does any `mock_aws` that begins meanwhile: share a server within a module of tests, not within
-    a session.
-    """
+    """A moto server. moto keeps all state in module globals: a process can have only one server at a time, and closing
+    it clears everything. So does any `mock_aws` that starts meanwhile: share a server within a test module, not within
+    a session."""
 
     template: Template = field(default_factory=lambda: Template({}))
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The local values of variables that are references in the template, and MAIL_FROM."""
+    """Local values of variables that are references in the template, and MAIL_FROM."""
     handlers: Mapping[str, Handler] = field(default_factory=dict)
-    """Functions by their names, besides the template's or in place of them."""
+    """Functions by name, in addition to those of the template or replacing them."""
     port: int = 0
     hurried: bool = False
-    """Retries and `Wait` states take no time."""
+    """True to skip the delays of retries and `Wait` states."""
     concurrency: int = ACCOUNT_CONCURRENCY
-    """The account's limit of concurrent invocations; the template says how many are reserved."""
+    """The account's limit of concurrent invocations. The template reserves part of it."""
     executions: Path | None = None
-    """A folder that keeps the executions that run: the next server `resume`s them."""
+    """Folder that stores running executions; the next server resumes them."""
 
     outbox: list[Mail] = field(default_factory=list, init=False)
-    """Oldest first."""
+    """Sent mails, oldest first."""
     functions: Functions = field(init=False, repr=False)
     schedules: dict[str, Schedule] = field(init=False, repr=False)
     _clients: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
@@ -122,11 +121,12 @@ class AwsServer:
 
     @property
     def variables(self) -> dict[str, str]:
-        """Environment variables with which a process finds this server."""
+        """Environment variables that point a process at this server."""
         return aws_variables(self.url)
 
     def client(self, service: str) -> Any:
-        """A boto3 client for this server, whatever the environment; it tries once, and is closed with the server."""
+        """Return a boto3 client for this server, independent of the environment. It does not retry, and is closed with
+        the server."""
         if service not in self._clients:
             once = Config(retries={"total_max_attempts": 1})
             self._clients[service] = _session().client(service, endpoint_url=self.url, config=once)
@@ -141,7 +141,7 @@ class AwsServer:
         return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"
 
     def invoke(self, name: str, event: object = None) -> Answer:
-        """Raises `LookupError` for a function that is not there, and `Refused`."""
+        """Invoke a function. Raises `LookupError` if it does not exist, and `Refused`."""
         if function := self.functions.find(name):
             return self.functions.invoke(function, json.dumps(event or {}).encode())
         raise LookupError(f"There is no function {name}.")
@@ -149,43 +149,43 @@ class AwsServer:
     # State machines
 
     def create_machine(self, name: str, definition: Mapping[str, Any]) -> str:
-        """Its ARN; one of that name is replaced."""
+        """Create or replace a state machine, and return its ARN."""
         return aws_moto.create_machine(name, definition)
 
     def start(self, machine: str, given: object = None, name: str = "") -> str:
-        """An execution of the machine of that name, as its ARN."""
+        """Start an execution of the named machine, and return its ARN."""
         arn = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{machine}"
         return aws_moto.start(arn, json.dumps(given or {}), name or str(uuid.uuid4()))
 
     def outcome(self, execution_arn: str, seconds: float = 20) -> Outcome:
-        """Once it ended; raises `TimeoutError`, which names the state it is in."""
+        """Wait until the execution ends. Raises `TimeoutError` with its current state."""
         return aws_moto.outcome(execution_arn, seconds)
 
     def run(self, machine: str, given: object = None, seconds: float = 20) -> Outcome:
-        """Start and wait for the end."""
+        """Start an execution and wait until it ends."""
         return self.outcome(self.start(machine, given), seconds)
 
     def states(self, execution_arn: str) -> list[str]:
-        """Those that it entered so far."""
+        """Return the states that it has entered."""
         return aws_moto.states(execution_arn)
 
     def resume(self) -> None:
-        """Go on with the executions that an earlier server left."""
+        """Resume the executions that an earlier server left running."""
         if self.executions:
             aws_moto.resume(self.executions)
 
     def let_time_out(self, task_token: str) -> None:
-        """End the wait for this token with `States.Timeout` now. Raises `LookupError` for an unknown token."""
+        """End the wait for this token with `States.Timeout`. Raises `LookupError` for an unknown token."""
         aws_moto.let_time_out(task_token)
 
     def workflows(self) -> list[Workflow]:
-        """Newest first."""
+        """Return all executions, newest first."""
         return aws_moto.workflows()
 
     # Schedules
 
     def fire(self, schedule: Schedule, moment: float) -> Answer:
-        """Return the answer of its function, or the ARN of the started execution."""
+        """Return the answer of its function, or the ARN of the execution it started."""
         event = event_of(schedule, moment, execution_id := str(uuid.uuid4()))
         if function := self.functions.find(schedule.target):
             return self.functions.invoke(function, event.encode(), queued=True)
@@ -208,7 +208,7 @@ def definition_of(template: Template, logical_id: str) -> dict[str, Any]:
 
 
 def _secrets(template: Template, environment: Mapping[str, str]) -> dict[str, str]:
-    """The local value behind each reference to Parameter Store that is in a function's environment."""
+    """Return the local value of each Parameter Store reference in the functions' environments."""
     variables = [pair for function in template.of_type(FUNCTION) for pair in template.environment(function).items()]
     return {
         value: environment[name]
@@ -219,7 +219,7 @@ def _secrets(template: Template, environment: Mapping[str, str]) -> dict[str, st
 
 @contextmanager
 def _moto_port(port: int) -> Iterator[None]:
-    """Set the port of the moto server, at which its state machines call the Lambda functions."""
+    """Set the port of the moto server, which its state machines use to call Lambda functions."""
     os.environ["MOTO_PORT"] = str(port)
     try:
         yield
@@ -236,7 +236,7 @@ def _served(app: "WSGIApplication", port: int, fd: int) -> Iterator[None]:
     from werkzeug.serving import make_server
 
     class QuietHandler(MotoRequestHandler):
-        disable_nagle_algorithm = True  # head and body are sent apart, and the second would wait 40 ms
+        disable_nagle_algorithm = True  # head and body are sent separately; the body would wait 40 ms
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
             pass
@@ -300,7 +300,7 @@ def main() -> None:
     parser.add_argument("--executions", type=Path, help="a folder that keeps what runs, for the next start")
     given = parser.parse_args()
     port = given.port
-    # A running function cannot be ended, and all state is in memory: there is nothing to wait for.
+    # A running function cannot be stopped, and all state is in memory: exit at once.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
     logging.basicConfig(format="%(asctime)s %(message)s")
@@ -309,7 +309,7 @@ def main() -> None:
     for name, value in variables_of(template).items():
         os.environ.setdefault(name, value)
     for function in functions_of(template):
-        function.load()  # one that cannot be imported ends the start, and nobody waits for it later
+        function.load()  # fail at startup if it cannot be imported, and import it before the first call
     if not is_local(os.environ.get("MONGODB_URI", ""), os.environ.get("MONGODB_DATABASE", "")):
         template = template.without(SCHEDULE)
     concurrency = account_concurrency(os.environ)
@@ -320,7 +320,7 @@ def main() -> None:
 
 
 def variables_of(template: Template) -> dict[str, str]:
-    """The environment of all functions in Python, which share one process. It holds no secrets."""
+    """The environment of all Python functions, which share one process. It contains no secrets."""
     variables = [template.environment(function).items() for function in template.python_functions()]
     return {name: value for each in variables for name, value in each if not is_reference(value)}
 

@@ -1,5 +1,5 @@
-"""A buffering function URL: makes Lambda's event (payload format 2.0) of a request, and a response of the function's
-answer."""
+"""A buffering function URL: converts a request to Lambda's event (payload format 2.0), and the function's result to a
+response."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from infra.local.aws_limits import Refused
 
 TEXT = ("text/", "application/json", "application/javascript", "application/xml")
-"""All other bodies, also forms, reach the function as base64."""
+"""Content types sent as text. All other bodies, including forms, reach the function as base64."""
 
 
 async def event_of(request: Request) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _parameters(request: Request) -> dict[str, str]:
 
 
 def invoke(function: str, event: Mapping[str, Any]) -> Response:
-    """Raises `Refused`, and what boto3 raises where Lambda cannot be reached or has no such function."""
+    """Invoke the function. Raises `Refused`, and boto3's errors if Lambda is unreachable or has no such function."""
     try:
         answer = _lambda().invoke(FunctionName=function, Payload=json.dumps(event))
     except _lambda().exceptions.TooManyRequestsException as error:
@@ -93,5 +93,5 @@ def response_of(result: Any) -> Response:
 
 @cache
 def _lambda() -> Any:
-    # Called once: a function whose answer is lost may have had its effect.
+    # No retry: a function whose answer is lost may have had its effect.
     return boto3.client("lambda", config=Config(retries={"total_max_attempts": 1}))

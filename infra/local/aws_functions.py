@@ -1,6 +1,6 @@
-"""Run handlers in Python as Lambda does: a thread for each running invocation, limits, errors as JSON.
+"""Run Python handlers as Lambda does: a thread for each invocation, limits, errors as JSON.
 
-All functions share this process: its environment, and whatever a module keeps for its container.
+All functions share this process, including its environment and module globals.
 """
 
 import importlib.util
@@ -25,21 +25,21 @@ from infra.local.environment import ACCOUNT, REGION, Template
 Handler: TypeAlias = Callable[[Any, Any], Any]
 
 THREADS = 1_000
-"""More threads than concurrent invocations; they are made when needed."""
+"""More threads than concurrent invocations. They are started on demand."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass
 class Context:
-    """The second argument of a handler, with the fields that handlers and Powertools read."""
+    """The second argument of a handler, with the fields that our handlers and Powertools use."""
 
     function_name: str
     memory_limit_in_mb: int
     timeout_seconds: float
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     function_version: str = "$LATEST"
-    started: float = field(default_factory=lambda: time.monotonic())  # looked up late: tests let time pass
+    started: float = field(default_factory=lambda: time.monotonic())  # looked up late: tests patch the clock
 
     @property
     def invoked_function_arn(self) -> str:
@@ -53,7 +53,7 @@ class Context:
 class Answer:
     payload: bytes
     failed: bool = False
-    """True for what Lambda calls "Unhandled"."""
+    """True for an error that Lambda calls "Unhandled"."""
 
     @classmethod
     def error(cls, kind: str, message: str, context: Context, stack: list[str] | None = None) -> "Answer":
@@ -73,7 +73,7 @@ class Function:
 
     @property
     def handler(self) -> Handler:
-        """Imported once, when it is first needed: a cold start."""
+        """Import the handler on first use: a cold start."""
         with self._loading:
             self._handler = self._handler or self.load()
             return self._handler
@@ -97,7 +97,7 @@ class Function:
 
 
 class Functions:
-    """Functions by name; any other does not exist."""
+    """Functions by name."""
 
     def __init__(self, slots: Slots) -> None:
         self._functions: dict[str, Function] = {}
@@ -108,12 +108,13 @@ class Functions:
         self._functions[function.name] = function
 
     def find(self, name_or_arn: str) -> Function | None:
-        """By its name or its ARN, each with or without a version or an alias behind it."""
+        """Find a function by name or ARN, with or without a version or alias."""
         _, is_arn, name = name_or_arn.partition(":function:")
         return self._functions.get((name if is_arn else name_or_arn).partition(":")[0])
 
     def invoke(self, function: Function, payload: bytes, *, queued: bool = False) -> Answer:
-        """Raises `Refused` where the payload is too large or no slot is free; a `queued` one waits for its slot."""
+        """Invoke a function. Raises `Refused` if the payload is too large or no slot is free; if `queued`, waits for a
+        slot."""
         check_size(len(payload))
         with self._slots.taken(function.name, queued=queued):
             context = Context(function.name, function.memory_mb, function.timeout_seconds)
@@ -123,13 +124,13 @@ class Functions:
                 self._slots.counted["Errors", function.name] += answer.failed
                 return answer
             self._slots.counted["Errors", function.name] += 1
-            # Its thread goes on: Python has no way to end it.
+            # Its thread keeps running: Python cannot stop it.
             seconds = f"{function.timeout_seconds:.2f} seconds"
             message = f"RequestId: {context.aws_request_id} Error: Task timed out after {seconds}"
             return Answer.error("Sandbox.Timedout", message, context)
 
     def invoke_later(self, function: Function, payload: bytes) -> None:
-        """Keep the event until a slot is free: nobody waits for its answer. Raises `Refused` where it is too large."""
+        """Queue the event until a slot is free (asynchronous invocation). Raises `Refused` if it is too large."""
         check_event_size(len(payload))
         self._threads.submit(self._answer_queued, function, payload)
 
@@ -158,8 +159,8 @@ def _function(template: Template, logical_id: str, properties: Mapping[str, Any]
 
 
 def load_handler(folder: Path, handler: str) -> Handler:
-    """The module gets a name with its folder in it: on Lambda each function has a root of its own, and two may have a
-    file of the same name."""
+    """Load a handler. The module's name includes its folder: on Lambda each function has its own root, so file names
+    can repeat."""
     module, _, attribute = handler.rpartition(".")
     return getattr(load_module(folder, module), attribute)
 

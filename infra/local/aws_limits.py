@@ -1,6 +1,6 @@
-"""Refuse what Lambda refuses: invocations beyond a concurrency, requests beyond a URL's rate, large payloads.
+"""Reject what Lambda rejects: invocations above the concurrency, requests above a URL's rate, large payloads.
 
-Lambda does not queue synchronous invocations. An asynchronous event is kept until there is a slot.
+Lambda does not queue synchronous invocations. Asynchronous events wait for a slot.
 """
 
 import json
@@ -14,15 +14,15 @@ from infra.local.environment import FUNCTION, Template
 from qwestly_agent.base.clock import Clock
 
 ACCOUNT_CONCURRENCY = 1000
-"""The limit of an account, unless AWS raised it; a new one may have 10."""
+"""The default limit of an account. New accounts may have 10."""
 MOST_BYTES, MOST_EVENT_BYTES = 6 * 2**20, 2**20
-"""Maximum bytes of a synchronous payload, and of an asynchronous one."""
+"""Maximum bytes of a synchronous payload, and of an asynchronous event."""
 REQUESTS_PER_SLOT = 10
-"""Maximum requests per second at a function's URL."""
+"""Maximum requests per second to a function URL, per unit of concurrency."""
 
 
 class Refused(Exception):
-    """An invocation that Lambda refuses: the status, and the answer in the form of its API."""
+    """An invocation that Lambda rejects, with the status and body of its API."""
 
     def __init__(self, status: int, kind: str, message: str, reason: str = "") -> None:
         super().__init__(message)
@@ -51,11 +51,12 @@ def check_event_size(length: int) -> None:
 
 
 TOO_LARGE = "RequestEntityTooLargeException"
-"""As the API sends it; its documentation says RequestTooLargeException."""
+"""The error code as the API sends it; the documentation says RequestTooLargeException."""
 
 
 class Slots:
-    """How many invocations of each function run. Functions without a reservation share what the account has left."""
+    """Count the running invocations of each function. Functions without a reservation share the rest of the account's
+    limit."""
 
     def __init__(self, reserved: Mapping[str, int] | None = None, account: int = ACCOUNT_CONCURRENCY) -> None:
         self._reserved = dict(reserved or {})
@@ -64,8 +65,8 @@ class Slots:
         self._freed = Condition()
         self._closed = False
         self.counted = Counter[tuple[str, str]]()
-        """CloudWatch's counts by `(metric, function)`. `Invocations` and `Throttles` are counted here, `Errors` and
-        `Url5xxCount` by the callers."""
+        """CloudWatch's counts by `(metric, function)`. This class counts `Invocations` and `Throttles`, the callers
+        `Errors` and `Url5xxCount`."""
 
     def is_reserved(self, function: str) -> bool:
         return function in self._reserved
@@ -75,7 +76,7 @@ class Slots:
 
     @contextmanager
     def taken(self, function: str, *, queued: bool = False) -> Iterator[None]:
-        """Hold a slot of this function. Raises `Refused` where none is free, or waits for one where it is `queued`."""
+        """Hold a slot of this function. If none is free, raises `Refused`, or waits if `queued`."""
         pool = function if self.is_reserved(function) else ""
         with self._freed:
             if queued and self.limit(function):
@@ -94,21 +95,21 @@ class Slots:
                 self._freed.notify_all()
 
     def close(self) -> None:
-        """Refuse everything from now on, and whatever still waits."""
+        """Reject all further invocations, including those that wait."""
         with self._freed:
             self._closed = True
             self._freed.notify_all()
 
 
 class TokenBucket:
-    """Allow so many requests per second; after a quiet second as a burst."""
+    """Allow this many requests per second, after a quiet second in one burst."""
 
     def __init__(self, rate: float, clock: Clock) -> None:
         self._rate, self._clock = rate, clock
         self._tokens, self._at = rate, clock()
 
     def take(self) -> bool:
-        """False where the request is one too many."""
+        """Return False if the limit is exceeded."""
         now = self._clock()
         self._tokens = min(self._rate, self._tokens + (now - self._at) * self._rate)
         self._at = now
@@ -119,14 +120,14 @@ class TokenBucket:
 
 
 class UrlLimits:
-    """Limit the requests to function URLs."""
+    """Rate limits of function URLs."""
 
     def __init__(self, slots: Slots, clock: Clock = time.monotonic) -> None:
         self.slots, self._clock = slots, clock
         self._buckets: dict[str, TokenBucket] = {}
 
     def admit(self, function: str, event: object) -> None:
-        """Count a request, as the event that Lambda makes of it. Raises `Refused`."""
+        """Count a request, given as its Lambda event. Raises `Refused`."""
         if function not in self._buckets:
             self._buckets[function] = TokenBucket(REQUESTS_PER_SLOT * self.slots.limit(function), self._clock)
         if not self._buckets[function].take():
@@ -137,7 +138,7 @@ class UrlLimits:
 
 
 def slots_of(template: Template, account: int = ACCOUNT_CONCURRENCY) -> Slots:
-    """With what the template reserves."""
+    """Slots with the template's reservations."""
     reserved = {template.name(function): template.reserved(function) for function in template.of_type(FUNCTION)}
     return Slots({name: count for name, count in reserved.items() if count is not None}, account)
 

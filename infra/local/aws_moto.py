@@ -1,6 +1,6 @@
 """All access to moto: patches, resources, and queries.
 
-Its modules are imported where they are used: they take a second, and most who import the stack need none of them.
+Its modules are imported on use: importing them takes a second, and most importers of the stack do not need them.
 """
 
 import email
@@ -38,7 +38,8 @@ NO_ROLE = f"arn:aws:iam::{ACCOUNT}:role/local"
 def patched_moto(
     functions: Functions, keep: Callable[["Mail"], None], hurried: bool, executions: Path | None
 ) -> Iterator[None]:
-    """Patch moto with these functions and with what it lacks; afterwards undo the patches and clear its state."""
+    """Patch moto to call these functions and to add missing features; afterwards undo the patches and clear its
+    state."""
     _import_without_ec2()
     from moto.core.base_backend import BackendDict
     from moto.core.config import default_user_config
@@ -61,7 +62,7 @@ def patched_moto(
 
 @cache
 def _import_without_ec2() -> None:
-    """Skip moto's EC2, which takes half a second to import: only Batch and SSM's instances need it."""
+    """Skip importing moto's EC2, which takes half a second and is needed only for Batch and SSM instances."""
     absent = {name: Mock() for name in ("moto.batch", "moto.batch.utils", "moto.ec2") if name not in sys.modules}
     sys.modules.update(absent)
     try:
@@ -98,7 +99,7 @@ def _invoke(changes: ExitStack, functions: Functions) -> None:
 
 
 def _make_once(changes: ExitStack) -> None:
-    """Share what each task of an execution would make again: a Lambda client, and the parser of a path."""
+    """Cache what moto would create again for each task: the Lambda client and the path parsers."""
     from jsonpath_ng.ext.parser import parse
     from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
     from moto.stepfunctions.parser.asl.utils import json_path
@@ -130,8 +131,9 @@ def _hurry(changes: ExitStack) -> None:
 
 
 def _mend_executions(changes: ExitStack) -> None:
-    """A token that is sent while another execution starts ends in an AttributeError, because that one has no
-    environment yet; one that is stopped while it waits for a token goes on waiting, and then counts as failed."""
+    """Fix two bugs of moto: sending a token while another execution starts raises AttributeError, as that execution has
+    no environment yet; and an execution that is stopped while waiting for a token keeps waiting and then counts as
+    failed."""
     from moto.stepfunctions.parser.asl.eval.environment import Environment
     from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
     from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser as Parser
@@ -173,8 +175,8 @@ def _mend_executions(changes: ExitStack) -> None:
 
 
 def _keep_executions(changes: ExitStack, folder: Path) -> None:
-    """Keep of each execution that runs the state that it is in and what it was given there, in a file of its own:
-    another process goes on from there (`resume`)."""
+    """Store the current state and input of each running execution in a file, so that another process can `resume`
+    it."""
     from moto.stepfunctions.parser.asl.component.state.state import CommonStateField
     from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
 
@@ -186,7 +188,7 @@ def _keep_executions(changes: ExitStack, folder: Path) -> None:
         machine, name = context["StateMachine"]["Id"], context["Execution"]["Name"]
         if (
             self.name in json.loads(_machines().describe_state_machine(machine).definition)["States"]
-        ):  # not one in a Map
+        ):  # not a state within a Map
             left = {"machine": machine, "name": name, "state": self.name, "given": json.dumps(env.states.get_input())}
             file = _file_of(folder, machine, name)
             file.with_suffix(".new").write_text(json.dumps(left), encoding="utf-8")
@@ -207,19 +209,19 @@ def _file_of(folder: Path, machine_arn: str, name: str) -> Path:
 
 
 def resume(folder: Path) -> None:
-    """Start the executions that a process left when it ended, each in its state, which runs again."""
+    """Restart the executions that a previous process left, each at its stored state, which runs again."""
     machines = _machines()
     known = {machine.arn: machine for machine in machines.state_machines}
     for file in sorted(folder.glob("*.json")):
         left = json.loads(file.read_text(encoding="utf-8"))
         machine = known.get(left["machine"])
         if machine is None or left["state"] not in json.loads(machine.definition)["States"]:
-            file.unlink()  # of another version
+            file.unlink()  # left by another version
             continue
         whole = machine.definition
         machine.definition = json.dumps({**json.loads(whole), "StartAt": left["state"]})
         try:
-            start(machine.arn, left["given"], left["name"])  # with a copy of the machine
+            start(machine.arn, left["given"], left["name"])  # with moto's copy of the machine
         finally:
             machine.definition = whole
 
@@ -237,14 +239,14 @@ def _end_all_executions() -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an execution ended."""
+    """The result of an execution."""
 
     status: str
     output: Any
     error: str | None
     cause: str | None
     states: list[str]
-    """Those it entered, in their order."""
+    """The states it entered, in order."""
 
 
 @dataclass(frozen=True)
@@ -255,24 +257,24 @@ class Workflow:
     machine: str
     status: str
     state: str | None
-    """The state that it is in or succeeded in, also after a stop or a denial. None if it failed."""
+    """The current or last state, also after a stop or a rejection. None if the execution failed."""
     started_at: float
 
 
 def create_machine(name: str, definition: Mapping[str, Any]) -> str:
-    """Its ARN; one of that name is replaced."""
+    """Create or replace a state machine, and return its ARN."""
     machines = _machines()
     machines.state_machines[:] = [machine for machine in machines.state_machines if machine.name != name]
     return machines.create_state_machine(name, json.dumps(definition), NO_ROLE).arn
 
 
 def start(machine_arn: str, given: str, name: str) -> str:
-    """The ARN of the execution."""
+    """Start an execution and return its ARN."""
     return _machines().start_execution(machine_arn, name, given).execution_arn
 
 
 def outcome(execution_arn: str, seconds: float) -> Outcome:
-    """Once it ended; raises `TimeoutError`, which names the state it is in."""
+    """Wait until the execution ends. Raises `TimeoutError` with its current state."""
     execution = _machines().describe_execution(execution_arn)
     until = time.monotonic() + seconds
     while execution.status == "RUNNING":
@@ -284,12 +286,12 @@ def outcome(execution_arn: str, seconds: float) -> Outcome:
 
 
 def states(execution_arn: str) -> list[str]:
-    """Those that it entered so far."""
+    """Return the states that it has entered."""
     return _entered(_machines().describe_execution(execution_arn))
 
 
 def _entered(execution: Any) -> list[str]:
-    # Its API deep-copies the whole history at each call. A starting execution has no worker at first, then no history.
+    # moto's API deep-copies the whole history at each call. A new execution has no worker at first, then no history.
     environment = getattr(execution.exec_worker, "env", None)
     events = list(environment.event_manager._history_event_list) if environment else []
     return [each["stateEnteredEventDetails"]["name"] for each in events if STATE_ENTERED.fullmatch(each["type"])]
@@ -300,12 +302,12 @@ def let_time_out(task_token: str) -> None:
 
 
 def machine_of_token(task_token: str) -> str:
-    """The ARN of the machine that waits by it."""
+    """Return the ARN of the machine that waits for this token."""
     return _waiting(task_token)[0].state_machine_arn
 
 
 def _waiting(task_token: str) -> tuple[Any, Any]:
-    """The execution, and what it waits with. Raises `LookupError` where nothing does."""
+    """Return the execution and its callback. Raises `LookupError` if no execution waits for the token."""
     for execution in _machines()._get_executions():
         if waiting := execution.exec_worker.env.callback_pool_manager.get(task_token):
             return execution, waiting
@@ -313,7 +315,7 @@ def _waiting(task_token: str) -> tuple[Any, Any]:
 
 
 def workflows() -> list[Workflow]:
-    """Newest first."""
+    """Return all executions, newest first."""
     machines = _machines().state_machines
     found = [_workflow(machine.name, execution) for machine in machines for execution in machine.executions]
     return sorted(found, key=lambda workflow: workflow.started_at, reverse=True)
@@ -370,14 +372,14 @@ def _part(message: EmailMessage, kind: str) -> str:
 
 
 def allow_sender(address: str) -> None:
-    """Verify the domain of the address, so that every address in it may send."""
+    """Verify the address's domain, so that any address in it can send."""
     backend: SESBackend = _backend("ses")
     backend.create_email_identity_v2(parseaddr(address)[1].rpartition("@")[2], None, None, None)
 
 
 def create_key(key_id: str) -> None:
-    """Make a key with a fixed id. It is symmetric, so that no RSA key is generated. It is the same after a restart: a
-    token that can no longer be opened would be retried for five minutes."""
+    """Create a key with a fixed id and fixed material. It is symmetric, which avoids generating an RSA key. It must be
+    the same after a restart: a token that cannot be decrypted would be retried for five minutes."""
     backend: KmsBackend = _backend("kms")
     made_known = patch("moto.kms.models.generate_key_id", lambda _: key_id)
     material = hashlib.sha256(key_id.encode()).digest()

@@ -1,13 +1,12 @@
 """A stub of the candidate app: mints tokens exactly as the real one does, and implements its write API.
 
-The write API is docs/candidate-app-api.yaml, over the database of the stack; it is served if
-`QWESTLY_CANDIDATE_API_SECRET` is set and the database is a local one. It fails on request: POST
-`/_control/faults` (`{"faults": [Fault, …]}`, one for each request that comes next), POST `/_control/release`, GET and
-DELETE `/_control/requests`. In a test `with CandidateAppServer(…) as server:` starts one on a free port, with the same
-controls.
+The write API is docs/candidate-app-api.yaml, over the stack's database; it is served if `QWESTLY_CANDIDATE_API_SECRET`
+is set and the database is local. It fails on request: POST `/_control/faults` (`{"faults": [Fault, …]}`, one for each
+following request), POST `/_control/release`, GET and DELETE `/_control/requests`. In a test `with CandidateAppServer(…)
+as server:` starts one on a free port, with the same controls.
 
-The real one keeps an operation in one transaction with its effect. The laptop's database has none that isolates, so an
-operation whose process is killed midway stays pending here.
+The real app keeps an operation and its effect in one transaction. The laptop's database has no isolated transactions,
+so here an operation whose process is killed midway stays pending.
 """
 
 import argparse
@@ -60,7 +59,7 @@ DOCUMENTS, CHUNKS = "candidate_app_documents", "knowledge_chunk"
 APPLICATIONS = "candidate_app_applications"
 OPERATIONS = "candidate_app_operations"
 INGESTION_PATH = "/api/linkedin/profile"
-"""Not below the API's own: the candidate app has it already."""
+"""Not under the API's path: this route of the candidate app existed before."""
 AGENT_LIFE_SECONDS, CLOCK_SKEW_SECONDS = 60, 30
 READ_AGAIN_AFTER_SECONDS = 24 * 3600
 RECORDED_REQUESTS = 2_000
@@ -71,10 +70,10 @@ Fault: TypeAlias = (
     | Literal["drop_after", "error_after", "hold_after", "half_after", "cut_after", "huge_after", "html_after"]
     | Literal["ingestion_waits", "ingestion_fails"]
 )
-"""The fault of the next request, before or after its effect: `drop` (the connection is lost without a byte),
-`error` (500), `hold` (no answer before the release), `changed` (412), `busy` (429), `forbidden` (403), `half` (half an
-object), `cut` (the connection is lost within the body), `huge` (2 MB), `html` (a page), `redirect`. `ingestion_waits`
-(for the release) and `ingestion_fails` concern what goes on after an ingestion was accepted."""
+"""The fault of the next request, before or after its effect: `drop` (the connection closes without a byte), `error`
+(500), `hold` (no answer until released), `changed` (412), `busy` (429), `forbidden` (403), `half` (half an object),
+`cut` (the connection closes within the body), `huge` (2 MB), `html` (a page), `redirect`. `ingestion_waits` (until
+released) and `ingestion_fails` affect the background work after an ingestion was accepted."""
 FAULTS = {name for group in get_args(Fault) for name in get_args(group)}
 
 Document: TypeAlias = dict[str, Any]
@@ -116,7 +115,7 @@ def version_of(document: Mapping[str, Any]) -> str:
 
 
 def chunks_of(text: str) -> list[str]:
-    """Join paragraphs to chunks of about a third of a page."""
+    """Join paragraphs into chunks of about a third of a page."""
     chunks: list[str] = []
     for paragraph in text.split("\n\n"):
         if chunks and len(chunks[-1]) + len(paragraph) < CHUNK_CHARACTERS:
@@ -128,7 +127,7 @@ def chunks_of(text: str) -> list[str]:
 
 @cache
 def schema(name: str) -> Draft202012Validator:
-    """Return the contract's schema of a body, which alone holds the allow-list."""
+    """Return the contract's schema of a body. The allow-list of fields is only there."""
     components = yaml.load(CONTRACT.read_text(encoding="utf-8"), SafeLoader)["components"]
     return Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": components})
 
@@ -141,12 +140,12 @@ def preference_names() -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Write:
-    """A request whose headers and body keep the contract."""
+    """A request with valid headers and body."""
 
     subject: Subject
     key: str
     version: str | None
-    """None where the subject must be new."""
+    """None if the subject must not exist yet."""
     body: Document
     fingerprint: str
 
@@ -156,7 +155,7 @@ class Write:
 
 
 class WriteApi:
-    """The contract, over the collections of the candidate app."""
+    """The write API over the candidate app's collections."""
 
     def __init__(self, database: AsyncDatabase[Document], secret: str, clock: Callable[[], float]) -> None:
         self.database = database
@@ -196,7 +195,7 @@ class WriteApi:
             Route("/_control/requests", self._control_requests, methods=["GET", "DELETE"]),
         ]
 
-    # Who asks, and about what
+    # Authorization and subject
 
     def _user(self, request: Request) -> str:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -209,7 +208,7 @@ class WriteApi:
                 issuer="qwestly-agent",
                 options={
                     "require": ["iss", "aud", "sub", "act", "iat", "exp", "jti"],
-                    # The library asks the system's clock.
+                    # pyjwt would use the system clock.
                     "verify_exp": False,
                     "verify_iat": False,
                     "verify_nbf": False,
@@ -251,7 +250,7 @@ class WriteApi:
         return await self.database[subject.collection].find_one(subject.filter)
 
     async def _checked(self, request: Request, subject: Subject, body: str | None, may_create: bool) -> Write:
-        """Check a write by itself, before the data are read; the refusal says what it lacks."""
+        """Check a write before any data are read. Raises `Refusal` with the reason."""
         key = request.headers.get("idempotency-key", "")
         if not schema("IdempotencyKey").is_valid(key):
             raise Refusal(422, "invalid", "The Idempotency-Key is missing or malformed.")
@@ -266,12 +265,12 @@ class WriteApi:
         fingerprint = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
         return Write(subject, key, version, given, fingerprint)
 
-    # Each effect once
+    # Idempotency
 
     async def _once(
         self, write: Write, effect: Callable[[Write], Awaitable[tuple[str | None, Result] | None]]
     ) -> Response:
-        """The effect returns the new version and the result, or None if it continues in the background."""
+        """Run the effect once. It returns the new version and result, or None if it continues in the background."""
         operations, subject = self.database[OPERATIONS], write.subject
         operation = {"key": write.key, "status": "pending", "subject": subject.name}
         kept = {"user_id": subject.user_id, "fingerprint": write.fingerprint, "at": self.clock()}
@@ -281,7 +280,7 @@ class WriteApi:
             return await self._repeated(write)
         try:
             done = await effect(write)
-        except Refusal:  # nothing was changed, and nothing is kept of it
+        except Refusal:  # nothing changed, so nothing is stored
             await operations.delete_one({"_id": write.operation_id})
             raise
         if done is not None:
@@ -299,11 +298,12 @@ class WriteApi:
         return {"key": write.key, "subject": write.subject.name, **outcome}
 
     async def _change(self, write: Write, fields: Document) -> str:
-        """The new version, in one atomic step from the one that was seen."""
+        """Update the subject atomically from the version the client saw, and return the new version."""
         subject, collection = write.subject, self.database[write.subject.collection]
         if write.version is None:
             await self._must_be_new(subject)
-            # Operations are kept and each moves a version by one at most: a deleted subject's versions never come back.
+            # Operations are never deleted and each raises a version by at most one, so a deleted subject's versions
+            # never repeat.
             version = await self.database[OPERATIONS].count_documents({"user_id": subject.user_id})
             document = {"_id": subject.new_id, **subject.filter, **fields, "version": version}
             try:
@@ -327,7 +327,7 @@ class WriteApi:
             raise Refusal(404, "not_found", "There is no such thing.")
         raise Refusal(412, "changed", "This has changed meanwhile.", version_of(there))
 
-    # The operations of the contract
+    # The operations of the API
 
     def _read(self, subject_of: Callable[[Request], Subject]) -> Callable[[Request], Awaitable[Response]]:
         async def read(request: Request) -> Response:
@@ -373,7 +373,7 @@ class WriteApi:
         return await self._once(await self._checked(request, self._card(request), "Card", True), effect)
 
     async def show_card(self, request: Request) -> Response:
-        """A published card, for whoever has its address."""
+        """Show a published card to anyone who has its address."""
         card = await self.database[CARDS].find_one({"card_id": request.path_params["card_id"]})
         if card is None:
             return HTMLResponse("<!doctype html><title>No such card</title><p>This card is not published.", 404)
@@ -458,7 +458,7 @@ class WriteApi:
         return document.get("url") == url and self.clock() < read_at + READ_AGAIN_AFTER_SECONDS
 
     async def _read_linkedin(self, write: Write, fault: Fault | None) -> None:
-        """There is no LinkedIn on a laptop: the headline is the profile's own."""
+        """Simulate an ingestion: the headline is copied from the profile."""
         if fault == "ingestion_waits":
             await self._hold()
         try:
@@ -531,7 +531,7 @@ class WriteApi:
         return len(self._held)
 
     def release(self) -> None:
-        """From any thread."""
+        """Release held requests. Can be called from any thread."""
         for future in list(self._held):
             future.get_loop().call_soon_threadsafe(lambda one=future: one.done() or one.set_result(None))
 
@@ -587,7 +587,7 @@ def _precondition(request: Request, may_create: bool) -> str | None:
 
 
 def _stored(version: str) -> Any:
-    """Return the query for the stored version; it matches nothing if we never gave that version."""
+    """Return the query for the stored version; it matches nothing if the version is malformed."""
     if version == "0":
         return {"$in": [0, None]}
     return int(version) if re.fullmatch(r"[1-9][0-9]{0,15}", version) else {"$in": []}
@@ -629,7 +629,7 @@ def _spoilt(fault: Fault | None, response: Response) -> "Response | _Broken":
 
 @dataclass(frozen=True)
 class _Broken:
-    """Hang up, after the beginning of an answer or before."""
+    """Close the connection before or within the answer."""
 
     response: Response | None
     body: bytes
@@ -640,7 +640,7 @@ class _Broken:
             await send({"type": "http.response.body", "body": self.body, "more_body": True})
         transport: asyncio.Transport = scope["state"]["transport"]
         transport.close()
-        # A client that hangs up ends this task.
+        # A client disconnect ends this task.
         while (await receive())["type"] != "http.disconnect":
             pass
 
@@ -672,7 +672,7 @@ def _card_page(name: str, card: Mapping[str, Any]) -> str:
 
 
 class _Connection(H11Protocol):
-    """Give the application the socket: ASGI has no way to hang up."""
+    """Give the application the socket: ASGI has no way to close the connection."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -710,7 +710,7 @@ def make_api(mongodb_uri: str, database: str, secret: str, clock: Callable[[], f
 
 
 def api_of(environment: Mapping[str, str]) -> WriteApi | None:
-    """None without a secret, and if the database is not local: a stub must not write into real data."""
+    """Return the API, or None without a secret or if the database is not local: a stub must not write to real data."""
     secret, uri = environment.get("QWESTLY_CANDIDATE_API_SECRET", ""), environment.get("MONGODB_URI", "")
     database = environment.get("MONGODB_DATABASE") or DEMO_DATABASE
     if secret and not uri:
@@ -740,7 +740,7 @@ class CandidateAppServer:
 
     def __exit__(self, *_: object) -> None:
         self.api.release()
-        # Its thread ends by itself, a fifth of a second later: nobody waits for that.
+        # Its thread ends by itself a fifth of a second later.
         self._server.should_exit = True
 
     @property
@@ -748,7 +748,7 @@ class CandidateAppServer:
         return f"http://127.0.0.1:{self.port}{API_PATH}"
 
     def misbehave(self, *faults: Fault) -> None:
-        """With the requests that come next, one fault each."""
+        """Apply one of the faults to each of the following requests."""
         self.api.faults = deque(faults)
 
 

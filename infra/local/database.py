@@ -14,9 +14,9 @@ if __name__ == "__main__":
     arguments.add_argument("--port", type=int, default=27017)
     arguments.add_argument("--data", default=str(KEPT / "data"), help="a folder, or `memory`")
     given = arguments.parse_args()
-    listen(given.port).close()  # says in a sentence that the port is taken; the server itself says it in a stack
-    # The server refuses to start beside a living process whose number stands in this file, which by default is one for
-    # the whole machine. The port is free, so whatever wrote the file of this port is gone.
+    listen(given.port).close()  # reports a taken port in a sentence; the server itself would print a stack trace
+    # The server refuses to start if this file names a living process; by default one file serves the whole machine. The
+    # port is free, so the process that wrote this port's file is gone.
     pid_file = Path(tempfile.gettempdir()) / f"qwestly-database-{given.port}.pid"
     pid_file.unlink(missing_ok=True)
     if given.data != "memory":

@@ -1,7 +1,7 @@
-"""Private methods of the laptop's database that are replaced, so that 5,000 conversations do not slow it down, a
-command costs a third less, and dates are found.
+"""Patches of private methods of the laptop's database: they keep it fast with 5,000 conversations, make commands a
+third cheaper, and fix the comparison of dates.
 
-`tests/infra/test_local_database.py` names the version that was read.
+`tests/infra/test_local_database.py` names the version they were written for.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from neosqlite import Collection, query_operators
 from neosqlite.collection.query_helper import QueryHelper, aggregation
 
 PURGE_SECONDS = 60.0
-"""Interval at which MongoDB deletes expired documents; the library does it before each read, by reading the whole
+"""Interval at which MongoDB deletes expired documents. The library does so before each read, scanning the whole
 collection."""
 
 _purged: WeakKeyDictionary[Collection, float] = WeakKeyDictionary()
@@ -32,7 +32,7 @@ def _purge_once_a_minute(self: Collection) -> None:
 def _is_in_an_index(self: QueryHelper, field: str) -> bool:
     """Use an index for an equality on any of its fields; the library does so only for the last one.
 
-    No array of ours is in an index and searched by equality, for which the library's way makes up.
+    The library avoids this because of arrays, but none of our indexed arrays is searched by equality.
     """
     return any(field in fields for fields in self.collection.list_indexes(as_keys=True))
 
@@ -41,8 +41,8 @@ _is_no_less = query_operators._gte
 
 
 def _is_no_earlier(field: str, value: Any, document: dict[str, Any]) -> bool:
-    """Compare dates with and without a time zone: all are UTC. The wire gives them without one, `$currentDate` stores
-    one, and the library never finds such a date by `$gte` beside an `$in`."""
+    """Compare dates with and without a time zone as UTC. Dates from the wire have none, `$currentDate` stores one, and
+    the library never finds such a date by `$gte` next to an `$in`."""
     kept = document.get(field)
     if isinstance(kept, datetime) and isinstance(value, datetime):
         return kept.replace(tzinfo=None) >= value.replace(tzinfo=None)
@@ -50,13 +50,14 @@ def _is_no_earlier(field: str, value: Any, document: dict[str, Any]) -> bool:
 
 
 async def _at_once(handle: Callable[[Any], Any], message: Any) -> Any:
-    """Handle a command in the loop: none waits, those of one database take turns, and a thread costs more than most."""
+    """Handle a command in the event loop: no command blocks, those of one database take turns, and a thread would cost
+    more."""
     return handle(message)
 
 
 def apply_patches() -> None:
     asyncio.to_thread = _at_once
-    aggregation.deepcopy = copy  # a projection's document was read for it alone
+    aggregation.deepcopy = copy  # a projection's document is not shared
     query_operators._gte = _is_no_earlier
     Collection._auto_purge_ttl = _purge_once_a_minute
     QueryHelper._field_has_index = _is_in_an_index

@@ -1,5 +1,5 @@
-"""The environment of the stack's parts: the one that template.yaml gives the function, with local values for what a
-deployment would fill in. Variables of the real environment win."""
+"""The environment of the stack's parts: the function's environment from template.yaml, with local values for what a
+deployment would set. Variables of the real environment take precedence."""
 
 import os
 import re
@@ -55,11 +55,11 @@ VARIABLES: dict[str, str] = {
     "AGENT_DESIGN_SETTINGS": "settings of designs, a JSON object by their names (none)",
     "LAMBDA_CONCURRENCY": "the account's limit of invocations at once (1000)",
 }
-"""Variables that may be set before `make run`, each with its default. CONTRIBUTING.md has the same table."""
+"""Variables that can be set before `make run`, with their defaults. CONTRIBUTING.md has the same table."""
 
 
 def is_local(mongodb_uri: str, database: str) -> bool:
-    """True if demo data and the scripted model may be used with this database."""
+    """True if demo data and the scripted model are allowed with this database."""
     hosts = urlsplit(mongodb_uri).netloc.rpartition("@")[2].split(",")
     return database.startswith(DEMO_DATABASE) or all(_is_loopback(host) for host in hosts)
 
@@ -73,7 +73,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def aws_variables(url: str) -> dict[str, str]:
-    """Variables that send every AWS client of a process to this address, whatever the machine's configuration."""
+    """Variables that send all AWS clients of a process to this address, whatever the machine's configuration."""
     return {
         "AWS_ENDPOINT_URL": url,
         "AWS_REGION": REGION,
@@ -95,13 +95,13 @@ Properties: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Template:
-    """template.yaml, read as far as needed to start its resources as AWS would. Names and ARNs are known in advance, so
-    that a function can be given those of a state machine that is not up yet."""
+    """template.yaml, parsed as far as needed to start its resources like AWS. Names and ARNs are computed in advance,
+    so that a function can be given the ARN of a state machine that does not exist yet."""
 
     resources: Mapping[str, Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = ROOT
-    """Where the paths in it begin."""
+    """The folder to which its paths are relative."""
     conditions: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -117,7 +117,7 @@ class Template:
         return cls(resources, defaults, path.parent, document.get("Conditions", {}))
 
     def of_type(self, kind: str) -> dict[str, Properties]:
-        """The properties of each, by its logical id."""
+        """Return the properties of each resource of this type, by logical id."""
         found = {name: body for name, body in self.resources.items() if body["Type"] == kind}
         return {name: body.get("Properties", {}) for name, body in found.items()}
 
@@ -125,12 +125,12 @@ class Template:
         return replace(self, resources={name: body for name, body in self.resources.items() if body["Type"] != kind})
 
     def python_functions(self) -> dict[str, Properties]:
-        """The functions with a handler in Python; the others have a program that Lambda starts."""
+        """Return the functions with a Python handler; the others start a program."""
         functions = self.of_type(FUNCTION)
         return {name: each for name, each in functions.items() if not str(each["Handler"]).endswith(".sh")}
 
     def environment(self, function: str) -> dict[str, str]:
-        """The function's variables; a reference to a secret is left for the caller to replace."""
+        """Return the function's variables; references to secrets are not resolved."""
         variables = self.resources[function]["Properties"].get("Environment", {}).get("Variables", {})
         return {name: self.text(value) for name, value in variables.items()}
 
@@ -141,12 +141,12 @@ class Template:
         return int(self.text(self.resources[function]["Properties"].get("Timeout", 3)))
 
     def reserved(self, function: str) -> int | None:
-        """The concurrency that is reserved for the function; None where it shares the account's."""
+        """Return the function's reserved concurrency, or None."""
         given = self.text(self.resources[function]["Properties"].get("ReservedConcurrentExecutions", ""))
         return int(given) if given else None
 
     def grants(self, role: tuple[str, str]) -> Iterator[tuple[str, str]]:
-        """Each action that the role named by `!GetAtt` may do, and the ARN that it may be done to."""
+        """Yield each allowed action of the role that `!GetAtt` names, with its resource's ARN."""
         properties = self._named(role)
         shared = [self._named(each) for each in properties.get("ManagedPolicyArns", [])]
         for policy in (*shared, *properties.get("Policies", [])):
@@ -178,7 +178,7 @@ class Template:
         return f"arn:aws:{kinds.get(kind, 'none')}:{REGION}:{ACCOUNT}:{path}"
 
     def text(self, value: Any) -> str:
-        """Evaluate the value's intrinsic function; empty if only a deployment knows it."""
+        """Evaluate the value's intrinsic function. Empty if only a deployment knows the value."""
         match value:
             case ("Ref", name):
                 return self._referred(name)
@@ -219,14 +219,14 @@ class Template:
 
     def _attribute(self, path: str) -> str:
         logical_id, _, attribute = path.partition(".")
-        if logical_id not in self.resources:  # such as the URL that SAM makes of a function
+        if logical_id not in self.resources:  # such as the URL that SAM creates for a function
             return ""
         match attribute:
             case "Arn":
                 return self.arn(logical_id)
             case "Name" | "KeyId":
                 return self.name(logical_id)
-            case "Alias":  # SAM's own, of a function
+            case "Alias":  # created by SAM for a function
                 return f"{self.arn(logical_id)}:{self.resources[logical_id]['Properties']['AutoPublishAlias']}"
             case _:
                 return ""
@@ -237,7 +237,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _merged(shared: Any, own: Any) -> Any:
-    """As SAM merges what stands under `Globals`: maps by their keys, lists one behind the other, else one's own."""
+    """Merge `Globals` as SAM does: maps by key, lists concatenated, otherwise the resource's own value."""
     match shared, own:
         case dict(), dict():
             return {**shared, **{name: _merged(shared.get(name), value) for name, value in own.items()}}
@@ -247,12 +247,12 @@ def _merged(shared: Any, own: Any) -> Any:
             return own
 
 
-# libyaml's, where PyYAML was built with it: ten times faster.
+# libyaml's loader, if PyYAML was built with it: ten times faster.
 SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(SafeLoader):
-    """CloudFormation's short tags, as pairs of their name and what follows."""
+    """CloudFormation's short tags, as pairs of name and argument."""
 
 
 def _tagged(loader: yaml.SafeLoader, tag: str, node: yaml.Node) -> tuple[str, Any]:

@@ -1,6 +1,6 @@
-"""Fire schedules of the stack that runs on this machine, one after the other; without a name, list them.
+"""Fire schedules of the stack running on this machine, one after another; without a name, list them.
 
-PORT says where its page is (8000).
+PORT is the port of its page (8000).
 """
 
 import argparse
@@ -13,11 +13,11 @@ from typing import Any
 
 
 class NotFired(Exception):
-    """Carries a sentence for the person who typed the name."""
+    """A sentence for the person who typed the name."""
 
 
 def ask(port: str, path: str, method: str) -> Any:
-    """Raises `NotFired`."""
+    """Request the stack's page. Raises `NotFired`."""
     url = f"http://127.0.0.1:{port}/local/{path}"
     try:
         with urllib.request.urlopen(urllib.request.Request(url, method=method)) as answer:

@@ -1,9 +1,9 @@
-"""One origin for the browser: the page, the widget, and what the function URL serves.
+"""One origin for the browser: the page, the widget, and the routes of the function URLs.
 
-Towards the chat it does what CloudFront, the two function URLs and the Lambda Web Adapter do together: it answers CORS
-as template.yaml says, sends a turn to one function and everything else to the other, refuses what Lambda refuses, tells
-the function its request id and deadline, and passes bytes on as they come. One process stands for both functions.
-Towards the approve function it is a function URL without the adapter: one event, one answer.
+For the chat it does what CloudFront, the two function URLs and the Lambda Web Adapter do together: it answers CORS as
+configured in template.yaml, routes turns to one function and everything else to the other, rejects what Lambda rejects,
+adds request id and deadline, and streams bytes as they arrive. One process stands for both functions. For the approve
+function it is a function URL without the adapter: one event, one answer.
 """
 
 import argparse
@@ -47,7 +47,7 @@ PAGE_HEADERS = {
     "Cache-Control": "no-cache",
 }
 MAIL_HEADERS = {
-    # A mail is untrusted: no script, nothing loaded, links open in new tabs.
+    # A mail is untrusted: no scripts, no loaded resources, links open in new tabs.
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'; "
         "sandbox allow-popups allow-popups-to-escape-sandbox"
@@ -57,14 +57,14 @@ MAIL_HEADERS = {
 }
 APPROVE = "ApprovePagesFunction"
 TURNS = "/api/chat"
-"""CloudFront sends this path, and those below it, to the chat's URL; everything else goes to the other one."""
+"""CloudFront sends this path and those below it to the turns' URL, everything else to the other one."""
 INVOCATIONS = ThreadPoolExecutor(1_000, thread_name_prefix="invocation")
-"""More than may run at once. Threads are made as they are needed."""
+"""More threads than concurrent invocations. They are started on demand."""
 
 
 @dataclass(frozen=True)
 class UrlFunction:
-    """A function behind a URL that streams."""
+    """A function behind a streaming URL."""
 
     name: str
     timeout_seconds: int
@@ -73,7 +73,7 @@ class UrlFunction:
 @dataclass(frozen=True)
 class Front:
     chat_url: str
-    """Of the process that stands for both functions."""
+    """Address of the process that stands for both functions."""
     candidate_app_url: str
     status: dict[str, Any] = field(default_factory=dict)
     turns: UrlFunction = UrlFunction("chat", 300)
@@ -81,7 +81,7 @@ class Front:
     limits: UrlLimits = field(default_factory=lambda: UrlLimits(Slots()))
     aws_url: str = ""
     approve_function: str = ""
-    """Its name; empty where template.yaml has none yet."""
+    """Name of the function; empty if template.yaml has none."""
 
     async def page(self, request: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers=PAGE_HEADERS)
@@ -111,7 +111,7 @@ class Front:
         return Response(minted.content, minted.status_code, {"Cache-Control": "no-store"}, "application/json")
 
     async def show_aws(self, request: Request) -> Response:
-        """Controls that AWS does not have: outbox, workflows, schedules, and firing a schedule."""
+        """Forward to controls that AWS does not have: outbox, workflows, schedules, and firing a schedule."""
         if request.method == "POST" and request.headers.get("origin", _origin(request)) != _origin(request):
             return _error(403, "forbidden", "Only this page may do that.")
         return await self._ask_aws(request, request.scope["raw_path"].removeprefix(b"/local/"))
@@ -136,7 +136,7 @@ class Front:
         return Response(answer.content, answer.status_code, {"Cache-Control": "no-store"}, "application/json")
 
     async def approve(self, request: Request) -> Response:
-        """Forward to the approve function like its URL."""
+        """Forward the request to the approve function, like its URL."""
         if not self.approve_function:
             return _gone("template.yaml has no approve function.")
         event, loop = await aws_function_url.event_of(request), asyncio.get_running_loop()
@@ -151,7 +151,7 @@ class Front:
             return _gone("The approve function cannot be reached.")
 
     async def function_url(self, request: Request) -> Response:
-        """Forward to the chat's functions like their URLs."""
+        """Forward the request to the chat's functions, like their URLs."""
         path = request.scope["path"]
         function = self.turns if path == TURNS or path.startswith(f"{TURNS}/") else self.others
         with ExitStack() as holding:
@@ -170,7 +170,7 @@ class Front:
                 self.limits.slots.counted["Url5xxCount", function.name] += 1
                 return _gone("The chat function cannot be reached.")
             self.limits.slots.counted["Url5xxCount", function.name] += answer.status_code >= 500
-            # A slot is taken until the function ends its answer, also where the client left before.
+            # The slot is held until the function ends its answer, even if the client has left.
             pieces, slot = asyncio.Queue[bytes | None](), holding.pop_all()
             reading = asyncio.create_task(_read(answer, pieces, slot))
         request.state.readings.add(reading)
@@ -196,9 +196,9 @@ class Front:
 def _request(
     method: str, base_url: str, target: bytes, headers: Sequence[tuple[bytes, bytes]] = (), content: bytes = b""
 ) -> httpx2.Request:
-    """Path and query are sent as they are: a URL made of them would be normalized, and has no control characters.
+    """Send path and query unchanged: httpx would normalize a URL and reject control characters.
 
-    It may take as long as it takes: a schedule that is fired answers once its function did.
+    There is no timeout: firing a schedule answers only when its function has finished.
     """
     return httpx2.Request(method, base_url, headers=headers, content=content, extensions={"target": target})
 
@@ -209,7 +209,7 @@ async def _read(answer: httpx2.Response, pieces: asyncio.Queue[bytes | None], sl
             async for chunk in answer.aiter_raw():
                 pieces.put_nowait(chunk)
         except httpx2.TransportError:
-            pass  # the function died: a client of the URL would get no more than this, too
+            pass  # the function died: a client of the URL would get no more either
         finally:
             await answer.aclose()
     pieces.put_nowait(None)
@@ -246,7 +246,7 @@ def _with_links_in_new_tabs(html: str) -> str:
 async def client_of(app: Starlette) -> AsyncIterator[dict[str, Any]]:
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=50)
     readings = set[asyncio.Task[None]]()
-    # No limit of a read: a turn may be silent as long as its function runs, and a decision takes what its effect does.
+    # No read timeout: a turn may be silent as long as its function runs, and a decision takes as long as its effect.
     async with httpx2.AsyncClient(limits=limits, timeout=httpx2.Timeout(None, connect=10)) as client:
         yield {"client": client, "readings": readings}
         for reading in readings:
@@ -254,7 +254,7 @@ async def client_of(app: Starlette) -> AsyncIterator[dict[str, Any]]:
 
 
 def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starlette:
-    """`cors` is the block of the function URL in template.yaml; `origins` are those it allows."""
+    """`cors` is the function URL's block in template.yaml; `origins` are the allowed origins."""
     answers_cors = Middleware(
         CORSMiddleware,
         allow_origins=origins,
@@ -279,19 +279,19 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
             Route("/graphs.js", front.graphs_script),
             Route("/favicon.svg", front.icon),
         ],
-        # Against DNS rebinding: a foreign page whose name resolves to this address must get no token.
+        # Against DNS rebinding: a foreign page whose name resolves to this address must not get a token.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]), answers_cors],
         exception_handlers={HTTPException: _refuse},
         lifespan=client_of,
     )
     app.router.default = _functions(front)
-    # It would redirect to whatever host a client names.
+    # It would redirect to any host that a client names.
     app.router.redirect_slashes = False
     return app
 
 
 def _functions(front: Front) -> ASGIApp:
-    """Forward every path that is not the page's own: both functions check the path themselves."""
+    """Forward all paths that are not the page's own; both functions validate the path."""
 
     async def functions(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)

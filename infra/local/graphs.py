@@ -1,4 +1,4 @@
-"""The state machines as graphs, for the page: states in the order of their definition, and what follows each."""
+"""The state machines as graphs for the page: states in the order of their definition, with their successors."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ def _graph(path: Path) -> dict[str, Any]:
 
 
 def _states(definition: dict[str, Any], depth: int) -> list[dict[str, Any]]:
-    """Each state, behind it those that a Map runs for each of its items."""
+    """Return each state, followed by the states of its Map if it has one."""
     found: list[dict[str, Any]] = []
     for name, state in definition["States"].items():
         found.append({"name": name, "type": state["Type"], "depth": depth, "next": _next(state)})
@@ -26,6 +26,6 @@ def _states(definition: dict[str, Any], depth: int) -> list[dict[str, Any]]:
 
 
 def _next(state: dict[str, Any]) -> list[str]:
-    """The states that can follow, apart from those that catch an error."""
+    """Return the possible next states, except those reached by catching an error."""
     following = [state.get("Next"), *(choice["Next"] for choice in state.get("Choices", ())), state.get("Default")]
     return list(dict.fromkeys(name for name in following if name))

@@ -1,4 +1,4 @@
-"""Stubs of Adzuna, JSearch and Brave's web search at their wires, over the adverts of `adverts.py`.
+"""Stubs of Adzuna, JSearch and Brave's web search over the adverts of `adverts.py`.
 
 They fail on request: POST `/_control/faults` (`{"adzuna": "error"}`), GET `/_control/requests`.
 """
@@ -33,11 +33,11 @@ _COMMON = frozenset(["in", "for", "the", "a", "of", "and", "remote", "senior", "
 
 @dataclass
 class JobBoardsApi:
-    """The requests to the stubs, and their faults."""
+    """The routes of the stubs, and their faults."""
 
     faults: dict[str, Fault] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=lambda: dict.fromkeys(("adzuna", "jsearch", "web"), KEY))
-    """The key that each accepts."""
+    """The accepted key of each board."""
     requests: list[str] = field(default_factory=list)
     adverts: Sequence[Posting] = field(default_factory=postings)
 
@@ -109,7 +109,7 @@ class JobBoardsApi:
         return None
 
     def _found(self, board: str, what: str, where: str, remote_only: bool) -> list[Posting]:
-        """Return the adverts with the most of the words, newest first; a match of the whole title counts more."""
+        """Return the adverts that match the most words, newest first; a match of the whole title counts more."""
         words, place = _words(what) - _COMMON, where.strip().casefold()
         here = [
             each
@@ -132,7 +132,7 @@ def _posted_at(advert: Posting) -> float:
 
 
 def _of_adzuna(advert: Posting) -> dict[str, Any]:
-    """Shorten and mark up a text as Adzuna does."""
+    """Shorten the text and add markup, as Adzuna does."""
     pay = {"salary_min": advert.pay[0], "salary_max": advert.pay[1]} if advert.pay else {}
     return {
         "__CLASS__": "Adzuna::API::Response::Job",
@@ -182,7 +182,7 @@ def create_app(api: JobBoardsApi) -> Starlette:
 
 @dataclass
 class JobBoardsServer:
-    """The stubs over real sockets, as a context manager."""
+    """The stubs on a real socket, as a context manager."""
 
     api: JobBoardsApi = field(default_factory=JobBoardsApi)
     port: int = 0

@@ -1,8 +1,7 @@
-"""Default answers of the scripted model, when no test scripted one: a function of the request alone, without chance or
-clock.
+"""Default answers of the scripted model if the test scripted none: a pure function of the request.
 
-The scripts (`scripts/`, played by `script.py`) decide text and calls. This module reads the request for them, and
-answers if no script matches: from the results of tools, or with the smallest value that the schema accepts.
+The scripts (`scripts/`, played by `script.py`) decide text and calls. This module parses the request for them, and
+answers if no script matches: from tool results, or with the smallest value that the schema accepts.
 """
 
 import json
@@ -11,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NotRequired, TypeAlias
 
-from typing_extensions import TypedDict  # the only one that pydantic reads before Python 3.12
+from typing_extensions import TypedDict  # pydantic requires this one before Python 3.12
 
 from infra.local import script
 from infra.local.model_schema import instance
@@ -23,7 +22,7 @@ Tool: TypeAlias = Mapping[str, Json]
 
 
 class ToolCall(TypedDict):
-    """`arguments` is an object, or a string that goes out as it is, valid or not."""
+    """`arguments` is an object, or a string that is sent as it is, valid or not."""
 
     name: str
     arguments: dict[str, Json] | str
@@ -51,7 +50,7 @@ DECISIONS = re.compile(r"<approval_news>.*?</approval_news>\s*", re.DOTALL)
 
 
 def think(body: Mapping[str, Json], scripts: Script) -> Thought:
-    """Return the answer to a chat completion request: tool calls, text, or a value of its schema."""
+    """Return the answer to a chat completion request: tool calls, text, or a value of the output schema."""
     messages = [message for message in body["messages"] if message.get("role") not in ("system", "developer")]
     said = [_text(message) for message in messages if message.get("role") == "user"] or [""]
     words = DECISIONS.sub("", said[-1]).strip() or said[-1]
@@ -87,7 +86,7 @@ def _instructions(body: Mapping[str, Json]) -> str:
 
 
 def _results(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
-    """Return tool name and content of each result since the user's last message."""
+    """Yield tool name and content of each result since the user's last message."""
     spoken = max((i for i, message in enumerate(messages) if message.get("role") == "user"), default=-1)
     names = {call["id"]: call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
     for message in messages[spoken + 1 :]:
@@ -96,7 +95,7 @@ def _results(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
 
 
 def _offered(body: Mapping[str, Json]) -> dict[str, Tool]:
-    """The functions that may be called, by name: all tools, or those that `tool_choice` leaves."""
+    """Return the functions that can be called, by name: all tools, or those that `tool_choice` allows."""
     tools = {tool["function"]["name"]: tool["function"] for tool in body.get("tools") or ()}
     match body.get("tool_choice"):
         case "none":
@@ -108,8 +107,8 @@ def _offered(body: Mapping[str, Json]) -> dict[str, Tool]:
 
 
 def _output_tool(body: Mapping[str, Json], tools: Mapping[str, Tool]) -> Tool | None:
-    """The tool that takes the final answer. pydantic-ai names it `final_result…` or says so in its description, and
-    does not force it on a model that thinks. Whoever forces a call without such a tool means the last one offered."""
+    """Return the tool that takes the final answer. pydantic-ai names it `final_result…` or marks it in its description,
+    and does not force it on a thinking model. Without such a tool, a forced call means the last tool."""
     for name, tool in tools.items():
         if name.startswith("final_result") or "ends this conversation" in (tool.get("description") or ""):
             return tool
@@ -121,7 +120,7 @@ def _output_schema(body: Mapping[str, Json]) -> Json | None:
         case {"type": "json_schema", "json_schema": {"schema": schema}}:
             return schema
         case {"type": "json_object"}:
-            # The schema is then part of the instructions, in words.
+            # The schema is then in the text of the instructions.
             schemas = [v for v in json_in(_instructions(body)) if isinstance(v, dict) and "properties" in v]
             return schemas[-1] if schemas else {"type": "object"}
         case _:
@@ -142,13 +141,13 @@ UNSAID_KEYS = frozenset(
 )
 UNLABELLED_KEYS = frozenset(["name", "headline", "summary", "about"])
 RETRY = "Fix the errors and try again."
-"""The end of pydantic-ai's message for a failed call."""
+"""The end of pydantic-ai's message after a failed call."""
 FAILED = re.compile(r"\W*(error|failed|could not|cannot|unavailable)\b", re.I)
 NOTHING = re.compile(r"\W*(no|none|nothing|not found|empty)\b", re.I)
 
 
 def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
-    """Describe these results, by the names of their tools."""
+    """Describe the results by the names of their tools."""
     told: list[str] = []
     found: dict[str, list[str]] = {}
     missing: list[str] = []
@@ -175,7 +174,7 @@ def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
 
 
 def _section(source: str, facts: Sequence[str], most: int) -> str:
-    """Return Markdown: the source, and a line for each fact."""
+    """Return Markdown: a heading with the source, and a line per fact."""
     lines = [f"**{source[:1].upper()}{source[1:]}**", "", *(f"- {fact}" for fact in facts[:most])]
     left = len(facts) - most
     return "\n".join([*lines, *([f"- … and {left} more: ask me about any of it."] if left > 0 else [])])
@@ -249,7 +248,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _short(fact: str, most: int = FACT_CHARACTERS) -> str:
-    """The sentences that fit."""
+    """Return the leading sentences that fit."""
     fact = " ".join(fact.split())
     if len(fact) > most:
         cut = fact[: max(40, most)]

@@ -1,4 +1,4 @@
-"""Responses of the scripted model server that can wait, hang up and reset the connection."""
+"""Responses of the scripted model server that can wait, close or reset the connection."""
 
 import asyncio
 import socket
@@ -25,7 +25,7 @@ Step: TypeAlias = bytes | Act
 
 @dataclass(frozen=True)
 class Performance:
-    """An ASGI response that ends as soon as the client goes away."""
+    """An ASGI response that ends when the client disconnects."""
 
     steps: Iterable[Step]
     content_type: str
@@ -55,7 +55,7 @@ class Performance:
                     await self.hold()
                 case Act.HANG_UP | Act.RESET:
                     _hang_up(transport, reset=step is Act.RESET)
-                    # A client that hangs up ends this task.
+                    # A client disconnect ends this task.
                     await asyncio.Event().wait()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -64,7 +64,7 @@ def _hang_up(transport: asyncio.Transport, reset: bool) -> None:
     if not reset:
         transport.close()
         return
-    # A linger of no seconds makes the kernel answer with RST instead of FIN.
+    # With a linger of zero seconds the kernel sends RST instead of FIN.
     transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
 
@@ -75,7 +75,7 @@ async def _client_gone(receive: Receive) -> None:
 
 
 class Connection(H11Protocol):
-    """Give the application the socket, as `request.state.transport`: ASGI has no way to hang up."""
+    """Give the application the socket as `request.state.transport`: ASGI has no way to close the connection."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

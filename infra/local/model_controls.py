@@ -1,4 +1,4 @@
-"""Controls of the scripted model server for tests: the next replies, faults, releases, the recorded requests."""
+"""Test controls of the scripted model server: next replies, faults, releases, recorded requests."""
 
 import asyncio
 import json
@@ -27,12 +27,13 @@ STATUS_OR_NONE = TypeAdapter[FaultStatus | None](FaultStatus | None)
 
 RECORDED_REQUESTS = 2_000
 BESIDE = "You name a conversation"
-"""How the instructions of a request beside an answer begin. A step without `to` does not answer it."""
+"""The first words of the instructions of a side request, such as naming a conversation. Steps without `to` skip
+these."""
 
 
 @dataclass(frozen=True)
 class RecordedRequest:
-    """A request as it came in; `order` counts from 1, and `json` is None where the body is not JSON."""
+    """A received request. `order` counts from 1; `json` is None if the body is not JSON."""
 
     order: int
     method: str
@@ -43,7 +44,7 @@ class RecordedRequest:
 
 
 class Controls:
-    """May be used from any thread; `control` is the same over HTTP."""
+    """The controls. Can be used from any thread; `control` offers the same over HTTP."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -55,27 +56,27 @@ class Controls:
         self._arrived = 0
         self._script: deque[Reply] = deque()
         self.fault: Reply | None = None
-        """The answer to every chat request until it is cleared; the script is suspended."""
+        """The answer to every chat request until cleared; the script is suspended."""
         self.embeddings_fault: FaultStatus | None = None
-        """The status that every embeddings request gets until it is cleared."""
+        """The status of every embeddings response until cleared."""
         self.in_danger: tuple[str, ...] = ()
-        """Words for which the moderation endpoint finds the intent of self-harm."""
+        """Words that the moderation endpoint flags as intent of self-harm."""
         self.moderation_fault: FaultStatus | None = None
-        """The status that every moderation request gets until it is cleared."""
+        """The status of every moderation response until cleared."""
         self.moderation_seconds = 0.0
-        """How long a moderation takes."""
+        """The duration of a moderation request."""
         self.keys: frozenset[str] = frozenset()
-        """Accepted keys; chat and embeddings requests without one get a 401. If empty, no key is needed."""
+        """Accepted keys; chat and embeddings requests without one get a 401. If empty, no key is required."""
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """The last 2,000 requests on the providers' routes, oldest first, except those beside answers."""
+        """The last 2,000 requests on the providers' routes, oldest first, without side requests."""
         with self._changed:
             return [each for each in self._requests if not _is_beside(each.json)]
 
     @property
     def beside(self) -> list[RecordedRequest]:
-        """The last requests beside answers."""
+        """The last side requests."""
         with self._changed:
             return [each for each in self._requests if _is_beside(each.json)]
 
@@ -85,12 +86,12 @@ class Controls:
             self._arrived = 0
 
     def script(self, *steps: Reply) -> None:
-        """Answers the next chat requests with these, in their order, instead of what was scripted before."""
+        """Answer the next chat requests with these steps in order, replacing the previous script."""
         with self._changed:
             self._script = deque(steps)
 
     def script_chat(self, *steps: Reply) -> None:
-        """Answers the next chat requests that stream: what a tool asks another model is answered as always."""
+        """Answer the next streaming chat requests; requests that tools make to other models get default answers."""
         self.script(*(replace(step, streams=True) for step in steps))
 
     def release(self) -> int:
@@ -102,17 +103,17 @@ class Controls:
         return len(held)
 
     def reset(self) -> None:
-        """Reset to the state after the start, except for the ids, which never repeat."""
+        """Reset to the initial state, except for the ids, which never repeat."""
         with self._changed:
             self._forget()
         self.release()
 
     def wait_until_held(self, timeout: float = 5.0, count: int = 1) -> None:
-        """Returns once so many answers are held; raises `TimeoutError`."""
+        """Wait until this many answers are held. Raises `TimeoutError`."""
         self._wait(lambda: len(self._held) >= count, timeout, lambda: f"{len(self._held)} of {count} answers are held")
 
     def wait_until_none_held(self, timeout: float = 5.0) -> None:
-        """Returns once nothing is held, because it was released or its client went away; raises `TimeoutError`."""
+        """Wait until no answer is held, because it was released or its client disconnected. Raises `TimeoutError`."""
         self._wait(lambda: not self._held, timeout, lambda: f"{len(self._held)} answers are still held")
 
     def _wait(self, condition: Callable[[], bool], timeout: float, state: Callable[[], str]) -> None:
@@ -141,10 +142,10 @@ class Controls:
                 raise HTTPException(404)
         return JSONResponse({"status": "ok"})
 
-    # Calls by the server
+    # Called by the server
 
     async def recorded(self, request: Request) -> Json:
-        """Records a request; its body as JSON, None where it is none."""
+        """Record a request, and return its body as JSON or None."""
         raw = await request.body()
         try:
             parsed = json.loads(raw)
@@ -163,7 +164,7 @@ class Controls:
         return not self.keys or request.headers.get("authorization", "").removeprefix("Bearer ") in self.keys
 
     def next_reply(self, body: Json) -> Reply:
-        """The fault, or the first step of the script that is for such a request, or one without words."""
+        """Return the fault, or the first step of the script that matches the request, or an empty reply."""
         instructions = str(body["messages"][0].get("content"))
         with self._changed:
             if self.fault:
@@ -176,7 +177,7 @@ class Controls:
         return Reply()
 
     async def hold(self) -> None:
-        """Returns once it is released."""
+        """Wait until released."""
         future = asyncio.get_running_loop().create_future()
         with self._changed:
             self._held.add(future)

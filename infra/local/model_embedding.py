@@ -1,4 +1,4 @@
-"""Embeddings of the scripted model, made of words and letters alone."""
+"""Embeddings of the scripted model, computed from words and trigrams."""
 
 import hashlib
 import math
@@ -16,7 +16,7 @@ TRIGRAM_WEIGHT = 0.25
 
 
 def embedding(text: str, dimensions: int) -> list[float]:
-    """A vector of length 1 whose cosine with another's follows the words, and less the letters, that both share."""
+    """Return a unit vector whose cosine with another depends on shared words and, less, shared trigrams."""
     vector = [0.0] * dimensions
     words = {_stem(word) for word in re.findall(r"[^\W_]+", text.lower()) if word not in STOP_WORDS} or {text.strip()}
     for word in sorted(words):
@@ -29,7 +29,7 @@ def embedding(text: str, dimensions: int) -> list[float]:
 
 
 def _add(vector: list[float], feature: str, weight: float) -> None:
-    # A sign besides the place makes collisions cancel out instead of adding up to likeness.
+    # The random sign makes collisions cancel out instead of adding up to similarity.
     digest = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest())
     vector[(digest >> 1) % len(vector)] += weight if digest & 1 else -weight
 

@@ -1,4 +1,4 @@
-"""Faults of the scripted model server: a reply may name a fault, and is sent with it."""
+"""Faults of the scripted model server."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -20,54 +20,54 @@ Fault: TypeAlias = (
     | Literal["bad_json_line", "other_shape", "empty_choices", "huge_line", "other_lines"]
     | Literal["no_done", "length", "content_filter", "swapped_indices", "bad_tool_arguments", "unknown_tool"]
 )
-"""The fault of an answer.
+"""The fault of a reply.
 
-Instead of it: an error status; `content_risk` (DeepSeek's 400 for what it does not want to read); `refuse_body` (200
-and nothing), `html` (200 and a page), `bad_json` (200 and half an object); `slow` (not a byte before the release);
-`reset` (TCP reset).
+Instead of an answer: an error status; `content_risk` (DeepSeek's 400 for rejected content); `refuse_body` (200 and an
+empty body), `html` (200 and a page), `bad_json` (200 and half an object); `slow` (no byte until released); `reset` (TCP
+reset).
 
-After `fault_after` chunks of the content (where the answer is not streamed: after half of the body): `cut` (the
-connection closes), `cut_mid_line`, `reset_midway` (TCP reset), `half_utf8` and `no_finish` (the response ends, whole as
-HTTP, inside a character or before it says why), `stall` (waits for the release, then closes), `error_in_stream` (ends
+After `fault_after` chunks of the content (if the answer is not streamed: after half of the body): `cut` (the connection
+closes), `cut_mid_line`, `reset_midway` (TCP reset), `half_utf8` and `no_finish` (the response ends, complete as HTTP,
+within a character or before the finish reason), `stall` (waits until released, then closes), `error_in_stream` (ends
 with an error object); `bad_json_line`, `other_shape` (JSON that is no object), `empty_choices` and `huge_line` (one
-line of 10 MB) stand between the chunks, and the rest follows. No fault, but rare: `other_lines`, all that server-sent
-events may hold beside data, around every event.
+line of 10 MB) are inserted between the chunks. Valid but rare: `other_lines` adds every kind of line that server-sent
+events allow besides data around each event.
 
-In what it says: `no_done`; `length` and `content_filter` (ends there, and says why); `swapped_indices` (the deltas of
-later tool calls come first), `bad_tool_arguments` (not JSON), `unknown_tool` (one that was not offered).
+In the content: `no_done`; `length` and `content_filter` (stops there with this finish reason); `swapped_indices` (the
+deltas of later tool calls come first), `bad_tool_arguments` (not JSON), `unknown_tool` (one that was not offered).
 """
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Reply:
-    """One answer to one chat request. Without text and tool calls the scripts decide it."""
+    """The answer to one chat request. Without text and tool calls, the scripts decide."""
 
     text: str | list[str] | None = None
     """A list is sent in exactly these chunks."""
     tool_calls: Sequence[ToolCall] = ()
-    """Called after the text, in the same answer."""
+    """Calls sent after the text, in the same answer."""
     deltas: Sequence[Mapping[str, Json]] = ()
-    """Streamed as they are, in place of text and tool calls."""
+    """Streamed unchanged, instead of text and tool calls."""
     chunk_delay: float | None = None
-    """Seconds before each chunk but the first; the server's own where it is None."""
+    """Seconds before each chunk but the first; None for the server's default."""
     hold_after: int | None = None
-    """Chunks of the content after which the answer waits for the release; 0 is before the first byte of the body."""
+    """Number of content chunks after which the answer waits until released; 0 is before the first byte of the body."""
     finish_reason: str | None = None
     usage: Mapping[str, Json] | None = None
-    """Replaces those fields of the counted usage."""
+    """Fields that override the computed usage."""
     fault: Fault | None = None
     fault_after: int = 1
     retry_after: float | None = None
-    """Seconds, sent with an error status."""
+    """`Retry-After` in seconds, sent with an error status."""
     streams: bool | None = None
-    """Only for a request that streams, as the chat's does, or only for one that does not, as a judge's."""
+    """True to match only streaming requests (chats), False only others (such as judges)."""
     to: str = ""
-    """Only for a request whose instructions begin with this."""
+    """Match only requests whose instructions begin with this text."""
 
 
 HUGE_LINE_BYTES = 10_000_000
 OTHER_LINES = b"retry: 3000\n\n: still here\n\nid: 7\n\nevent: ping\n\ndata:\n\n\nid: 8\nevent: completion\n"
-"""Events that say nothing, and the lines with which the next one begins."""
+"""Events without data, and the other lines that may precede one."""
 INSTEAD: Mapping[Fault | None, Sequence[Step]] = {
     "refuse_body": [Act.START],
     "html": [Act.START, b"<!doctype html><title>Bad gateway</title><h1>Please try again later</h1>"],
@@ -82,7 +82,7 @@ Group: TypeAlias = Sequence[Step]
 
 
 def said(reply: Reply, chunks: list[str], calls: list[ToolCall], body: Json) -> tuple[list[str], list[ToolCall], str]:
-    """Return chunks, calls and finish reason, with faults of content applied."""
+    """Return chunks, calls and finish reason, with content faults applied."""
     match reply.fault:
         case "length" | "content_filter":
             return chunks[: reply.fault_after], [], reply.fault
@@ -100,7 +100,7 @@ def said(reply: Reply, chunks: list[str], calls: list[ToolCall], body: Json) -> 
 
 
 def refusal(reply: Reply) -> Response | None:
-    """Return the error that replaces the answer."""
+    """Return the error response that replaces the answer, or None."""
     if reply.fault == "content_risk":
         return wire.error_response(400, "Content Exists Risk", code="invalid_request_error")
     if isinstance(reply.fault, int):
@@ -175,7 +175,7 @@ def _whole(reply: Reply, answer: Answer) -> list[Step]:
 
 
 def _told(reply: Reply, answer: dict[str, Json]) -> Json:
-    """Return a whole answer, with faults of content applied."""
+    """Return a non-streamed answer with its fault applied."""
     [choice] = answer["choices"]
     message = choice["message"]
     match reply.fault:
@@ -195,7 +195,7 @@ def _told(reply: Reply, answer: dict[str, Json]) -> Json:
 
 
 def _held(opening: Sequence[Step], content: Sequence[Group], hold_after: int | None) -> list[Step]:
-    """The steps in one list, with the hold after so many groups of the content."""
+    """Flatten the steps, inserting the hold after so many groups of content."""
     groups = [list(group) for group in content]
     if hold_after:
         groups[min(hold_after, len(groups) - 1) - 1].append(Act.HOLD)

@@ -1,6 +1,8 @@
 """Answers of the scripted model that need code, by the names that scripts use (`function`).
 
-Each function gets the texts of the messages: of a typed request the prompt first, of a chat the user's newest first."""
+The argument of each function is the messages' texts: for typed requests the prompt first, for chats the user's newest
+message first.
+"""
 
 import html
 import json
@@ -15,7 +17,7 @@ from infra.local.model_resumes import parse_resume
 
 
 def _tell_decisions(texts: Sequence[str]) -> str:
-    """Tell the user what became of a decision, in a turn that only decided."""
+    """Summarize the decisions, in a turn that only reports decisions."""
     news = re.sub(r"</?approval_news>", "\n", texts[0])
     lines = [line.removeprefix("- ") for line in news.splitlines() if line.startswith("- ")]
     return " ".join(map(_decision, lines))
@@ -44,7 +46,7 @@ _STEM = 4
 
 
 def _judge(texts: Sequence[str]) -> dict[str, Any]:
-    """Yes to a statement whose words, but for the first, stand in its quotes, and to a person's own words that are no
+    """Accept a statement if its words, except the first, are in its quotes, and a user's own words that are not a
     question."""
     found = _STATEMENTS.search(texts[0])
     return {"verdicts": [_verdict(each) for each in json.loads(found["json"])] if found else []}
@@ -56,7 +58,7 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
         asks = "?" in quotes[0]
         return {"id": asked["id"], **({"why": "That is a question."} if asks else {"span": quotes[0][:1_000]})}
     known = {stem for text in (*quotes, *_known(asked)) for stem in _stems(text)}
-    # Its first word is a verb of the writer's own: "Lives in Lisbon" for "I moved to Lisbon".
+    # The first word is the writer's own verb: "Lives in Lisbon" for "I moved to Lisbon".
     rest = asked["statement"].partition(" ")[2]
     strange = [word for word in _WORD.findall(rest) if word[:_STEM].lower() not in known]
     if strange:
@@ -82,7 +84,7 @@ _TAKES_BACK = re.compile(r"\?|\b(?:not|don['’]t|never|if|would|nicht|pas|nunca
 
 
 def _wish(texts: Sequence[str]) -> dict[str, Any]:
-    """Yes to a plain request."""
+    """Accept a plain request."""
     found = _SAID.search(texts[0])
     said = html.unescape(found["text"]).strip() if found else ""
     return {"quote": said if _ASKS.search(said) and not _TAKES_BACK.search(said) else ""}
@@ -110,7 +112,7 @@ _FORM = re.compile(
     r"punch\w*|better|(?:first|third) person|(?:in )?(?:english|german|french|spanish|portuguese))\b",
     re.IGNORECASE,
 )
-"""Words about the form of a text: such a wish states no fact."""
+"""Words about the form of a text: such a request states no fact."""
 _MENTION = re.compile(r"mention (?:that )?(?:I )?(?P<what>[^.]+)", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\d,.-])\d{1,3}\b(?![,.-]?\d)")
 _SENT_BACK = ("answer it whole again", "the second reader refused these claims")
@@ -131,8 +133,8 @@ Claim = dict[str, Any]
 
 
 def _write_section(texts: Sequence[str]) -> dict[str, Any]:
-    """Write a section from the evidence by rule, with quotes. Asked to exaggerate (in a wish or in evidence), invent a
-    claim; after a refusal withdraw it, unless asked to insist."""
+    """Write a section from the evidence by rule, with quotes. If a request or the evidence says to exaggerate, add an
+    invented claim; after a rejection withdraw it, unless the request insists."""
     words, told = texts[0], texts[0].lower()
     asked_again = any(sent_back in text for sent_back in _SENT_BACK for text in texts)
     exaggerates = "exaggerate" in told and (not asked_again or "insist" in told)
@@ -140,7 +142,7 @@ def _write_section(texts: Sequence[str]) -> dict[str, Any]:
     _, is_refused, refused = words.partition(_SENT_BACK[1])
     if not is_refused:
         return written
-    # It has no replacement for what the second reader refused, except the same false claims.
+    # It does not replace a rejected claim, except by the same false claims.
     lies = written["claims"] if exaggerates else []
     numbers = [int(match["number"]) for match in _REFUSED.finditer(refused)]
     return {"claims": [{**lie, "number": number} for number, lie in zip(numbers, lies, strict=False)]}
@@ -156,7 +158,7 @@ def _section(words: str, *, exaggerates: bool) -> dict[str, Any]:
     said = _as_before(words, evidence) if is_profile else _claims(kind, evidence)
     claims = [*lies, *said, *mentioned]
     wishes = [html.unescape(each) for each in _WISH.findall(words)]
-    # The message that it began with is told as a wish, too.
+    # The first message of a workflow is included as a change request, too.
     for wish in wishes[-1:] if is_profile else wishes:
         claims = _wished(wish, kind, claims)
         claims = _reworded(wish, evidence, claims) if is_profile else claims
@@ -164,7 +166,7 @@ def _section(words: str, *, exaggerates: bool) -> dict[str, Any]:
 
 
 def _wished(wish: str, kind: str, claims: Sequence[Claim]) -> list[Claim]:
-    """Honor a wish to leave something out, to put something first, or to be shorter; others change nothing."""
+    """Apply a request to leave something out, to move something to the front, or to shorten; ignore others."""
     if found := _LEAVE_OUT.search(wish):
         what = found["what"].strip()
         return [] if kind in what.lower() else [each for each in claims if not _speaks_of(each, what)]
@@ -174,7 +176,7 @@ def _wished(wish: str, kind: str, claims: Sequence[Claim]) -> list[Claim]:
 
 
 def _as_before(words: str, evidence: Mapping[str, str]) -> list[Claim]:
-    """Return the lines of the field, each with supporting evidence."""
+    """Return the field's current lines, each with its supporting evidence."""
     found = _BEFORE.search(words)
     lines = [line.rpartition(" [")[0].strip() for line in html.unescape(found["text"]).splitlines()] if found else []
     sources = {line: [name for name, text in evidence.items() if line and line in text] for line in lines}
@@ -182,7 +184,7 @@ def _as_before(words: str, evidence: Mapping[str, str]) -> list[Claim]:
 
 
 def _reworded(wish: str, evidence: Mapping[str, str], claims: Sequence[Claim]) -> list[Claim]:
-    """Replace lines as the wish says; shorten a single claim to its first comma if asked."""
+    """Replace lines as requested; shorten a single claim to its first comma if requested."""
     if (found := _INSTEAD.search(wish)) and not _FORM.search(found["what"]):
         what = found["what"].strip()
         return [_claim(what, name, what) for name, text in _of(evidence, "person") if what in text][-1:]
@@ -223,7 +225,7 @@ def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
         case "positions":
             for name, text in _of(evidence, "employment"):
                 yield from (_claim(line, name) for line in text.splitlines()[1:] if not _TIME.fullmatch(line))
-            for name, text in _of(evidence, "resume"):  # below the words that name the position
+            for name, text in _of(evidence, "resume"):  # after the words that name the position
                 yield from (_claim(line, name) for line in text.partition("\n\n")[2].splitlines())
         case "letter":
             for name, text in _of(evidence, "employment"):
@@ -238,7 +240,7 @@ def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
 
 
 def _lies(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
-    """Invented claims, each with quotes that exist but do not support it."""
+    """Yield invented claims, with quotes that exist but do not support them."""
     stints = _of(evidence, "employment")
     match kind:
         case "experience":
@@ -301,12 +303,12 @@ def _sentences(text: str) -> list[str]:
 
 
 def _counts(sentence: str) -> bool:
-    """True if it contains a number that is not a year."""
+    """True if the sentence contains a number that is not a year."""
     return bool(_NUMBER.search(sentence)) and len(sentence.split()) > 4
 
 
 def _claim(text: str, name: str, quote: str = "") -> Claim:
-    """Without another quote, its own words are the quote."""
+    """Return a claim. Without a quote, its text is its quote."""
     return {"text": text.strip()[:400], "quotes": [f"{name} {quote.strip()[:600]}".strip()]}
 
 

@@ -1,4 +1,4 @@
-"""Play the interviewer by rule, so that the scripted model can interview a newcomer on a laptop."""
+"""A rule-based interviewer, so that the scripted model can interview new users on a laptop."""
 
 import html
 import json
@@ -55,7 +55,7 @@ Object = dict[str, Any]
 
 
 def interviewer(texts: Sequence[str]) -> str:
-    """Return one sentence about the last answer, and the question that the interview's state asks for."""
+    """Return a sentence about the last answer, and the question that the interview's state requires."""
     words, _, task = texts[0].rpartition("</interview>")
     said, _, state = words.partition("<interview>")
     topic = _line(state, "topic")
@@ -104,7 +104,8 @@ _LEARNT: Mapping[str, str] = {
 
 
 def propose_profile(texts: Sequence[str]) -> str | Object:
-    """Call for what was said in so many words; nothing to call, or called already: say that it is over."""
+    """Call `propose_profile` with the values that messages state literally; without any, continue or end the
+    interview."""
     fields: list[Object] = []
     for name, pattern in _LEARNT.items():
         for text in texts:
@@ -129,7 +130,7 @@ def _value(name: str, found: re.Match[str]) -> Any:
 
 
 def lead_interview(texts: Sequence[str]) -> Object:
-    """Open a topic for each place that is named, and close what they have nothing to tell of."""
+    """Open a topic for each named place, and close those about which the user has nothing to add."""
     topics: list[Object] = _state(texts[0]).get("topics", [])
     newest = next((each for each in reversed(_messages(texts[0])) if each["by"] == "the person"), None)
     if newest is None:
@@ -162,7 +163,7 @@ def lead_interview(texts: Sequence[str]) -> Object:
 
 
 def write_interview(texts: Sequence[str]) -> Object:
-    """Of each sentence about themselves a statement in their own words."""
+    """Write each sentence about the user as a statement in their own words."""
     before = _BEFORE.search(texts[0])
     draft = list(_LINE.finditer(html.unescape(before["text"]))) if before else []
     topics: dict[str, list[str]] = _state(texts[0]).get("topics", {})
@@ -199,7 +200,7 @@ def write_interview(texts: Sequence[str]) -> Object:
 
 
 def _told(topics: Mapping[str, Sequence[str]], sentence: str) -> dict[str, list[str]]:
-    """Of each topic, the aspects that a sentence answers."""
+    """Return the aspects of each topic that a sentence answers."""
     return {
         topic: [each for each in names if each in QUESTIONS and re.search(QUESTIONS[each][1], sentence)]
         for topic, names in topics.items()

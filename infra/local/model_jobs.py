@@ -1,4 +1,4 @@
-"""Compare adverts with a person by the words that both share, for the scripted model."""
+"""Compare adverts with a person by shared words, for the scripted model."""
 
 import html
 import re
@@ -15,7 +15,7 @@ MOST_REASONS = 2
 
 
 def compare_jobs(texts: Sequence[str]) -> dict[str, Any]:
-    """A reason for each line of the advert that shares words with a line of the person's evidence, in those words."""
+    """Return a reason for each line of the advert that shares words with a line of the evidence, quoting both."""
     adverts, evidence = _ADVERTS.search(texts[0]), _EVIDENCE.search(texts[0])
     if not adverts or not evidence:
         return {"jobs": []}
@@ -57,7 +57,7 @@ def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict
 
 _PIECES = re.compile(r'<evidence id="(?P<id>[^"]*)"[^>]*>(?P<text>.*?)</evidence>', re.DOTALL)
 MET, PARTLY = 2, 1
-"""Words that a line of the advert shares with one of the evidence."""
+"""Minimum number of words that a line of the advert must share with a line of the evidence."""
 
 
 def cover_advert(texts: Sequence[str]) -> dict[str, Any]:

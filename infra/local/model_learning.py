@@ -1,4 +1,4 @@
-"""Play the learning guide and write lessons by rule, from the library's own sentences, for the scripted model."""
+"""A rule-based learning guide and lesson writer for the scripted model; it uses the library's own sentences."""
 
 import html
 import re
@@ -30,7 +30,7 @@ Object = dict[str, Any]
 
 
 def guide(texts: Sequence[str]) -> Any:
-    """Offer the topic that the user names; for a subject ask which topic; otherwise ask what."""
+    """Offer the topic that the user names; ask which topic for a subject; otherwise ask what to learn."""
     said, _, rest = texts[0].partition("<learning>")
     name = named(said)
     if not name or "They name nothing to learn" in rest:
@@ -59,14 +59,14 @@ def read_granularity(texts: Sequence[str]) -> Object:
 
 
 def outline_lesson(texts: Sequence[str]) -> Object:
-    """The headings of the first page."""
+    """Return the headings of the first page."""
     [(_, text), *_] = [*_pages(texts[0]), ("", "")]
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     return {"points": ["What it is for", *headings][:5] if headings else ["What it is for", "How it is done"]}
 
 
 def write_lesson(texts: Sequence[str]) -> Object:
-    """The sentences of the first page, word for word, each under its heading."""
+    """Return the sentences of the first page verbatim, each under its heading."""
     [(page, text), *_] = [*_pages(texts[0]), ("", "")]
     written = [
         {"point": point, "text": each, "quotes": [{"source": page, "text": each}]}
@@ -98,7 +98,7 @@ def ask_about_lesson(texts: Sequence[str]) -> Object:
 
 
 def find_gaps(texts: Sequence[str]) -> Object:
-    """The first sentence of three pages, each of another topic."""
+    """Return the first sentences of three pages of different topics."""
     pages = {page.partition("/")[0]: (page, text) for page, text in reversed([*_pages(texts[0])])}
     gaps = [
         {
@@ -112,7 +112,7 @@ def find_gaps(texts: Sequence[str]) -> Object:
     ]
     asked = _sentences(html.unescape(texts[0].partition("<adverts>")[2].partition("</adverts>")[0]))
     wanted = [each for each in asked if _ASKS.search(each)]
-    if asked:  # a gap for each thing that the posting asks for
+    if asked:  # a gap for each requirement of the posting
         gaps = [
             {**gap, "requirement": sentence, "requirement_quote": sentence}
             for gap, sentence in zip(gaps, wanted, strict=False)

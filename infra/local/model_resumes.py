@@ -1,4 +1,4 @@
-"""Parse résumés for the scripted model: it knows some headings, and reads the lines below them as fields."""
+"""Parse résumés for the scripted model: it knows some headings, and maps the lines below them to fields."""
 
 import html
 import re
@@ -54,7 +54,8 @@ def _sections(lines: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _jobs(lines: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The line before one with dates names the position and its employer; what follows are its highlights."""
+    """Yield the positions. The line before one with dates has position and employer; the following lines are
+    highlights."""
     text = [line for line in lines if line]
     starts = [number for number, line in enumerate(text) if number and _DATES.search(line)]
     for number, following in zip_longest(starts, starts[1:]):

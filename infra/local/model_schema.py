@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 Json: TypeAlias = Any
 
 LONGEST = 300
-"""Characters of a free string."""
+"""Maximum characters of a free string."""
 
 
 def instance(schema: Json, words: str) -> Json:
-    """Free strings are taken from `words`. Patterns and formats are not read."""
+    """Return a minimal instance; free strings are taken from `words`. Patterns and formats are ignored."""
     return _instance(schema, words.strip()[:LONGEST] or "nothing", schema)
 
 
@@ -23,7 +23,7 @@ def _instance(schema: Json, words: str, root: Json) -> Json:
     if "enum" in schema:
         return schema["enum"][0]
     if alternatives := schema.get("anyOf") or schema.get("oneOf"):
-        # Null first: a schema that contains itself ends nowhere else.
+        # Null first, which ends the recursion for a schema that contains itself.
         return None if {"type": "null"} in alternatives else _instance(alternatives[0], words, root)
     match schema.get("type", "object"):
         case "object":
@@ -36,7 +36,7 @@ def _instance(schema: Json, words: str, root: Json) -> Json:
             long_enough = words * math.ceil(schema.get("minLength", 0) / len(words) or 1)
             return long_enough[: schema.get("maxLength", len(long_enough))]
         case "integer" | "number" as kind:
-            # Zero, or what lies next to it within the bounds.
+            # Zero, or the nearest value within the bounds.
             step = 1 if kind == "integer" else 0.01
             lowest = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf) + step)
             highest = schema.get("maximum", schema.get("exclusiveMaximum", math.inf) - step)

@@ -1,9 +1,8 @@
 """The scripted model server: stands in for DeepSeek and OpenAI at their wire, on the laptop and in every test.
 
-It answers chat completions, embeddings and moderations, with or without `/v1` before the path, refuses what the
-providers refuse (`model_wire.py`), records requests, and fails on request (`model_controls.py`,
-`model_faults.py`). Answers come from the steps that a test scripted, else from the scripts in `scripts/`
-(`model_answers.py`).
+It answers chat completions, embeddings and moderations, with or without `/v1` before the path, rejects what the
+providers reject (`model_wire.py`), records requests, and fails on request (`model_controls.py`, `model_faults.py`).
+Answers come from the steps that a test scripted, otherwise from the scripts in `scripts/` (`model_answers.py`).
 
 In a test `with ModelServer() as server:` starts one on a free port. As a program, `python -m infra.local.model_server
 --port 8001`; the same controls are then routes: GET and DELETE `/_control/requests`, and POST `/_control/script`
@@ -61,12 +60,12 @@ MODERATED = (
 )
 """platform.openai.com/docs/guides/moderation"""
 SERVED_AS: Mapping[str, str] = {"deepseek-v4-flash": "deepseek-flash"}
-"""The name under which a model answers if it is not the requested one: another model serves a retired name."""
+"""The names that responses report instead of the requested model: another model serves a retired name."""
 DIMENSIONS = 1536
 
 
 class ModelServer(Controls):
-    """A model server as a context manager. It can be started again, on the same port."""
+    """A model server as a context manager. It can be restarted on the same port."""
 
     def __init__(
         self,
@@ -77,7 +76,7 @@ class ModelServer(Controls):
         scripts: Path = SCRIPTS,
     ) -> None:
         self.port = port
-        """0 until the start finds a free one."""
+        """0 until `start` finds a free port."""
         self.scripts = load(scripts)
         self._chat_models = (*CHAT_MODELS, *more_models)
         self._chunk_delay = chunk_delay
@@ -88,7 +87,7 @@ class ModelServer(Controls):
         super()._forget()
         self._cache = PromptCache()
         self.served_as = SERVED_AS
-        """The names under which models answer, by the names that are asked."""
+        """The model names that responses report, by requested name."""
 
     # Starting and stopping
 
@@ -107,13 +106,13 @@ class ModelServer(Controls):
             raise TimeoutError("The model server did not stop.")
 
     def run(self) -> None:
-        """Serves in this thread, until SIGINT or SIGTERM."""
+        """Serve in this thread until SIGINT or SIGTERM."""
         server, listener = self._listen()
         print(f"The scripted model server listens on {self.base_url}", flush=True)
         server.run([listener])
 
     def _listen(self) -> tuple["_Uvicorn", socket.socket]:
-        # asyncio sets TCP_NODELAY only where the protocol is named; without it answers on a used connection take 40 ms.
+        # asyncio sets TCP_NODELAY only if the protocol is named; otherwise answers on a reused connection take 40 ms.
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -200,7 +199,7 @@ class ModelServer(Controls):
         return {"id": call.get("id") or f"call_{self._next_id(body)}", "type": "function", "function": function}
 
     def _next_id(self, body: Json = None) -> int:
-        """Make an id that is higher than all before, also than those of an earlier server's conversations."""
+        """Return an id higher than all previous ones, including those of an earlier server's conversations."""
         calls = (call for message in (body or {}).get("messages", ()) for call in message.get("tool_calls") or ())
         known = [int(match[1]) for call in calls if (match := re.fullmatch(r"call_(\d{1,15})", str(call.get("id"))))]
         self._ids = max([self._ids, *known]) + 1
@@ -256,7 +255,7 @@ class _Uvicorn(uvicorn.Server):
         self.ready.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # What is held would be waited for otherwise; a provider that goes down does not finish its sentences either.
+        # Otherwise shutdown would wait for held answers; a provider that goes down does not finish its answers either.
         for connection in list(self.server_state.connections):
             connection.transport.abort()
         await super().shutdown(sockets)
@@ -279,7 +278,7 @@ def main() -> None:
     parser.add_argument("--model", action="append", default=[], help="the name of one more chat model; repeatable")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
-        # uvicorn closes everything first, and then raises the signal again for whoever handled it before.
+        # uvicorn shuts down first, and then raises the signal again for the previous handler.
         signal.signal(number, lambda *_: sys.exit(0))
     try:
         ModelServer(port=options.port, chunk_delay=options.chunk_delay, more_models=options.model).run()

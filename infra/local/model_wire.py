@@ -1,5 +1,5 @@
-"""OpenAI's protocol, as the scripted model server speaks it: answers whole and in chunks, usage, errors, and what the
-providers refuse."""
+"""OpenAI's protocol as the scripted model server implements it: whole and streamed answers, usage, errors, and the
+providers' rejections."""
 
 import hashlib
 import json
@@ -16,12 +16,12 @@ Json: TypeAlias = Any
 WORDS_A_CHUNK = 3
 ARGUMENT_CHARACTERS_A_CHUNK = 24
 CREATED = 1_767_225_600
-"""The fixed time in all answers."""
+"""The fixed timestamp of all answers."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, before it is put on the wire."""
+    """An answer before serialization."""
 
     id: str
     model: str
@@ -47,7 +47,7 @@ def chunks_of(text: str) -> list[str]:
 
 
 def line(data: Json) -> bytes:
-    """Half of a surrogate pair goes out as its escape in JSON."""
+    """Serialize an event. Half of a surrogate pair is escaped in JSON."""
     return b"data: " + compact(data).encode("utf-8", "backslashreplace") + b"\n\n"
 
 
@@ -61,7 +61,7 @@ def chunk_of(answer: Answer, choices: Sequence[Json], **more: Json) -> bytes:
 
 
 def content(answer: Answer, swapped: bool) -> list[bytes]:
-    """The chunks of the text, then those of each tool call, a call's arguments in pieces."""
+    """Return the chunks of the text, then those of each tool call, whose arguments are sent in pieces."""
     lines = [chunk(answer, {"content": text}) for text in answer.chunks]
     calls = list(enumerate(answer.calls))
     for index, call in reversed(calls) if swapped else calls:
@@ -87,7 +87,7 @@ def whole(answer: Answer) -> dict[str, Json]:
 
 
 class PromptCache:
-    """The prefixes that were sent before, in blocks of 64 tokens as providers keep them, for each model of its own."""
+    """The prefixes of earlier requests, per model and in blocks of 64 tokens, as providers cache them."""
 
     TOKEN_CHARACTERS = 4
     BLOCK_TOKENS = 64
@@ -130,7 +130,7 @@ ERROR_TYPES = {
 
 
 def error(status: int, message: str, code: str | None = None) -> dict[str, Json]:
-    """OpenAI's one error shape."""
+    """Return OpenAI's error object."""
     kind, usual = ERROR_TYPES.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
     return {"error": {"message": message, "type": kind, "param": None, "code": code or usual}}
 
@@ -147,14 +147,14 @@ async def refused(_: Request, problem: Exception) -> Response:
 
 
 def unknown_model(name: Json) -> JSONResponse:
-    """Return the error of the provider with such names: DeepSeek's 400, or OpenAI's 404."""
+    """Return the error of the model's provider: DeepSeek's 400 or OpenAI's 404."""
     if _is_deepseek(name):
         return error_response(400, "Model Not Exist", code="invalid_request_error")
     return error_response(404, f"The model `{name}` does not exist or you do not have access to it.")
 
 
 def refusal(body: Json) -> str | None:
-    """Return the reason why a provider refuses a request to a known model, or None."""
+    """Return the reason why a provider rejects a request to a known model, or None."""
     deepseek = _is_deepseek(body.get("model"))
     if "thinking" in body and not deepseek:
         return "Unrecognized request argument supplied: thinking"
@@ -163,7 +163,7 @@ def refusal(body: Json) -> str | None:
     choice = body.get("tool_choice")
     if choice in (None, "auto", "none"):
         return None
-    if deepseek and body.get("thinking") != {"type": "disabled"}:  # models think unless told so
+    if deepseek and body.get("thinking") != {"type": "disabled"}:  # models think unless disabled
         return "Thinking mode does not support this tool_choice"
     offered = {tool["function"]["name"] for tool in body.get("tools") or ()}
     if not offered:

@@ -1,4 +1,4 @@
-"""Clear what the stack keeps on this machine: `make reset`. Refuses while a stack runs."""
+"""Delete the stack's local data: `make reset`. Refuses while a stack runs."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ KEPT = ROOT / ".local"
 
 @contextmanager
 def locked(how: int) -> Iterator[None]:
-    """Hold what is kept with `flock`, until the process ends at the latest. Raises `BlockingIOError`."""
+    """Hold a `flock` on the data folder; it ends with the process at the latest. Raises `BlockingIOError`."""
     KEPT.mkdir(exist_ok=True)
     folder = os.open(KEPT, os.O_RDONLY)
     try:
@@ -26,7 +26,7 @@ def locked(how: int) -> Iterator[None]:
 
 def main() -> None:
     try:
-        # Each stack that runs holds it with LOCK_SH.
+        # Each running stack holds it with LOCK_SH.
         with locked(fcntl.LOCK_EX | fcntl.LOCK_NB):
             shutil.rmtree(KEPT)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""EventBridge Scheduler on the laptop: when a schedule of template.yaml is due, and a clock that waits for it."""
+"""EventBridge Scheduler on the laptop: computes when the schedules of template.yaml are due."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,9 +17,9 @@ class Schedule:
     expression: str
     zone: ZoneInfo
     target: str
-    """The ARN of a function or a state machine."""
+    """ARN of a function or a state machine."""
     given: str | None
-    """Its input, as JSON; None for Scheduler's own event."""
+    """Its input as JSON; None for Scheduler's default event."""
     enabled: bool = True
 
 
@@ -41,10 +41,10 @@ def schedules_of(template: Template) -> list[Schedule]:
 
 
 def next_time(expression: str, zone: ZoneInfo, after: float, since: float) -> float:
-    """The first moment after `after`, in seconds since the epoch.
+    """Return the first moment later than `after`, in seconds since the epoch.
 
-    A rate counts from `since`. A local time that does not exist is skipped, one that comes twice counts once. Raises
-    `ValueError` for other expressions than `rate(…)` and `cron(MINUTES HOURS * * ? *)`.
+    A rate counts from `since`. A local time that does not exist is skipped; one that occurs twice counts once. Raises
+    `ValueError` for expressions other than `rate(…)` and `cron(MINUTES HOURS * * ? *)`.
     """
     if found := re.fullmatch(r"rate\(([1-9]\d*) (minute|hour|day)s?\)", expression):
         period = int(found[1]) * UNITS[found[2]]
@@ -69,14 +69,14 @@ def _moments(day: date, times: Iterable[time], zone: ZoneInfo) -> Iterator[float
 
 
 class Clock:
-    """Return what became due since the last call. Moments during which the machine slept count once."""
+    """Collects the schedules that became due. Moments missed while the machine slept count once."""
 
     def __init__(self, schedules: Iterable[Schedule], now: float) -> None:
         self._since = now
         self._next = {each: self._after(each, now) for each in schedules if each.enabled}
 
     def due(self, now: float) -> list[tuple[Schedule, float]]:
-        """Return each due schedule, with the moment at which it was due."""
+        """Return the schedules due since the last call, each with the moment at which it was due."""
         found = [(each, moment) for each, moment in self._next.items() if moment <= now]
         self._next.update((each, self._after(each, now)) for each, _ in found)
         return found
@@ -92,7 +92,7 @@ DEFAULT_EVENT = (
 
 
 def event_of(schedule: Schedule, moment: float, execution_id: str) -> str:
-    """What its target is given, as JSON."""
+    """Return the target's input as JSON."""
     at = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     known = {"scheduled-time": at, "execution-id": execution_id, "attempt-number": "1"}
     text = DEFAULT_EVENT if schedule.given is None else schedule.given

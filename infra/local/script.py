@@ -1,4 +1,4 @@
-"""Play scripts: they map messages to calls, answers and objects of the scripted model. Scripts are YAML, in `scripts/`:
+"""Play scripts, which map messages to calls, answers and objects of the scripted model. They are YAML, in `scripts/`:
 
     turns:
     - says: "(Please |)find me a job (in|near) {place}"
@@ -10,34 +10,34 @@
     - to: You plan an interview                    # how the instructions of the request begin
       gives: {action: continue, directive: Ask about the team.}
 
-The first turn that matches is played; where none does, or it has nothing to say, `model_answers` decides.
+The first turn that matches is played. If none matches or it yields nothing, `model_answers` decides.
 
 - A pattern (`says`: one, or a list) is literal text, `{name}` for words, `{_}` for words without a name, `(a|b|)` for a
-  choice. It matches a whole sentence, or else the whole message; case and marks at the end (but "?") do not matter. A
-  capture is the shortest that fits, at least one character, without marks at its end. A name that stands twice holds
+  choice. It matches a whole sentence, or else the whole message; case and final marks (except "?") do not matter. A
+  capture is the shortest that fits, at least one character, without final marks. A name that is used twice captures
   the same words.
-- `mentions` (one, or a list) are whole words, anywhere in the message. There `{name}` is one word, `{name...}` all that
-  follows on the last line, without quotation marks, and `*` the rest of a word.
-- Filled in are `{name}`, `{sentence}` (the one that matched), `{earlier}` (the user's message before), and
-  `{results.TOOL.path.0.id}`: what a tool returned since the user spoke. `{?results.TOOL.path}` must be there, and adds
+- `mentions` (one, or a list) are whole words, anywhere in the message. There `{name}` is one word, `{name...}` the rest
+  of the last line without quotation marks, and `*` the rest of a word.
+- Placeholders are `{name}`, `{sentence}` (the matching one), `{earlier}` (the user's previous message), and
+  `{results.TOOL.path.0.id}`: the result of a tool since the user's message. `{?results.TOOL.path}` must exist, and adds
   nothing. A placeholder alone keeps the type.
-- `calls`: a turn is passed over where one of its tools is not offered; a step where something is missing. A list of
-  arguments is a call each, without those where something is missing.
-- `looks_up`: tool → what is mentioned. All those that are mentioned and offered are called at once, with what their
-  parameters require, in the user's words.
-- `answers`: the first that can be filled in. Where none can, and once a tool has answered that the turn does not call,
+- `calls`: a turn is skipped if one of its tools is not offered, a step if a value is missing. A list of arguments makes
+  a call each, except those with missing values.
+- `looks_up`: tool → mentions. All tools that are mentioned and offered are called at once; their required parameters
+  are filled with the user's words.
+- `answers`: the first whose placeholders all have values. If none has, or a tool answered that the turn does not call,
   `model_answers` answers from the results.
-- `gives`: the object that a typed request gets.
-- `function`: one of `model_functions.py`, which answers, gives or calls (tool → arguments), where data does not
-  suffice. With `answers`, those follow on what was called.
-- `read: {text, by}` reads a text again by turns with `says` and `gives`. What they give is `{read.field}`, and is added
-  to `gives`. What cannot be read, or reads as `gives: null`, does not match.
-- `each: [{block, text, by, gives}]`, in typed requests, reads the text of each place in the prompt where the pattern
-  `block` stands, with `sentences: true` sentence by sentence. What is read is added to its `gives`; the request gets
-  the list of all under the name `into`.
+- `gives`: the object for a typed request.
+- `function`: one of `model_functions.py`, which answers, gives or calls (tool → arguments), if data do not suffice.
+  With `answers`, those follow the calls.
+- `read: {text, by}` parses a text again by turns with `says` and `gives`. The result is `{read.field}`, and is added to
+  `gives`. Text that cannot be parsed, or whose result is `gives: null`, does not match.
+- `each: [{block, text, by, gives}]`, in typed requests, parses the text at each place in the prompt where the pattern
+  `block` occurs, with `sentences: true` sentence by sentence. The result is added to its `gives`; the request gets the
+  list of all under the name `into`.
 
-`results` beside `turns` says how a tool's result is told where no turn says it: as what it is from, or by answers in
-which `{path}` is of the result. Other keys hold what YAML aliases repeat. Files are read in the order of their names.
+`results` next to `turns` describes a tool's result if no turn does: by its source, or by answers in which `{path}`
+refers to the result. Other keys hold values for YAML aliases. Files are read in alphabetical order.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ SCRIPTS = Path(__file__).with_name("scripts")
 
 
 class ScriptError(Exception):
-    """A script cannot be played: file, line and reason."""
+    """A script is invalid: file, line and reason."""
 
 
 class _Strict(BaseModel):
@@ -83,7 +83,7 @@ class Read(_Strict):
     by: list["Turn"]
 
     def fields(self) -> set[str]:
-        """Values that are given whichever turn reads the text."""
+        """Return the values that are set whichever turn parses the text."""
         given = [
             {*each.gives, *(each.read.fields() if each.read else ())} for each in self.by if each.gives is not None
         ]
@@ -191,13 +191,13 @@ class Script(BaseModel):
         return source if isinstance(source, str) else tool.replace("_", " ")
 
     def told_of(self, tool: str, result: str) -> str | None:
-        """The answer of `results` to what this tool returned; None where there is none."""
+        """Return the answer of `results` to this tool's result; None without one."""
         answers = self.results.get(tool)
         return fill_first(answers, object_in(result)) if isinstance(answers, list) else None
 
 
 def load(folder: Path = SCRIPTS) -> Script:
-    """All scripts as one. Raises `ScriptError`."""
+    """Load all scripts as one. Raises `ScriptError`."""
     files = [_load(path) for path in sorted(folder.glob("*.yaml"))]
     return Script.model_construct(
         turns=[turn for each in files for turn in each.turns],
@@ -218,7 +218,7 @@ def _load(path: Path) -> Script:
 
 
 def _line(node: Json, place: Sequence[int | str]) -> int:
-    """Where a place of the document stands, or what is nearest around it."""
+    """Return the line of a place in the document, or of its nearest existing parent."""
     for key in place:
         if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
             node = node.value[key]
@@ -231,17 +231,17 @@ def _line(node: Json, place: Sequence[int | str]) -> int:
 class Played:
     text: str = ""
     calls: Sequence[tuple[str, Object | None]] = ()
-    """Tools and their arguments; None stands for what the tool requires."""
+    """Tools and their arguments; None stands for the required parameters."""
 
 
 @dataclass(frozen=True)
 class Chat:
     instructions: str
     said: Sequence[str]
-    """By the user, the newest last."""
+    """The user's messages, newest last."""
     offered: Collection[str] = ()
     results: Sequence[tuple[str, str]] = ()
-    """The results of each tool since the user's last message."""
+    """Tool names and results since the user's last message."""
 
     @property
     def names(self) -> Object:
@@ -250,7 +250,7 @@ class Chat:
 
 
 def play(script: Script, chat: Chat) -> Played | None:
-    """Return the next step of a chat after the message and the results since then; None if no script matches."""
+    """Return the next step of a chat, given the message and the results since; None if no script matches."""
     for turn in script.turns:
         tools = {tool for step in turn.calls for tool in step}
         if not (chat.instructions.startswith(turn.to) and tools <= {*chat.offered}):
@@ -282,7 +282,7 @@ def _next(turn: Turn, chat: Chat, names: Object) -> Played | None:
 
 
 def _calls(step: Mapping[str, Object | list[Object]], names: Object) -> list[tuple[str, Object | None]]:
-    """Return a step's calls; none if a value of one of them is missing."""
+    """Return a step's calls; empty if a required value is missing."""
     calls: list[tuple[str, Object | None]] = []
     for tool, arguments in step.items():
         filled = [given for each in listed(arguments) if (given := fill_or_none(each, names)) is not None]

@@ -11,7 +11,7 @@ Json: TypeAlias = Any
 Object: TypeAlias = dict[str, Json]
 
 MOST_SENTENCES = 500
-"""Sentences of a message; the rest is not read."""
+"""Maximum number of parsed sentences of a message."""
 ENDING = " \t\r\n.!…,;"
 
 _PART = re.compile(r"(\{[^{}()]*\}|\([^{}()]*\))")
@@ -23,7 +23,7 @@ def sentences(text: str) -> list[str]:
 
 
 def names_of(patterns: Sequence["Pattern"]) -> set[str]:
-    """The names that every one of the patterns captures."""
+    """Return the names that all of the patterns capture."""
     return {"sentence"}.union(set.intersection(*(each.names for each in patterns)) if patterns else ())
 
 
@@ -32,7 +32,7 @@ def _plain(text: str) -> str:
 
 
 class Pattern:
-    """A regular expression of atomic groups: it goes through a text once, and never back."""
+    """A regular expression of atomic groups: it never backtracks."""
 
     def __init__(self, text: str) -> None:
         self._parts = [part for part in _PART.split(_plain(text)) if part]
@@ -82,7 +82,7 @@ class Pattern:
         return self._captured(self._whole.match(_plain(text)), text) if answers_questions else None
 
     def places(self, prompt: str) -> Iterator[Object]:
-        """What is captured wherever it stands: from where it begins to where it begins again."""
+        """Yield the captures of each occurrence, which extends to the next one."""
         for rest in prompt.split(self._parts[0])[1:]:
             place = self._parts[0] + rest
             if (captured := self._captured(self._anywhere.match(_plain(place)), place)) is not None:
@@ -97,7 +97,7 @@ class Pattern:
 
 
 class Mention(Pattern):
-    """Whole words, wherever they stand in a message."""
+    """Whole words anywhere in a message."""
 
     def _compile(self, groups: Sequence[str], text: str) -> None:
         self._anywhere = re.compile(rf"(?<!\w){''.join(groups)}(?!\w)", re.IGNORECASE)
@@ -138,7 +138,7 @@ class MissingError(Exception):
 
 
 def fill(template: Json, names: Mapping[str, Json]) -> Json:
-    """Raises `MissingError`."""
+    """Fill in the placeholders. Raises `MissingError`."""
     match template:
         case str() if (alone := _PLACE.fullmatch(template)) and not alone[1]:
             return _at(names, alone[2])
@@ -160,7 +160,7 @@ def fill_or_none(template: Json, names: Mapping[str, Json]) -> Json:
 
 
 def fill_first(templates: Sequence[str], names: Mapping[str, Json]) -> Json:
-    """The first that can be filled in, None where none can."""
+    """Return the first template that can be filled in, or None."""
     return next((text for each in templates if (text := fill_or_none(each, names)) not in (None, "")), None)
 
 
@@ -174,7 +174,7 @@ def _at(value: Json, path: str) -> Json:
 
 
 def check(template: Json, known: Collection[str]) -> None:
-    """Raises `ValueError` if nothing can ever fill it in. Of a result only the tool is checked."""
+    """Raise `ValueError` if the placeholders can never be filled in. For a result, only the tool name is checked."""
     if isinstance(template, list | dict):
         for each in template.values() if isinstance(template, dict) else template:
             check(each, known)
@@ -188,7 +188,7 @@ def check(template: Json, known: Collection[str]) -> None:
 
 
 def object_in(text: str) -> Object:
-    """The first JSON object in a tool's result; an empty one where there is none."""
+    """Return the first JSON object in a tool's result, or an empty one."""
     return next((value for value in json_in(text) if isinstance(value, dict)), {})
 
 
@@ -196,7 +196,7 @@ _JSON_START = re.compile(r"[\[{]")
 
 
 def json_in(text: str) -> list[Json]:
-    """Each JSON object, and each array of anything but numbers, that stands somewhere in a text, from left to right."""
+    """Return each JSON object and each non-numeric array in the text, from left to right."""
     decoder, values, at = json.JSONDecoder(), [], 0
     while (start := _JSON_START.search(text, at)) is not None:
         try:

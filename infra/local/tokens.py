@@ -1,5 +1,5 @@
 """Mint tokens as the candidate app does for its page: `jsonwebtoken`'s `sign({user_id, email, name}, secret,
-{expiresIn: '5m'})`: HS256, and a header and claims in its order."""
+{expiresIn: '5m'})`: HS256, with the same header and order of claims."""
 
 from collections.abc import Mapping
 
@@ -17,6 +17,6 @@ def mint(user_id: str, secret: str, now: float, **more: str) -> str:
 
 
 def demanded(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the claims that the chat function is configured to demand."""
+    """Return the claims that the chat function requires."""
     claims = {"aud": environment.get("QWESTLY_JWT_AUDIENCE"), "iss": environment.get("QWESTLY_JWT_ISSUER")}
     return {name: value for name, value in claims.items() if value}

@@ -36,21 +36,21 @@ from qwestly_agent.stores.search import Document
 
 PRODUCTION = "candidate_portal"
 SAMPLE = 200
-"""Documents of a collection that is not ours that `check` looks at."""
+"""Number of documents that `check` samples in a collection of the candidate app."""
 NOT_ALLOWED = (13, 8000)
-"""The codes of MongoDB and of Atlas for what a user may not do."""
+"""MongoDB's and Atlas's codes for a missing permission."""
 EXACTLY = "searches compare exactly"
 NOTHING_TO_SAY = "empty, so nothing can be said about its fields"
 
 
 def is_tolerable(problem: str) -> bool:
-    """True if everything works nevertheless, or there are too few documents to judge by."""
+    """True if everything works nevertheless, or if there are too few documents to decide."""
     few = re.search(r"no document of (\d+) has", problem)
     return problem.endswith((EXACTLY, NOTHING_TO_SAY)) or (few is not None and int(few[1]) < SAMPLE)
 
 
 async def check(database: AsyncDatabase[Document]) -> list[str]:
-    """Return a sentence for each thing that is missing."""
+    """Return a sentence for everything that is missing."""
     return [
         *[problem async for problem in missing_indexes(database)],
         *[problem async for problem in missing_search_indexes(database)],
@@ -59,7 +59,7 @@ async def check(database: AsyncDatabase[Document]) -> list[str]:
 
 
 async def apply(database: AsyncDatabase[Document]) -> list[str]:
-    """Make our indexes; return a sentence for each collection."""
+    """Create our indexes. Returns a sentence for each collection."""
     for collection, indexes in INDEXES.items():
         await database[collection].create_indexes(indexes)
     return [
@@ -84,7 +84,7 @@ async def _apply_search_index(database: AsyncDatabase[Document], index: VectorIn
 
 async def missing_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
     for collection, indexes in INDEXES.items():
-        # By their fields: the laptop's server names them in its own way, and keeps no directions.
+        # Compared by fields, because the laptop's server chooses its own names and ignores directions.
         there = [[name for name, _ in i["key"]] for i in (await database[collection].index_information()).values()]
         for index in indexes:
             if list(index.document["key"]) not in there:
@@ -104,14 +104,14 @@ async def missing_search_indexes(database: AsyncDatabase[Document]) -> AsyncIter
 
 
 async def _search_indexes(database: AsyncDatabase[Document], collection: str) -> dict[str, Any] | None:
-    """Return their definitions by name; None on a server without search indexes."""
+    """Return the definitions by name; None on a server without search indexes."""
     if "version" not in await database.client.server_info():
-        return None  # the laptop's server takes such an index, and makes something else of it
+        return None  # the laptop's server accepts such an index, but creates another kind
     try:
         found = await (await database[collection].list_search_indexes()).to_list()
     except OperationFailure as error:
         if error.code in NOT_ALLOWED:
-            raise  # without the right to list indexes nothing is known
+            raise  # without the permission to list indexes nothing is known
         return None
     return {each["name"]: each["latestDefinition"] for each in found}
 

@@ -1,4 +1,4 @@
-"""The indexes of our collections (each is declared by its store), and what we assume of those that are not ours."""
+"""The indexes of our collections (each is declared by its store), and our assumptions about the candidate app's."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class VectorIndex:
     type: ClassVar[str] = "vectorSearch"
 
     def definition(self) -> dict[str, Any]:
-        # Quantised, the vectors that Atlas holds in memory take a quarter of the space.
+        # Quantized vectors take a quarter of the memory in Atlas.
         shape = {"numDimensions": DIMENSIONS, "similarity": "cosine", "quantization": "scalar"}
         vector = {"type": "vector", "path": self.path, **shape}
         return {"fields": [vector, *({"type": "filter", "path": path} for path in self.filters)]}
@@ -48,7 +48,7 @@ class WordsIndex:
     type: ClassVar[str] = "search"
 
     def definition(self) -> dict[str, Any]:
-        # Standard: by word boundaries, in lower case, no language's stems or stop words, as `stores/bm25.py`.
+        # Standard: word boundaries, lower case, no stems or stop words of any language, as in `stores/bm25.py`.
         text = {self.path: {"type": "string", "analyzer": f"lucene.{self.analyzer}"}}
         return {
             "mappings": {"dynamic": False, "fields": {**text, **{path: {"type": "token"} for path in self.filters}}}
@@ -61,7 +61,7 @@ class WordsIndex:
 
 SEARCH_INDEXES = (
     VectorIndex(memories.COLLECTION, "user_memories_vector_index", "content_embedding", ("user_id", "status")),
-    # The stems are made by `text/stems.py`: between blanks.
+    # Stems are made by `text/stems.py` and separated by blanks.
     WordsIndex(
         memories.COLLECTION, "user_memories_search_index", "words", ("user_id", "status"), analyzer="whitespace"
     ),
@@ -70,8 +70,8 @@ SEARCH_INDEXES = (
     ),
     WordsIndex(docs.COLLECTION, "qwestly_docs_search_index", "text"),
     VectorIndex(docs.COLLECTION, "qwestly_docs_vector_index", "embedding"),
-    # The candidate app's; words are compared in our process. Until the index has the filter field, vectors of a
-    # user's own chunks are compared in our process too.
+    # The candidate app's index. Words are compared in our process. Until the index has the filter field, so are the
+    # vectors of a user's chunks.
     VectorIndex(knowledge.COLLECTION, "knowledge_chunk_vector_index", "embedding", ("user_id",), ours=False),
 )
 
@@ -82,7 +82,7 @@ class Assumed:
 
     fields: tuple[str, ...]
     required: tuple[str, ...] = field(default=("user_id",))
-    """A document without these is useless to us."""
+    """Fields without which a document is useless to us."""
 
 
 ASSUMED: Mapping[str, Assumed] = {

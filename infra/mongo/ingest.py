@@ -1,4 +1,4 @@
-"""Markdown about Qwestly, cut at its headings and brought into `qwestly_docs`."""
+"""Split Markdown about Qwestly at its headings, and store it in `qwestly_docs`."""
 
 import hashlib
 import re
@@ -17,12 +17,12 @@ BATCH = 64
 
 
 def sections_of(folder: Path) -> dict[str, DocSection]:
-    """All sections of the folder's Markdown, by their ids."""
+    """Return all sections of the folder's Markdown, by id."""
     return {section.id: section for path in sorted(folder.rglob("*.md")) for section in split(path, folder)}
 
 
 async def ingest(sections: Mapping[str, DocSection], docs: Docs, embeddings: "Embeddings") -> list[str]:
-    """Embed new sections and remove those that are gone; return a sentence on what was done."""
+    """Embed new sections and remove deleted ones. Returns a sentence about the changes."""
     known = await docs.ids()
     new = [section for section_id, section in sections.items() if section_id not in known]
     for start in range(0, len(new), BATCH):
@@ -34,7 +34,7 @@ async def ingest(sections: Mapping[str, DocSection], docs: Docs, embeddings: "Em
 
 
 def split(path: Path, folder: Path) -> Iterator[DocSection]:
-    """Yield a section for each heading with text below it; a long one is cut at its paragraphs."""
+    """Yield a section for each heading with text below it; a long section is split at its paragraphs."""
     page = str(path.relative_to(folder))
     for title, text in _blocks(path.read_text(encoding="utf-8"), path.stem):
         for piece in _pieces(text.strip()):

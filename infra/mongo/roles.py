@@ -1,4 +1,4 @@
-"""What each role may do in the database: derived from what the collections declare."""
+"""The permissions of each database role, derived from the collections' declarations."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Role:
 
     @property
     def actions(self) -> Mapping[str, tuple[str, ...]]:
-        """By collection."""
+        """Allowed actions by collection."""
         allowed = {
             **dict.fromkeys(CANDIDATE_APPS, self.of_candidate_app),
             **{each: self.of_ours(each) for each in collections()},
@@ -29,18 +29,18 @@ class Role:
         return {collection: tuple(actions.split()) for collection, actions in allowed.items() if actions}
 
     def privileges(self, database: str) -> list[dict[str, Any]]:
-        """As MongoDB's `createRole` takes them."""
+        """Return the privileges in the format of MongoDB's `createRole`."""
         return [
             {"resource": {"db": database, "collection": collection}, "actions": list(actions)}
             for collection, actions in self.actions.items()
         ]
 
     def command(self, database: str) -> dict[str, Any]:
-        """For `db.runCommand` on a server of one's own."""
+        """Return a command for `db.runCommand` on a self-hosted server."""
         return {"createRole": self.name, "roles": [], "privileges": self.privileges(database)}
 
     def for_atlas(self, database: str) -> dict[str, Any]:
-        """In the words of Atlas's administration API, which does not take the command."""
+        """Return the role in the format of Atlas's administration API, which does not accept the command."""
         places: dict[str, list[dict[str, Any]]] = {}
         for collection, actions in self.actions.items():
             for action in actions:
@@ -52,14 +52,14 @@ class Role:
 
 AGENT = Role("qwestlyAgent", "qwestly-agent mongo role", lambda _: ALL_ACTIONS)
 READER = Role("qwestlyAgentReader", "qwestly-agent mongo role --reader", lambda each: each.reader)
-"""Of the functions that see what others wrote: no approvals, no levels."""
+"""The role of functions that read others' text: without access to approvals and levels."""
 OPENER = Role("qwestlyAgentOpener", "qwestly-agent mongo role --opener", lambda each: each.opener, of_candidate_app="")
-"""Of the function that opens people's files."""
+"""The role of the function that opens users' files."""
 ROLES = (AGENT, READER, OPENER)
 
 
 def rights() -> str:
-    """A table of all three, for whoever reviews them."""
+    """Return a table of all three roles for review."""
     rows = [
         (collection, *(" ".join(role.actions.get(collection, ("-",))) for role in ROLES))
         for collection in sorted(AGENT.actions)

@@ -50,13 +50,13 @@ STEPS: Mapping[str, Step] = {
     "a card": paths.a_card_to_its_question,
     "an About section": paths.an_about_section,
     "a no": paths.a_no,
-    # Always last: it erases what the others left.
+    # Must be last: it erases what the other steps left.
     "leaving": routes.leaving,
 }
 
 
 def walk(visit: Visit) -> bool:
-    """Return True if no step failed."""
+    """Run all steps. Returns True if none failed."""
     failures = [name for name, step in STEPS.items() if not _taken(visit, name, step)]
     return not failures
 
@@ -91,7 +91,7 @@ def place_of_stage(stage: Stage, aws: Callable[[str], Any]) -> Place:
 
 
 def place_of_url(url: str, approve: str, origin: str, environment: Mapping[str, str]) -> Place:
-    """Raises `InvalidSettings`."""
+    """Describe a place from these URLs. Raises `InvalidSettings`."""
     secret = environment.get("QWESTLY_AGENT_SHARED_SECRET", "")
     if not secret:
         raise InvalidSettings("Missing in the environment: QWESTLY_AGENT_SHARED_SECRET.")
@@ -107,7 +107,7 @@ def place_of_url(url: str, approve: str, origin: str, environment: Mapping[str, 
 
 
 def _current(secrets: str) -> str:
-    """The first, where several are accepted."""
+    """Return the first of several accepted secrets."""
     return secrets.split(",")[0].strip()
 
 

@@ -1,4 +1,4 @@
-"""Steps that follow a user's task to its end. A step is judged by routes, tools and records, not by wording, because
+"""Steps that follow a user's task to its end. They are judged by routes, tools and records rather than wording, because
 models differ."""
 
 import time
@@ -14,7 +14,7 @@ TIERS = ("get_user_profile", "search_user_memories", "query_user_knowledge")
 CITY = "Tallinn"
 WORK = "I led the redesign of the checkout at Globex and cut its load time from 9 to 4 seconds."
 NOT_ENOUGH = (NothingToTell.sentence, NothingSupported.sentence)
-"""The answer for a user with too little evidence for a text: as good a result as the text."""
+"""The answer for a user with too little evidence for a text; as good a result as the text."""
 CARD_SECONDS, MEMORY_SECONDS, PAUSE_SECONDS = 600.0, 180.0, 1.0
 
 
@@ -69,7 +69,7 @@ def an_about_section(visit: Visit) -> str:
 
 
 def a_no(visit: Visit) -> str:
-    """Propose twice: the second proposal shows what became of the first."""
+    """Propose a change twice: the second proposal shows the result of rejecting the first."""
     asked = []
     for _ in range(2):
         turn = say(visit, f"Please change my location to {CITY}.")
@@ -92,13 +92,13 @@ def _say_no(visit: Visit, question: Any) -> None:
 
 
 def _remembered(visit: Visit, turn: Turn) -> list[str]:
-    """Return the ids of the memories from its conversation."""
+    """Return the ids of the memories from the turn's conversation."""
     listed = visit.ask("GET", "/api/memories")["items"]
     return [each["id"] for each in listed if each["source"]["conversation_id"] == turn.conversation_id]
 
 
 def _followed(visit: Visit, turn: Turn, cursor: str, *on_its_way: str) -> Any:
-    """Wait until the draft of this turn has ended, and return it as `GET /api/updates` reports it."""
+    """Wait until the draft of this turn has ended, and return it as reported by `GET /api/updates`."""
 
     def ended() -> Any:
         told = visit.ask("GET", "/api/updates", params={"after": cursor})["items"]

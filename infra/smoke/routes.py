@@ -1,4 +1,4 @@
-"""Steps that try the routes: which are open and which are shut, a turn in each protocol, and its record."""
+"""Steps that try the routes: which are open and which are closed, a turn in each protocol, and its record."""
 
 import uuid
 from collections.abc import Sequence
@@ -42,7 +42,8 @@ def a_turn_of_the_ai_sdk(visit: Visit) -> str:
 
 
 def _in_pieces(events: Sequence[Event], words: str, last: str) -> str:
-    """Raises `Failed` if all came in one piece: then something between the model and us buffers."""
+    """Return the time to the first text. Raises `Failed` if everything came in one piece, because something is
+    buffering."""
     first_words = next((each for each in events if each.name == words), None)
     [end] = [each for each in events if each.name == last]
     if first_words is None:

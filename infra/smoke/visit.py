@@ -24,11 +24,11 @@ class NotTried(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """The addresses of the stage, and the claims that it demands of a token."""
+    """The URLs of the stage, and the claims that its tokens need."""
 
     chat: str
     api: str
-    """Address for everything but turns; the same if one address serves both."""
+    """URL for everything but turns; the same if one URL serves both."""
     approve: str
     origin: str
     secret: str = field(repr=False)
@@ -47,7 +47,7 @@ class Visit:
     conversation_id: str = ""
 
     def ask(self, method: str, path: str, expected: int = 200, **more: Any) -> Any:
-        """Return the JSON of the answer. Raises `Failed` for another status."""
+        """Send a request and return the JSON of the response. Raises `Failed` for another status."""
         response = self.http.request(method, self.place.url(path), **{"headers": self.headers, **more})
         if response.status_code != expected:
             raise Failed(f"{method} {path} answers {response.status_code}, not {expected}")
@@ -73,14 +73,14 @@ class Event:
     name: str
     data: Any
     piece: int
-    """Number of the chunk in which it ended."""
+    """Number of the chunk in which the event ended."""
     seconds: float
     """Time since the request."""
 
 
 def streamed(visit: Visit, body: Mapping[str, Any], last: str) -> list[Event]:
-    """Return the events of `POST /api/chat`. Raises `Failed` unless the last is `last`, `NotTried` if nothing may be
-    spent."""
+    """Return the events of `POST /api/chat`. Raises `Failed` if the last one is not `last`, and `NotTried` without
+    --spend."""
     if not visit.spend:
         raise NotTried("it costs some cents: --spend")
     started = time.perf_counter()
@@ -109,7 +109,7 @@ def _events(response: httpx2.Response) -> Iterator[tuple[str, Any, int]]:
 
 @dataclass(frozen=True)
 class Turn:
-    """Send a message in a new conversation, and return its answer."""
+    """An answer in a new conversation."""
 
     conversation_id: str
     events: list[Event]
@@ -132,7 +132,7 @@ class Turn:
         return [each.data for each in self.events if each.name == name]
 
     def must_have_called(self, *tools: str) -> None:
-        """Check that each of them has a result."""
+        """Raise `Failed` unless each of these tools returned a result."""
         worked = {each["name"] for each in self.all("tool_result") if each["ok"]}
         missing = [tool for tool in tools if tool not in worked]
         told = ", ".join(self.called) or "nothing"
@@ -140,6 +140,6 @@ class Turn:
 
 
 def say(visit: Visit, message: str) -> Turn:
-    """Raises `Failed` and `NotTried`."""
+    """Send a message in a new conversation. Raises `Failed` and `NotTried`."""
     events = streamed(visit, {"message": message}, "done")
     return Turn(events[0].data["conversation_id"], events)

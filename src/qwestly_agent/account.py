@@ -7,7 +7,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.end import expire, tell_execution
-from qwestly_agent.base.clock import Clock, readable, to_datetime
+from qwestly_agent.base.clock import Clock, to_datetime, with_iso_moments
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval
@@ -24,17 +24,17 @@ ERASED = (
     "cards, suggestions for LinkedIn, documents) was not touched: it is erased there."
 )
 MOST_WAITING = 1_000
-"""Approvals checked for a waiting execution; far fewer can be pending at a time."""
+"""Maximum number of approvals checked for a waiting execution; far fewer can be pending at a time."""
 
 
 async def export(user_data: UserData, clock: Clock, user_id: str) -> AsyncIterator[bytes]:
-    """One JSON document, in chunks. It ends with `"complete": true`, so a truncated one is not valid JSON."""
+    """Return one JSON document in chunks. It ends with `"complete": true`, so a truncated export is not valid JSON."""
     head = {
         "user_id": user_id,
         "exported_at": to_datetime(clock()),
         "elsewhere": ELSEWHERE,
-        # Before the first byte is sent, so that an unavailable database gives a normal error response.
-        "counts": await user_data.counts(user_id),
+        # Counted before the first byte is sent, so that an unavailable database gives a normal error response.
+        "counts": await user_data.count_documents(user_id),
     }
     return _pieces(user_data, user_id, head)
 
@@ -44,8 +44,8 @@ async def _pieces(user_data: UserData, user_id: str, head: Document) -> AsyncIte
     for number, collection in enumerate(user_collections()):
         yield b"%s%s:[" % (b"," if number else b"", to_json(collection))
         between = b""
-        async for document in user_data.each(user_id, collection):
-            yield between + to_json(readable(_named(document)), bytes_mode="base64", fallback=str)
+        async for document in user_data.iterate(user_id, collection):
+            yield between + to_json(with_iso_moments(_named(document)), bytes_mode="base64", fallback=str)
             between = b","
         yield b"]"
     yield b'},"complete":true}'
@@ -57,10 +57,11 @@ def _named(document: Document) -> Document:
 
 
 async def erase(services: Services, user_id: str) -> dict[str, int]:
-    """Stop the user's runs, notify waiting executions, and delete; return the number of documents by collection."""
+    """Stop the user's runs, notify waiting executions, and delete all data. Returns the number of documents by
+    collection."""
     await pause.engage(services.signals, services.sweeps, user_id, services.clock)
     try:
-        for approval in await services.approvals.all(user_id, MOST_WAITING):
+        for approval in await services.approvals.list_all(user_id, MOST_WAITING):
             if approval.waits_for_execution:
                 await _end_execution(services, approval)
     except Exception as error:  # an unreadable record is erased too

@@ -18,7 +18,7 @@ from qwestly_agent.clients.candidate_answers import Outcome
 from qwestly_agent.domain.approval import Approval, Effect, Kind, Preview, canonical_json, sha256_hex
 
 S = TypeVar("S")
-"""`Services`, which has the table of all actions."""
+"""`Services`, which contains all actions."""
 A = TypeVar("A", bound=BaseModel)
 Upgrade: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """Converts arguments of an earlier schema to the present one."""
@@ -38,7 +38,7 @@ class FieldValues:
 
 @dataclass(frozen=True)
 class Inverse(Generic[S, A]):
-    """How the same action undoes itself."""
+    """How an action is undone: by the same action with other arguments."""
 
     arguments: Callable[[S, str, A], Awaitable[dict[str, Any]]]
     """Read just before the effect: the arguments that restore what is there."""
@@ -51,7 +51,7 @@ class Inverse(Generic[S, A]):
 
 @dataclass(frozen=True)
 class Redraft(Generic[S]):
-    """How a workflow drafts it again when the user asks for changes."""
+    """The workflow that drafts a text again when the user asks for changes."""
 
     section: Callable[[Approval], str | None]
     """The kind of the section to draft; None if this approval has nothing that can be drafted again."""
@@ -93,13 +93,13 @@ class Action(Generic[S, A]):
     done: str
     """The sentence for the user once it is done."""
     published: tuple[str, ...] = ()
-    """Arguments that become a text which others read: without the contact details of the user's documents."""
+    """Arguments that become public text, from which the contact details in the user's documents are removed."""
     editable: tuple[str, ...] = ()
     """Arguments that a person may edit when approving."""
     must_exist: bool = False
     sent_before: str = ""
-    """The sentence for the user if its subject exists already: then it is neither done nor asked again. Empty if it
-    replaces what is there."""
+    """The sentence for the user if its subject exists already, in which case it is neither done nor asked again. Empty
+    if it replaces an existing subject."""
     ours: bool = False
     """True if it changes our own data only: performing it is idempotent, and the version of its subject is the digest
     of the values shown, which it compares for itself."""
@@ -108,7 +108,7 @@ class Action(Generic[S, A]):
     signed_in_only: bool = False
     """True if it is never mailed, and is decided in the chat or the signed-in queue only."""
     most_unasked_a_day: int = 20
-    """After as many without approval within 24 hours, each needs approval at every level."""
+    """Maximum runs without approval within 24 hours; after that it needs approval at every level."""
     inverse: Inverse[S, A] | None = None
     """None if it cannot be undone."""
     redraft: Redraft[S] | None = None
@@ -120,7 +120,7 @@ class Action(Generic[S, A]):
     on_ended: Callable[[S, Approval], Awaitable[None]] | None = None
     """Called after its record was decided or ended without an execution (idempotent)."""
     upgrades: Mapping[str, Upgrade] = field(default_factory=dict)
-    """By the `schema_digest` of an earlier version: how approvals that were asked for with it are read."""
+    """Conversions of arguments, by the `schema_digest` of the earlier version with which an approval was created."""
 
     def parse(self, arguments: Mapping[str, Any]) -> A:
         """Raises `Invalid` for arguments that it does not accept."""

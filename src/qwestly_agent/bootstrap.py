@@ -41,31 +41,31 @@ if TYPE_CHECKING:
     from qwestly_agent.resumes.services import ResumeServices
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
-"""Short, so that the user gets an error within five seconds when the database is gone, instead of the driver's
-retries."""
+"""Short, so that the user gets an error within five seconds if the database is unreachable, rather than after the
+driver's retries."""
 
 
 FIRST_COMMANDS = 11
-"""Parallel commands with which a turn begins."""
+"""Number of parallel commands at the start of a turn."""
 MOST_CONNECTIONS = 20
-"""Of each Lambda environment to each member of the replica set; Atlas limits their sum."""
+"""Maximum connections from each Lambda environment to each member of the replica set; Atlas limits their sum."""
 NEW_OBJECTS_BEFORE_COLLECTING = 50_000
-"""Garbage, once the imports are over (`qwestly_agent/__init__.py`). Python's own 2,000 are few for a process that holds
-200,000."""
+"""Threshold of the garbage collector after the imports (`qwestly_agent/__init__.py`). Python's default of 2,000 is low
+for a process with 200,000 objects."""
 
 
 async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> Services:
-    """Raises `InvalidSettings` before anything is opened."""
+    """Build the services of a handler that calls no model. Raises `InvalidSettings` before anything is opened."""
     aws = AWS()
     secrets = await _read_secrets(settings, aws, clock)
     return _services(secrets, httpx2.AsyncClient(), aws, clock, new_id)
 
 
 async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> ModelServices:
-    """Raises `InvalidSettings` before anything is opened."""
+    """Build the services of a handler that calls no model. Raises `InvalidSettings` before anything is opened."""
     # Lazy: the slowest import, which commands and handlers without models do not need.
     from qwestly_agent.llm.models import make_judges, make_models
-    from qwestly_agent.llm.traced import traced
+    from qwestly_agent.llm.traced import with_tracing
 
     aws = AWS()
     secrets = await _read_secrets(settings, aws, clock)
@@ -78,13 +78,13 @@ async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, n
         docs=Docs.of(services.mongo[settings.mongodb_database]),
         embeddings=make_embeddings(settings, http, measure_refusal, secrets.renew),
         moderation=make_moderation(settings, http, services.logger, secrets.renew),
-        models=traced(models, services.traces),
-        judges=traced(judges, services.traces),
+        models=with_tracing(models, services.traces),
+        judges=with_tracing(judges, services.traces),
     )
 
 
 async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> "ChatServices":
-    """Raises `InvalidSettings` before anything is opened."""
+    """Build the services of a handler that calls no model. Raises `InvalidSettings` before anything is opened."""
     from qwestly_agent.agents.design import find_designs, read_design_settings
     from qwestly_agent.agents.variants import make_designs
     from qwestly_agent.chat.services import ChatServices
@@ -103,7 +103,7 @@ async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new
 async def bootstrap_resumes(
     settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id
 ) -> "ResumeServices":
-    """Raises `InvalidSettings` before anything is opened."""
+    """Build the services of a handler that calls no model. Raises `InvalidSettings` before anything is opened."""
     from qwestly_agent.agents.design import build_resume_parser, find_designs, read_design_settings
     from qwestly_agent.resumes.services import ResumeServices
 
@@ -164,15 +164,15 @@ def make_mongo_client(uri: str) -> RenewingMongoClient:
         serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         minPoolSize=0,
         maxPoolSize=MOST_CONNECTIONS,
-        # While Lambda had frozen the process, a connection may have been lost without a word.
+        # A connection may have been lost unnoticed while Lambda had frozen the process.
         maxIdleTimeMS=60_000,
-        # By default a cold pool opens two connections at a time.
+        # By default, a cold pool opens only two connections at a time.
         maxConnecting=FIRST_COMMANDS,
     )
 
 
 def build_stores(database: AsyncDatabase[Document]) -> dict[str, Any]:
-    """Each store that `Services` names."""
+    """Build each store that `Services` declares."""
     kinds = {name: field.type for name, field in Services.__dataclass_fields__.items()}
     return {
         name: kind.of(database) for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Store)
@@ -180,7 +180,7 @@ def build_stores(database: AsyncDatabase[Document]) -> dict[str, Any]:
 
 
 async def open_connections(mongo: AsyncMongoClient[Document]) -> None:
-    """Open the connections that a turn begins with; a database that does not answer is left to the turn."""
+    """Open the connections that a turn needs at its start. Errors are ignored; the turn will report them."""
     await asyncio.gather(*(mongo.admin.command("ping") for _ in range(FIRST_COMMANDS)), return_exceptions=True)
 
 
@@ -192,7 +192,7 @@ def make_http_client(settings: Settings) -> httpx2.AsyncClient:
     transport = httpx2.AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS)
     return DefaultAsyncHttpx2Client(
         transport=CoalescingTransport(transport, settings.join_window_ms / 1000),
-        # An API has no reason to redirect, and user data would go wherever the redirect points.
+        # An API has no reason to redirect, and a redirect could send user data anywhere.
         follow_redirects=False,
         # Compressed streams cannot be coalesced or measured before they are decompressed.
         headers={"Accept-Encoding": "identity"},
@@ -205,7 +205,7 @@ def make_embeddings(
     note_refusal: Callable[[str, int], None] | None = None,
     renew: "Renew | None" = None,
 ) -> "Embeddings":
-    from qwestly_agent.llm.client import PROVIDER_ADDRESSES, key_after, make_openai_client
+    from qwestly_agent.llm.client import PROVIDER_ADDRESSES, make_key_reader, make_openai_client
     from qwestly_agent.llm.embeddings import LONGEST_WAIT_SECONDS, Embeddings
 
     client = make_openai_client(
@@ -214,7 +214,7 @@ def make_embeddings(
         key_needed_for=None if settings.embeddings_base_url else "OPENAI_API_KEY",
         http=http,
         longest_wait_seconds=LONGEST_WAIT_SECONDS,
-        renewed_key=renew and key_after(renew, "openai"),
+        renewed_key=renew and make_key_reader(renew, "openai"),
     )
     return Embeddings(client, note_refusal)
 
@@ -222,7 +222,7 @@ def make_embeddings(
 def make_moderation(
     settings: Settings, http: httpx2.AsyncClient, logger: Logger, renew: "Renew | None" = None
 ) -> "Moderation":
-    from qwestly_agent.llm.client import PROVIDER_ADDRESSES, key_after, make_openai_client
+    from qwestly_agent.llm.client import PROVIDER_ADDRESSES, make_key_reader, make_openai_client
     from qwestly_agent.llm.moderation import Moderation
 
     is_theirs = bool(settings.openai_api_key) and not settings.embeddings_base_url
@@ -234,11 +234,11 @@ def make_moderation(
         base_url=address,
         key_needed_for=None,
         http=http,
-        renewed_key=renew and key_after(renew, "openai"),
+        renewed_key=renew and make_key_reader(renew, "openai"),
     )
     return Moderation(client, logger)
 
 
 def look_up(references: Collection[str], aws: AWS | None = None) -> dict[str, str]:
-    """The values of references (`ssm:/path`, `secret:name`). Raises `InvalidSettings` if one cannot be read."""
+    """Return the values of references (`ssm:/path`, `secret:name`). Raises `InvalidSettings` if one cannot be read."""
     return look_up_all(references, (aws or AWS()).client)

@@ -1,7 +1,7 @@
-"""The Lambda container of a handler that is no server: one event loop and one set of services, reused by every call.
+"""The container of a Lambda handler other than the chat: one event loop and one set of services, reused by every call.
 
-Database and HTTP clients belong to the event loop that first uses them. The loop has a thread of its own, so that a
-handler may be called from any thread: Lambda calls one at a time, the local stack calls many at once.
+Database and HTTP clients belong to the event loop that first uses them. The loop has its own thread, so that a handler
+may be called from any thread: Lambda makes one call at a time, the local stack many in parallel.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ class Container(Generic[H]):
         services, self._services = self._services, None
         if services and not services.cancelled() and not services.exception():
             await services.result().close()
-        # The driver's monitors end by themselves, but later; without the loop they would leave their sockets open.
+        # The driver's monitors end by themselves, but later; without the loop their sockets would stay open.
         if left := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(left, timeout=CLOSING_SECONDS)
 

@@ -1,4 +1,4 @@
-"""Records of all stores and clients, which handlers hold; `bootstrap` builds them once."""
+"""All stores and clients of a handler; `bootstrap` builds them once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,13 +67,13 @@ class Services:
     """Stores and clients of a handler that calls no model."""
 
     settings: Settings
-    """As they were at the start; `secrets` has what may be rotated."""
+    """The settings at the start; `secrets` has the current values of those that may be rotated."""
     secrets: Secrets
     clock: Clock
     new_id: NewId
     logger: Logger
     traces: Traces | None
-    """None where none are sent."""
+    """None if no traces are sent."""
     mongo: AsyncMongoClient[Document]
     http: httpx2.AsyncClient
     """Shared by all clients: creating a TLS context for each would dominate a cold start."""
@@ -143,4 +143,4 @@ class ModelServices(Services):
     moderation: "Moderation"
     models: "dict[Tier, TierModel]"
     judges: "dict[Tier, TierModel]"
-    """By the tier of the model whose statements they judge."""
+    """By the tier whose output they judge."""

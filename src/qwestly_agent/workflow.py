@@ -1,6 +1,6 @@
-"""A workflow as the rest of the program sees it. Its package declares it once; `workflows.py` lists them.
+"""The declaration of a workflow, by its own package; `workflows.py` lists them all.
 
-A declaration names modules, which are imported when they are needed: it loads neither FastAPI nor a model library.
+A declaration names modules that are imported when they are needed, so it loads neither FastAPI nor a model library.
 """
 
 from collections.abc import Mapping
@@ -16,42 +16,42 @@ Side: TypeAlias = Literal["reader", "writer", "opener"]
 
 @dataclass(frozen=True)
 class Workflow:
-    """A state is named as in the state machine. It stands in the module of its name, or is named with its module
-    (`reader.rank`)."""
+    """The declaration of a workflow. A state has the same name as in the state machine; it is in the module of that
+    name, or is written with its module (`reader.rank`)."""
 
     name: str
-    """Of its file in `statemachines/` and of its folder in `functions/`."""
+    """Also the name of its file in `statemachines/` and of its folder in `functions/`."""
     package: str
     summary: str
-    """What it makes of what, for docs/architecture.md."""
+    """Its input and result, for docs/architecture.md."""
     page: str
-    """Where the documents say more, a link."""
+    """A link to its documentation."""
     reader: tuple[str, ...] = ()
-    """States that see what others wrote, or ask models."""
+    """States that read untrusted text or call models."""
     writer: tuple[str, ...] = ()
-    """States that have effects, and ask no model."""
+    """States that have effects, and call no model."""
     opener: tuple[str, ...] = ()
-    """States that open people's files."""
+    """States that open uploaded files."""
     sweep: str = ""
-    """What a schedule calls by itself, in the writer."""
+    """The state that a schedule runs in the writer; empty if there is none."""
     has_parser: bool = False
-    """Its reader asks the design's parser of résumés."""
+    """True if the reader needs the design's résumé parser."""
     routers: tuple[str, ...] = ()
     """Modules of `chat/routers/` with its routes."""
     actions: tuple[str, ...] = ()
-    """What its owner lets the agent propose, with its module: `actions.PUBLISH_CARD`."""
+    """The actions that the agent may propose, with their module: `actions.PUBLISH_CARD`."""
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Why its events are in the activity feed, by their type ("jobs.found") or their subject ("lesson")."""
+    """Why its events are in the activity feed, by type ("jobs.found") or subject ("lesson")."""
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """Its functions."""
+        """The workflow's functions."""
         sides: tuple[Side, ...] = ("opener", "reader", "writer")
         return tuple(each for each in sides if getattr(self, each))
 
     def states(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
-        """Import the states of one of its functions. Raises `ImportError` and `AttributeError` for one that is not
-        there."""
+        """Import and return the states of one function. Raises `ImportError` or `AttributeError` if one does not
+        exist."""
         states = [self._load(each) for each in getattr(self, side)]
         return {each.name: each for each in states}
 

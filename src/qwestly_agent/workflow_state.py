@@ -1,7 +1,7 @@
-"""The parts that states of all workflows share: the brake, safe errors, log fields, and the way from event to state.
+"""The parts that the states of all workflows share: the brake, safe errors, log fields, and dispatch.
 
-A state may run twice with the same input: whatever it writes has a name made of that input, or is a compare-and-set, so
-that the second run finds it done.
+A state may run twice with the same input. So everything it writes is named after that input or is a compare-and-set,
+and a second run finds it done.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -18,7 +18,7 @@ from qwestly_agent.approvals.pause import abort_if_paused, named_run
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Internal, OverBudget, StageOverBudget, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.base.traces import span_below
+from qwestly_agent.base.traces import child_span
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
@@ -29,7 +29,7 @@ OVER_BUDGET = (OverBudget.__name__, StageOverBudget.__name__)
 
 
 class UnknownState(Exception):
-    """The function has no state of this name: state machine and function are of different deployments."""
+    """The function has no state with this name: state machine and function are from different deployments."""
 
 
 class OutcomeUnknown(AgentError):
@@ -38,43 +38,43 @@ class OutcomeUnknown(AgentError):
 
 
 class WorkflowState(BaseModel):
-    """The input of a state, and its output."""
+    """The input and output of a state."""
 
-    # An execution may have begun before the last deployment: it may say more, or less, than this.
+    # An execution may have started before the last deployment, so its input may have more or fewer fields.
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     run_id: str = ""
 
     @property
     def out(self) -> dict[str, Any]:
-        """Every field, for the state machine may ask for any."""
+        """All fields, since the state machine may refer to any of them."""
         return self.model_dump(mode="json")
 
     @property
     def labels(self) -> dict[str, str]:
-        """The fields of each line of the log."""
+        """Fields added to each log line."""
         return {"run_id": self.run_id}
 
 
 class UserState(WorkflowState):
-    """The state of a workflow that concerns one user, whose brake stops it."""
+    """The state of a workflow for one user, whose brake stops it."""
 
     user_id: str
 
     @property
     def run_name(self) -> str:
-        """The name of this user's part of the execution in the brake's receipt."""
+        """Name of the user's part of the execution in the brake's receipt."""
         return self.run_id
 
 
 class TokenAnswer(BaseModel):
-    """The answer that a task token was given."""
+    """The answer sent for a task token."""
 
     approval_id: str | None = None
 
 
 class CaughtError(BaseModel):
-    """The error that a Catch puts beside the input of the state that failed."""
+    """The error that a Catch adds to the input of the failed state."""
 
     kind: str = Field(default="", alias="Error")
 
@@ -97,8 +97,8 @@ class StateFunction(Generic[S, M]):
         return self.work.__name__
 
     async def __call__(self, services: S, given: M) -> M:
-        """Raises `AgentError`s only: others may quote what people wrote, and the execution's history keeps what a state
-        raised."""
+        """Run the state. Raises only `AgentError`s: other errors may quote user text, and Step Functions keeps them in
+        the execution's history."""
         work = self.work(services, given)
         if not self.under_brake:
             assert isinstance(given, UserState)
@@ -109,12 +109,12 @@ class StateFunction(Generic[S, M]):
 def state(
     model: type[M], *, under_brake: bool = False
 ) -> Callable[[Callable[[S, M], Coroutine[Any, Any, M]]], StateFunction[S, M]]:
-    """Make a state of a function. The brake stops it, unless it runs `under_brake` as well."""
+    """Turn a function into a state. The brake stops it, unless it also runs `under_brake`."""
     return lambda work: StateFunction(work, model, under_brake)
 
 
 class Invocation(BaseModel):
-    """The event that a state machine sends a function."""
+    """The event that a state machine sends to a function."""
 
     state: str
     given: dict[str, Any]
@@ -127,7 +127,7 @@ def by_name(*states: StateFunction[Any, Any]) -> dict[str, StateFunction[Any, An
 def dispatch(
     states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any], context: object
 ) -> Callable[[Any], Awaitable[dict[str, Any]]]:
-    """The work that an event asks for; it takes the services. Raises `UnknownState`."""
+    """Return the work that the event requests, as a function of the services. Raises `UnknownState`."""
     invocation = Invocation.model_validate(event)
     if invocation.state not in states:
         raise UnknownState(f"There is no state {invocation.state!r} here, only {', '.join(states)}.")
@@ -136,7 +136,7 @@ def dispatch(
 
     async def work(services: Any) -> dict[str, Any]:
         services.logger.thread_safe_append_keys(request_id=getattr(context, "aws_request_id", None))
-        with span_below(services.traces, function.name, given.run_id):
+        with child_span(services.traces, function.name, given.run_id):
             return (await function(services, given)).out
 
     return work
@@ -145,8 +145,8 @@ def dispatch(
 def dispatch_within_day(
     states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any], context: object
 ) -> Callable[[Any], Awaitable[dict[str, Any]]]:
-    """As `dispatch`, for states that ask models: once most of the stage's day is spent they raise `StageOverBudget`,
-    and the state machine waits as for a slot."""
+    """Like `dispatch`, for states that call models. Once most of the stage's daily budget is spent they raise
+    `StageOverBudget`, and the state machine waits as for a slot."""
     dispatched = dispatch(states, event, context)
 
     async def work(services: Any) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def dispatch_within_day(
 
 
 async def expire_if_pending(approvals: Approvals, clock: Clock, user_id: str, approval_id: str) -> Approval:
-    """The record, once nobody waits for its person any more. Raises `NotFound`."""
+    """Expire an approval that is still pending, and return the current record. Raises `NotFound`."""
     approval = await approvals.get(user_id, approval_id)
     return await expire(approvals, approval, clock()) or await approvals.get(user_id, approval_id)
 
@@ -167,7 +167,7 @@ async def _stoppable(services: Services, given: UserState, work: Coroutine[Any, 
         async with named_run(services.runs, given.user_id, given.run_name, services.clock):
             return await abort_if_paused(services.signals, given.user_id, work)
     finally:
-        if getcoroutinestate(work) == CORO_CREATED:  # it could not be recorded that it runs
+        if getcoroutinestate(work) == CORO_CREATED:  # recording the run failed
             work.close()
 
 

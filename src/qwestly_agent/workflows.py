@@ -1,4 +1,4 @@
-"""Every workflow, in the order of their routes, and every action that the agent may propose."""
+"""All workflows, in the order of their routes, and all actions that the agent can propose."""
 
 from qwestly_agent.action import Actions
 from qwestly_agent.briefings import BRIEF

@@ -169,10 +169,10 @@ class World:
         return {name: sorted(self.database[name].find(), key=lambda each: str(each["_id"])) for name in names}
 
     def pull_brake(self) -> None:
-        self.run(lambda services: services.signals.brake_on(USER, self.clock()))
+        self.run(lambda services: services.signals.turn_brake_on(USER, self.clock()))
 
     def release_brake(self) -> None:
-        self.run(lambda services: services.signals.brake_off(USER, self.clock()))
+        self.run(lambda services: services.signals.turn_brake_off(USER, self.clock()))
 
     # The handlers
 

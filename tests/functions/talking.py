@@ -86,7 +86,7 @@ class Talk:
         return await self.services.memories.newest(self.user_id, 100, status=status)
 
     async def memory(self, content: str) -> Memory:
-        [found] = [each async for each in self.services.memories.each(self.user_id) if each.content == content]
+        [found] = [each async for each in self.services.memories.iterate(self.user_id) if each.content == content]
         return found
 
     async def raw(self, **query: Any) -> list[dict[str, Any]]:

@@ -188,13 +188,13 @@ def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
     store: type,
     name: str,
 ) -> None:
-    under_way, looks = Sweeps.under_way, list[float]()
+    under_way, looks = Sweeps.running_work, list[float]()
 
     async def looked(sweeps: Sweeps, user_id: str, now: float) -> RunningWork:
         looks.append(now)
         return await under_way(sweeps, user_id, now)
 
-    monkeypatch.setattr(Sweeps, "under_way", looked)
+    monkeypatch.setattr(Sweeps, "running_work", looked)
     model.script(Reply(tool_calls=[{"name": "list_capabilities", "arguments": {}}]), Reply(text="Much."))
     with ThreadPoolExecutor() as pool, held(monkeypatch, store, name) as (called, go):
         said = pool.submit(client.post, {"message": "What can you do?"})
@@ -218,7 +218,7 @@ def test_what_ends_after_its_user_was_erased_leaves_no_account(
 
     async def account() -> None:
         now = chat.clock()
-        await usage.spend(client.user_id, {"cost_usd": 0.01}, now)
+        await usage.add_spending(client.user_id, {"cost_usd": 0.01}, now)
         await usage.settle(client.user_id, "run", {"cost_usd": 0.01}, Load({}, (), 0.0), now)
         await usage.database.client.close()
 
@@ -256,6 +256,6 @@ def test_an_export_that_cannot_be_read_is_an_error_and_no_half_of_one(
     async def gone(*_: Any) -> dict[str, int]:
         raise ServerSelectionTimeoutError("gone")
 
-    monkeypatch.setattr(type(chat.services.user_data), "counts", gone)
+    monkeypatch.setattr(type(chat.services.user_data), "count_documents", gone)
     answer = client.request("GET", "/api/me/export")
     assert (answer.status_code, json.loads(answer.text)["error"]["code"]) == (503, "unavailable")

@@ -34,7 +34,7 @@ from qwestly_agent.stores.collection import collections
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.extractions import Batch
-from qwestly_agent.stores.journal import ReplacedMemory, Run
+from qwestly_agent.stores.journal import ConsolidationRun, ReplacedMemory
 from tests.functions.approving import HEADLINE, World
 from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import USER
@@ -94,7 +94,7 @@ async def drafts(services: Services, journey: Journey) -> None:
 async def goes_on_with_a_draft(services: Services, journey: Journey) -> None:
     status = journey.chance.choice(("running", "waiting", "drafted", "published", "failed", "stopped"))
     name = journey.chance.choice(journey.drafts)
-    await services.drafts.tell(USER, name, services.clock(), status=status, label=status)
+    await services.drafts.update(USER, name, services.clock(), status=status, label=status)
 
 
 async def chooses_a_level(services: Services, journey: Journey) -> None:
@@ -104,9 +104,9 @@ async def chooses_a_level(services: Services, journey: Journey) -> None:
 
 async def pulls_and_releases(services: Services, journey: Journey) -> None:
     try:
-        await services.signals.brake_on(USER, services.clock())
+        await services.signals.turn_brake_on(USER, services.clock())
     finally:
-        await services.signals.brake_off(USER, services.clock() + 0.001)
+        await services.signals.turn_brake_off(USER, services.clock() + 0.001)
 
 
 async def remembers(services: Services, journey: Journey) -> None:
@@ -159,12 +159,14 @@ async def is_read(services: Services, journey: Journey) -> None:
         title="Remembered something you said in a conversation",
         data={"memory_ids": ("mem_1",), "remembered": 1},
     )
-    await services.extractions.stored(USER, name, (), 0, [event])
+    await services.extractions.mark_stored(USER, name, (), 0, [event])
 
 
 async def has_a_night(services: Services, journey: Journey) -> None:
     replaced = ReplacedMemory(gone="a", by="b", status="merged")
-    run = Run(user_id=USER, run_id=journey.name("night"), created=services.clock(), replacements=(replaced,))
+    run = ConsolidationRun(
+        user_id=USER, run_id=journey.name("night"), created=services.clock(), replacements=(replaced,)
+    )
     await services.journal.add(run)
     await services.journal.end(run, "applied", services.clock())
     await services.journal.end(run, "applied", services.clock())
@@ -181,7 +183,7 @@ async def goes_on_with_an_application(services: Services, journey: Journey) -> N
     name, now = journey.chance.choice(journey.applications), services.clock()
     status = journey.chance.choice(("applied", "interview", "offer", "rejected"))
     changed = await services.applications.change(USER, name, now, status=status)
-    await services.applications.tell_due(changed, now)
+    await services.applications.record_reminder(changed, now)
 
 
 async def is_briefed(services: Services, journey: Journey) -> None:
@@ -210,7 +212,7 @@ async def has_a_lesson(services: Services, journey: Journey) -> None:
     await services.lessons.add(Lesson(id=name, user_id=USER, run_id="run_1", **about))
     status = journey.chance.choice(("ready", "failed", "stopped"))
     for _ in range(2):
-        await services.lessons.tell(USER, name, now, status, status, [])
+        await services.lessons.end_writing(USER, name, now, status, status, [])
 
 
 async def gives_a_resume(services: Services, journey: Journey) -> None:
@@ -219,7 +221,7 @@ async def gives_a_resume(services: Services, journey: Journey) -> None:
     await services.resumes.add(ResumeRecord(id=name, user_id=USER, run_id="run_1", **about))
     status = journey.chance.choice(("proposed", "done", "failed", "stopped"))
     for _ in range(2):
-        await services.resumes.tell(USER, name, now, status, status)
+        await services.resumes.set_status(USER, name, now, status, status)
 
 
 async def ends_an_interview(services: Services, journey: Journey) -> None:

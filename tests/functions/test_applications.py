@@ -384,7 +384,7 @@ def test_steps_that_nobody_was_told_of_are_counted_with_the_age_of_the_oldest(
     world.run(tell_due_steps)
     world.clock.advance(FOLLOW_UP_SECONDS + 5_000)
     with monkeypatch.context() as patch:
-        patch.setattr(Applications, "tell_due", fails)
+        patch.setattr(Applications, "record_reminder", fails)
         assert world.run(tell_due_steps) == {"failed": 3}
     assert left() == [(0, 0), (3, 5_000)]
     world.run(tell_due_steps)

@@ -113,7 +113,7 @@ def test_a_state_that_is_delivered_again_after_the_decision_is_answered_at_once(
     level(world, "L2")
     approval_id = world.request(task_token="first")["approval_id"]
     world.decide(world.link(approval_id), "reject")
-    draft = world.run(lambda services: services.drafts.tell(USER, "draft_1", services.clock(), status="rejected"))
+    draft = world.run(lambda services: services.drafts.update(USER, "draft_1", services.clock(), status="rejected"))
     assert draft is None
     execution = world.aws.start(MACHINE, GIVEN)
     assert world.aws.outcome(execution).output == {"approval_id": approval_id, "status": "rejected"}
@@ -137,7 +137,7 @@ def test_a_yes_for_which_no_execution_waits_is_told_by_its_outcome_alone(
 @pytest.mark.thorough
 def test_another_round_is_another_question(world: World) -> None:
     first = world.request(task_token="first")["approval_id"]
-    world.run(lambda services: services.drafts.tell(USER, "draft_1", services.clock(), round=2))
+    world.run(lambda services: services.drafts.update(USER, "draft_1", services.clock(), round=2))
     second = world.request(task_token="second")["approval_id"]
     third = world.request(task_token="third", revises=second)["approval_id"]
     assert len({first, second, third}) == 3
@@ -305,7 +305,7 @@ def test_a_process_that_dies_while_it_keeps_them_leaves_what_the_sweep_does(worl
         before = await services.approvals.get(USER, approval_id)
         begun = {"status": "executing", "begun_at": services.clock(), "task_token": None}
         await services.approvals.change(before, lambda record: record.model_copy(update=begun))
-        await services.memories.keep_proposed(USER, ids[:1], services.clock())
+        await services.memories.activate_proposed(USER, ids[:1], services.clock())
 
     world.run(begin_and_die)
     world.clock.advance(LEFT_BEHIND_SECONDS)

@@ -195,7 +195,7 @@ def test_what_happened_is_put_on_the_bus_signed_and_without_words(world: World) 
         return await due.sweep(replace(services, settings=settings, event_bus=bus), lambda: 55.0)
 
     bridge = Bridge()
-    world.run(lambda services: services.sweeps.keep_position(due.EVENTS_OUT, 1.0))
+    world.run(lambda services: services.sweeps.save_position(due.EVENTS_OUT, 1.0))
     for number in range(12):
         world.ask(f"ap_{number}")
     bridge.down = True

@@ -11,7 +11,7 @@ from pymongo import MongoClient
 from infra.local.candidate_app import CARDS, CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import proposes, tool
+from qwestly_agent.agents.tools.base import proposal_tool, tool
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.cards.actions import DELETE_CARD, SAVE_CARD_AS_ACTIVE
 from qwestly_agent.domain.approval import Effect
@@ -42,7 +42,7 @@ def tool_of(effect: Effect) -> Tool[AgentDeps]:
 
     do.__name__ = propose.__name__ = f"do_{effect}"
     if effect in PROPOSED:
-        return proposes(propose, PROPOSED[effect][0], label=f"Doing {effect}…")
+        return proposal_tool(propose, PROPOSED[effect][0], label=f"Doing {effect}…")
     return tool(do, effect=effect, label=f"Doing {effect}…")
 
 
@@ -153,7 +153,7 @@ def test_a_tool_that_performs_by_itself_what_it_should_propose_gets_nowhere(
         """Publish."""
         return "published" if wrong == "a result" else Proposal(UPDATE_PROFILE_FIELD, HEADLINE)
 
-    published = proposes(publish, SAVE_CARD_AS_ACTIVE, label="Publishing…")
+    published = proposal_tool(publish, SAVE_CARD_AS_ACTIVE, label="Publishing…")
     with ChatServer(chat.settings, tools=[published]) as server, Client(server.url, client.user_id) as user:
         user.request("PUT", "/api/autonomy", json={"level": "L3"})
         model.script(Reply(tool_calls=[{"name": "publish", "arguments": {}}]), Reply(text="It did not work."))

@@ -139,10 +139,10 @@ async def test_each_day_has_one_within_ten_minutes_and_none_for_those_who_are_of
     talk.clock.now = begins.timestamp()
     users: dict[str, bool] = {f"auth0|{uuid.uuid4().hex}": number > 0 for number in range(11)}
     for user_id, on in users.items():
-        await services.user_settings.put(user_id, {"time_zone": zone}, to_datetime(talk.clock()))
+        await services.user_settings.change(user_id, {"time_zone": zone}, to_datetime(talk.clock()))
         hour, minute = chance.choice(((0, 0), (1, 30), (2, 30), (8, 0), (23, 30)))
         await services.briefing_plans.change(user_id, {"on": on, "hour": hour, "minute": minute}, talk.clock())
-        await services.briefing_plans.plan(user_id, talk.clock())
+        await services.briefing_plans.reschedule(user_id, talk.clock())
         await services.profiles.database["candidates_enhanced"].insert_one(
             {"_id": user_id, "user_id": user_id, "email": user_id}
         )
@@ -182,7 +182,7 @@ async def test_an_execution_begins_for_those_alone_who_have_something_new(talk: 
     users = [f"auth0|{uuid.uuid4().hex}" for _ in range(20)]
     for number, user_id in enumerate(users):
         await services.briefing_plans.change(user_id, {"on": True}, talk.clock())
-        await services.briefing_plans.plan(user_id, talk.clock())
+        await services.briefing_plans.reschedule(user_id, talk.clock())
         if number % 2:
             await services.activity.add(of_memory("remembered", user_id, uuid.uuid4().hex, talk.clock()))
     talk.clock.advance(DAY)

@@ -39,7 +39,7 @@ from qwestly_agent.memory.sum_up import PASSING
 from qwestly_agent.memory.undo_consolidation import Undone, undo
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import journal, memories
-from qwestly_agent.stores.journal import Run
+from qwestly_agent.stores.journal import ConsolidationRun
 from qwestly_agent.stores.search import Document
 from qwestly_agent.workflow_state import OVER_BUDGET
 from tests.comparing import Judge
@@ -310,7 +310,7 @@ async def test_memories_that_nobody_else_says_are_compared_once_and_stay_as_they
     assert (await ada.is_consolidated()).planned == 0
     assert without(await ada.all(), "consolidated") == without(before, "consolidated")
     assert all(each["consolidated"] for each in (await ada.all()).values())
-    [run] = [Run.model_validate(each) for each in await ada.journal()]
+    [run] = [ConsolidationRun.model_validate(each) for each in await ada.journal()]
     assert (run.status, run.replacements) == ("applied", ())
     judge.asked.clear()
     await ada.is_consolidated("night2")
@@ -341,14 +341,14 @@ async def test_messages_that_are_remembered_stay_bounded_and_its_own_are_the_las
     ada = somebody()
     await ada.remembers("a", SAME[0], count=500)
     await ada.remembers("b", SAME[1])
-    own = [f"own {number}" for number in range(memories.MOST_SEEN - 2)]
+    own = [f"own {number}" for number in range(memories.MOST_MESSAGE_IDS - 2)]
     others = [f"other {number}" for number in range(50)]
     for name, seen in (("a", own), ("b", others)):
         query = {"user_id": ada.user_id, "_id": ada.id_of(name)}
         await ada.services.memories.database[memories.COLLECTION].update_one(query, {"$set": {"seen": seen}})
     await ada.is_consolidated()
     seen = (await ada.memory("a"))["seen"]
-    assert len(seen) == memories.MOST_SEEN
+    assert len(seen) == memories.MOST_MESSAGE_IDS
     assert seen[2:] == own
 
 
@@ -590,9 +590,9 @@ async def test_what_ended_or_is_little_and_long_unsaid_may_be_outdated(somebody:
     await ada.remembers("goes", SAME[0], importance=0.1)
     await ada.remembers("asked", "Has a dog", importance=0.1)
     await ada.remembers("asked long ago", "Has a cat", importance=0.1)
-    await ada.services.merges.note_asked(ada.user_id, [ada.id_of("asked long ago")], ada.clock())
+    await ada.services.merges.mark_asked(ada.user_id, [ada.id_of("asked long ago")], ada.clock())
     ada.clock.advance(1)
-    await ada.services.merges.note_asked(ada.user_id, [ada.id_of("asked")], ada.clock())
+    await ada.services.merges.mark_asked(ada.user_id, [ada.id_of("asked")], ada.clock())
     await ada.says_again("said again")
     ada.clock.now = now.timestamp()
     await ada.remembers("ended", OTHERS[4], importance=0.9, valid_until=now)
@@ -600,7 +600,7 @@ async def test_what_ended_or_is_little_and_long_unsaid_may_be_outdated(somebody:
     await ada.remembers("stays", SAME[1], importance=0.9)
     step = await ada.is_consolidated()
     assert step.merged == 1
-    [question] = await ada.services.approvals.waiting(ada.user_id, 9)
+    [question] = await ada.services.approvals.list_open(ada.user_id, 9)
     assert set(question.arguments["memories"]) == set(map(ada.id_of, ("ended", "asked long ago", "little")))
     assert (question.status, question.mail_at, question.expires_at) == ("pending", None, ada.clock() + 7 * 86_400)
     assert [change.before for change in question.preview.changes]
@@ -616,14 +616,14 @@ async def test_asked_once_a_yes_forgets_what_was_listed_and_a_no_keeps_it_for_a_
         ada.clock.advance(2 * YEAR)
         await ada.is_consolidated()
         await ada.is_consolidated()
-        [question] = await ada.services.approvals.waiting(ada.user_id, 9)
+        [question] = await ada.services.approvals.list_open(ada.user_id, 9)
         decision = Decision.model_validate({"decision": verb, "args_digest": question.args_digest})
         await settle(ada.services, ada.user_id, question.id, decision, by="queue", where="")
-        held = [each async for each in ada.services.memories.each(ada.user_id)]
+        held = [each async for each in ada.services.memories.iterate(ada.user_id)]
         assert {each.content for each in held} == left
         await ada.is_new_again()
         await ada.is_consolidated("night2")
-        assert await ada.services.approvals.waiting(ada.user_id, 9) == []
+        assert await ada.services.approvals.list_open(ada.user_id, 9) == []
 
 
 async def test_at_most_ten_are_asked_about_and_the_others_the_next_night(somebody: Callable[[], Someone]) -> None:
@@ -634,7 +634,7 @@ async def test_at_most_ten_are_asked_about_and_the_others_the_next_night(somebod
     await ada.is_consolidated()
     await ada.is_new_again()
     await ada.is_consolidated("night2")
-    one, other = [set(each.arguments["memories"]) for each in await ada.services.approvals.waiting(ada.user_id, 9)]
+    one, other = [set(each.arguments["memories"]) for each in await ada.services.approvals.list_open(ada.user_id, 9)]
     assert (len(one), len(other), one & other) == (MOST_OUTDATED, MOST_OUTDATED, set())
 
 
@@ -942,22 +942,22 @@ async def test_an_operator_lists_the_runs_of_a_user_and_takes_one_back(ada: Some
 
 async def test_a_braked_user_is_left_alone_and_due_the_next_night(ada: Someone) -> None:
     before = await ada.all()
-    await ada.services.signals.brake_on(ada.user_id, ada.clock())
+    await ada.services.signals.turn_brake_on(ada.user_id, ada.clock())
     with pytest.raises(Braked):
         await ada.is_consolidated()
     assert await ada.all() == before
     assert await ada.journal() == []
-    await ada.services.signals.brake_off(ada.user_id, ada.clock())
+    await ada.services.signals.turn_brake_off(ada.user_id, ada.clock())
     assert (await ada.is_consolidated("night2")).merged == 2
 
 
 async def test_a_brake_between_plan_and_apply_leaves_the_plan_for_the_next_night(ada: Someone) -> None:
     planned = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
-    await ada.services.signals.brake_on(ada.user_id, ada.clock())
+    await ada.services.signals.turn_brake_on(ada.user_id, ada.clock())
     with pytest.raises(Braked):
         await apply(ada.services, planned)
     assert await ada.merged() == {}
-    await ada.services.signals.brake_off(ada.user_id, ada.clock())
+    await ada.services.signals.turn_brake_off(ada.user_id, ada.clock())
     assert (await ada.is_consolidated("night2")).run_id == "night1"
-    [run] = [Run.model_validate(each) for each in await ada.journal()]
+    [run] = [ConsolidationRun.model_validate(each) for each in await ada.journal()]
     assert (run.status, len(run.replacements)) == ("applied", 2)

@@ -358,7 +358,7 @@ async def check_learnt(stage: Stage, services: Services, user_id: str, wishes: J
 async def test_profile_preferences_and_wishes_are_changed_by_one_yes(
     stage: Stage, services: Services, user_id: str
 ) -> None:
-    await services.job_searches.choose(user_id, is_on=True, wishes=JobWishes(places=("Porto",)), next_at=5.0)
+    await services.job_searches.set_wishes(user_id, is_on=True, wishes=JobWishes(places=("Porto",)), next_at=5.0)
     approval = await asked(services, user_id, LEARNT)
     assert approval.preview.title == "Change your profile and what you look for"
     assert {each.name: each.after for each in approval.preview.changes} == {
@@ -388,7 +388,7 @@ async def test_wishes_that_were_changed_since_they_were_shown_are_asked_for_agai
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id, LEARNT)
-    await services.job_searches.choose(user_id, is_on=False, wishes=JobWishes(never=("BP",)), next_at=None)
+    await services.job_searches.set_wishes(user_id, is_on=False, wishes=JobWishes(never=("BP",)), next_at=None)
     assert (await approved(services, approval)).outcome == ASKED_AGAIN
     assert (await services.job_searches.get(user_id)).wishes == JobWishes(never=("BP",))
     check_nothing_done(stage, user_id)
@@ -407,7 +407,7 @@ async def test_wishes_chosen_after_a_death_stay_as_they_were_chosen(
     with pytest.raises(asyncio.CancelledError):
         await carried_out(services, approval)
     monkeypatch.undo()
-    await services.job_searches.choose(user_id, is_on=False, wishes=JobWishes(never=("BP",)), next_at=None)
+    await services.job_searches.set_wishes(user_id, is_on=False, wishes=JobWishes(never=("BP",)), next_at=None)
     assert (await found_out(stage, services, approval)).status == "done"
     await check_learnt(stage, services, user_id, JobWishes(never=("BP",)))
 
@@ -558,7 +558,7 @@ async def test_a_process_killed_after_a_yes_leaves_what_was_learnt_written_once_
 ) -> None:
     async def begin() -> Approval:
         user_id = stage.person()
-        await services.job_searches.choose(user_id, is_on=True, wishes=JobWishes(places=("Porto",)), next_at=5.0)
+        await services.job_searches.set_wishes(user_id, is_on=True, wishes=JobWishes(places=("Porto",)), next_at=5.0)
         return await asked(services, user_id, LEARNT)
 
     async for approval in killed_at_each_step(services, when, begin, approved):
@@ -596,7 +596,7 @@ async def test_one_killed_while_asking_again_asks_once(stage: Stage, services: S
     async for approval in killed_at_each_step(services, when, begin, carried_out):
         after = await found_out(stage, services, approval)
         assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
-        [again] = [each for each in await services.approvals.all(after.user_id, 10) if each.id != after.id]
+        [again] = [each for each in await services.approvals.list_all(after.user_id, 10) if each.id != after.id]
         assert (again.status, again.revises, after.revised_by) == ("pending", after.id, again.id)
         assert again.preview.difference == (f"Headline was “{BEFORE}” and is “Engineer” now.",)
         assert stage.effects_on(after.user_id) == []
@@ -607,7 +607,7 @@ async def test_what_a_turn_asks_once_its_conversation_is_deleted_waits_for_nobod
 ) -> None:
     with pytest.raises(NotFound):
         await proposer(services, user_id, "run", "deleted").submit(CHANGE, "call")
-    [approval] = await services.approvals.all(user_id, 10)
+    [approval] = await services.approvals.list_all(user_id, 10)
     assert (approval.status, approval.mail_at) == ("expired", None)
 
 
@@ -636,7 +636,7 @@ async def test_one_killed_where_the_level_allowed_it_leaves_a_record_or_nothing(
     done = Counter[bool]()
     async for begun in killed_at_each_step(services, when, begin, action):
         record = id_of_call("chat", "run", "call")
-        found = [each for each in await services.approvals.all(begun.user_id, 10) if each.id == record]
+        found = [each for each in await services.approvals.list_all(begun.user_id, 10) if each.id == record]
         for approval in found:
             check_done_once(stage, await found_out(stage, services, approval))
         if not found:
@@ -765,7 +765,7 @@ async def test_what_else_is_noted_in_the_record_meanwhile_does_not_keep_its_end_
 
 
 async def brake_one(services: Services, user_id: str) -> None:
-    await services.signals.brake_on(user_id, services.clock())
+    await services.signals.turn_brake_on(user_id, services.clock())
 
 
 async def lower(services: Services, user_id: str) -> None:
@@ -800,7 +800,7 @@ async def test_what_came_between_the_yes_and_the_effect_counts(
     await forbid(services, user_id)
     failed = await carried_out(services, approval)
     assert (failed.status, failed.outcome) == ("failed", why)
-    await services.signals.brake_off(user_id, stage.clock())
+    await services.signals.turn_brake_off(user_id, stage.clock())
     await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
     assert (await carried_out(services, approval)).status == "failed"
     assert stage.writes == []
@@ -842,11 +842,11 @@ async def test_what_came_before_it_is_sent_again_counts(
 
 async def test_everybodys_brake_counts_too(stage: Stage, services: Services, user_id: str) -> None:
     approval = await decided(services, await asked(services, user_id))
-    await services.signals.brake_on(EVERYBODY, stage.clock())
+    await services.signals.turn_brake_on(EVERYBODY, stage.clock())
     try:
         assert (await carried_out(services, approval)).outcome == STOPPED
     finally:
-        await services.signals.brake_off(EVERYBODY, stage.clock())
+        await services.signals.turn_brake_off(EVERYBODY, stage.clock())
     check_nothing_done(stage, user_id)
 
 
@@ -866,9 +866,7 @@ async def gone(*_: Any) -> Any:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "unreadable", [(Signals, "check_brake"), (Autonomy, "standing")], ids=["the brake", "the level"]
-)
+@pytest.mark.parametrize("unreadable", [(Signals, "check_brake"), (Autonomy, "get")], ids=["the brake", "the level"])
 @pytest.mark.parametrize("before", ["approved", "unknown"])
 async def test_what_nobody_can_tell_is_allowed_is_not_done(
     stage: Stage,
@@ -989,7 +987,7 @@ async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, ser
     async def pull() -> None:
         receipts.append(await pause.engage(services.signals, services.sweeps, user_id, services.clock))
 
-    racing: Any = Between(services.autonomy, "standing", pull)
+    racing: Any = Between(services.autonomy, "get", pull)
     after = await execute(replace(services, autonomy=racing), user_id, approval.id)
     assert (receipts[0].state, after.status, after.outcome) == ("paused", "failed", STOPPED)
     assert stage.writes == []
@@ -1046,9 +1044,9 @@ async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, services: Servi
             sent.append(mail)
 
     async def pull() -> None:
-        await services.signals.brake_on(user_id, services.clock())
+        await services.signals.turn_brake_on(user_id, services.clock())
 
-    profiles: Any = Between(services.profiles, "contact", pull)
+    profiles: Any = Between(services.profiles, "get_mail_recipient", pull)
     post: Any = Post()
     await mail_if_due(replace(services, mail=post, profiles=profiles), approval)
     assert sent == []
@@ -1122,7 +1120,7 @@ async def test_who_is_told_to_be_asked_again_is_asked_again_without_an_execution
     stage.database[CARDS].insert_one({"user_id": user_id, "card_id": approval.draft_id, "headline": "Other"})
     after = await answered(services, approval, "approve")
     assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
-    [again] = await services.approvals.waiting(user_id, 10)
+    [again] = await services.approvals.list_open(user_id, 10)
     assert (again.status, again.revises) == ("pending", approval.id)
 
 
@@ -1198,7 +1196,7 @@ async def test_a_model_cannot_flood_its_user(stage: Stage, services: Services, u
                 await proposer(services, user_id, f"run{n}", "chat").submit(proposal, uuid.uuid4().hex)
             except Invalid as error:
                 refused.append(error.message.partition("already")[0].strip())
-    assert len(await services.approvals.waiting(user_id, 1000)) == MOST_WAITING
+    assert len(await services.approvals.list_open(user_id, 1000)) == MOST_WAITING
     assert Counter(refused) == {
         "This waits for the user's decision": MOST_WAITING,
         "Too much waits for the user's decision": 10,

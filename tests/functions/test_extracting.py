@@ -104,7 +104,7 @@ async def test_one_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
 
 async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    await talk.services.watermarks.due_now(talk.user_id, "c1", talk.clock())
+    await talk.services.watermarks.schedule_now(talk.user_id, "c1", talk.clock())
     talk.clock.advance(6)
     assert len((await sweep.sweep(talk.services, Picked())).conversations) == 1
 
@@ -126,7 +126,7 @@ async def test_what_was_written_in_a_turn_that_died_is_read_too(talk: Talk) -> N
     await talk.services.conversations.claim(talk.user_id, "c1", turn)
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
-    assert await talk.services.conversations.running_turn(talk.user_id, "c1", talk.clock()) is None
+    assert await talk.services.conversations.find_running_run(talk.user_id, "c1", talk.clock()) is None
 
 
 # --- what is not ------------------------------------------------------------------------------------------------------
@@ -390,7 +390,7 @@ async def test_what_changed_takes_the_place_of_what_was(talk: Talk) -> None:
     assert (before.status, before.superseded_by) == ("superseded", now.id)
     assert now.valid_from is not None
     assert now.valid_from.timestamp() == pytest.approx(moved, abs=5)
-    assert [each.content for each in await talk.services.memories.replaced_by(talk.user_id, [now.id])] == [
+    assert [each.content for each in await talk.services.memories.list_replaced_by(talk.user_id, [now.id])] == [
         "Lives in Berlin."
     ]
 
@@ -489,7 +489,9 @@ async def test_a_note_that_contradicts_something_later_or_more_trusted_is_told(t
         ["Lives in Lisbon", "Works in Globex"],
         [said],
     )
-    await talk.services.memories.keep_proposed(talk.user_id, [each.id for each in await talk.memories("proposed")], 1.0)
+    await talk.services.memories.activate_proposed(
+        talk.user_id, [each.id for each in await talk.memories("proposed")], 1.0
+    )
     assert await talk.remembered() == [said]
 
 
@@ -559,7 +561,7 @@ async def test_a_conversation_that_cannot_be_read_is_tried_again_later_and_then_
     assert await talk.falls_silent() == []
     talk.clock.advance(10**6)
     assert await talk.falls_silent() == []
-    [(user_id, conversation_id, why)] = await talk.services.sweeps.quarantined(10)
+    [(user_id, conversation_id, why)] = await talk.services.sweeps.list_quarantined(10)
     assert (user_id, conversation_id, why["cause"], why["attempts"]) == (talk.user_id, "c1", "ModelUnavailable", 5)
 
 
@@ -588,7 +590,7 @@ async def test_what_is_nobodys_fault_is_no_attempt(talk: Talk, cause: str) -> No
     )
     for _ in range(9):
         assert (await retry_later.retry_later(talk.services, step)).end == "later"
-    reading = await talk.services.watermarks.reading(talk.user_id, "c1")
+    reading = await talk.services.watermarks.get(talk.user_id, "c1")
     postponed = 0 if cause == "Braked" else retry_later.POSTPONED_SECONDS
     assert reading.due_at == talk.clock() + postponed, "after the brake, it is due as soon as that is released"
     talk.clock.advance(postponed)
@@ -633,7 +635,7 @@ async def test_what_was_written_without_a_vector_gets_one_with_the_next_reading(
 async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     await talk.services.usage.enter(talk.user_id, "run", talk.clock())
-    await talk.services.usage.spend(talk.user_id, {"cost_usd": 1.5}, talk.clock())
+    await talk.services.usage.add_spending(talk.user_id, {"cost_usd": 1.5}, talk.clock())
     with pytest.raises(Exception, match="limit"):
         await talk.is_read()
     assert not talk.asked("/chat/completions")

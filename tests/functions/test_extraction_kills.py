@@ -85,7 +85,7 @@ async def conversation(talk: Talk) -> dict[str, Any]:
 async def asked(talk: Talk, step: ExtractionState, verb: Verb | None) -> None:
     """As the request handler does; `verb` is how they answered."""
     approval_id = id_of_question(step.batch_id or "")
-    proposed = await talk.services.memories.of_ids(talk.user_id, step.memory_ids)
+    proposed = await talk.services.memories.get_many(talk.user_id, step.memory_ids)
     proposal = remember_proposal(proposed, step.memory_ids, step.conversation_id)
     asker = Asker(talk.user_id, step.run_id, "L1", step.conversation_id)
     approval = await ask(talk.services, approval_id, proposal, asker, "queue")
@@ -157,7 +157,7 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
         await keep_approved.keep_approved(talk.services, step)
         where = f"{'after' if death.after else 'before'} write {death.at}"
         assert await memories(talk) == whole, where
-        assert "diabetes" not in str(await talk.services.approvals.all(talk.user_id, 10)), where
+        assert "diabetes" not in str(await talk.services.approvals.list_all(talk.user_id, 10)), where
 
 
 async def test_wherever_putting_off_dies_it_is_put_off_at_the_most_once_more(talk: Talk) -> None:
@@ -171,6 +171,6 @@ async def test_wherever_putting_off_dies_it_is_put_off_at_the_most_once_more(tal
         step = ExtractionState.model_validate({**(await anybody(talk)).out, **failed})
         await dies(talk.services, death, retry_later.retry_later, step)
         await retry_later.retry_later(talk.services, step)
-        reading = await talk.services.watermarks.reading(talk.user_id, "c1")
+        reading = await talk.services.watermarks.get(talk.user_id, "c1")
         assert reading.attempts == 1 + death.after
         assert reading.due_at > talk.clock()

@@ -192,7 +192,7 @@ async def test_what_was_forgotten_on_the_page_meanwhile_is_shown_no_more(talk: T
 
 async def card_of(talk: Talk, *memory_ids: str) -> Approval:
     """Approved, and not yet carried out."""
-    lineage = await talk.services.memories.lineage(talk.user_id, memory_ids)
+    lineage = await talk.services.memories.find_lineage(talk.user_id, memory_ids)
     asker = Asker(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
     card = await ask(talk.services, "ap_1", forget_proposal(talk.user_id, lineage), asker, "ask")
     decision = Decision(decision="approve", args_digest=card.args_digest)
@@ -246,7 +246,7 @@ def a_card(world: World) -> Approval:
     [memory_id] = world.proposed("Has type 1 diabetes")
 
     async def asks(services: Services) -> Approval:
-        lineage = await services.memories.lineage(USER, [memory_id])
+        lineage = await services.memories.find_lineage(USER, [memory_id])
         return await ask(services, "ap_1", forget_proposal(USER, lineage), Asker(USER, "r", "L1", "chat_1"), "ask")
 
     return world.run(asks)

@@ -216,7 +216,7 @@ async def test_whoever_corrects_what_is_being_forgotten_is_told_so(talk: Talk, m
     await forgets(talk, known)
     assert await talk.remembered() == []
     # Until after the last write: what was made of it meanwhile is made anew.
-    assert await talk.services.memories.last_withdrawn(talk.user_id) == talk.clock()
+    assert await talk.services.memories.last_withdrawn_at(talk.user_id) == talk.clock()
 
 
 # --- in the messages --------------------------------------------------------------------------------------------------
@@ -376,7 +376,7 @@ async def test_new_words_are_what_was_forgotten_exactly_or_nearly_or_not_at_all(
     talk: Talk, content: str, quote: str, expected: str | None
 ) -> None:
     await forgets(talk, await was_said(talk), await put(talk, "Likes walking long distances.", "Yes"))
-    tombstones = await talk.services.tombstones.all(talk.user_id)
+    tombstones = await talk.services.tombstones.list_all(talk.user_id)
     [vector] = await talk.services.embeddings.embed([content])
     near_from = talk.services.settings.memory_forgotten_from
     found = retold(tombstones, content, quote, vector, near_from)
@@ -385,7 +385,7 @@ async def test_new_words_are_what_was_forgotten_exactly_or_nearly_or_not_at_all(
 
 async def test_near_words_of_the_same_message_are_what_was_forgotten(talk: Talk) -> None:
     await forgets(talk, await was_said(talk))
-    [tombstone] = await talk.services.tombstones.all(talk.user_id)
+    [tombstone] = await talk.services.tombstones.list_all(talk.user_id)
     [vector] = await talk.services.embeddings.embed(["Worked at Acme as a nurse up to 2019."])
     for message_ids, is_exact in ((tombstone.message_ids, True), (("msg99",), False)):
         found = retold([tombstone], "Worked at Acme up to 2019.", "", vector, 0.4, message_ids)
@@ -407,7 +407,7 @@ async def test_hashes_are_salted_by_user_and_no_vector_is_kept(talk: Talk) -> No
 
 async def test_a_vector_of_another_model_is_near_nothing(talk: Talk) -> None:
     await forgets(talk, await put(talk, KNOWN))
-    [tombstone] = await talk.services.tombstones.all(talk.user_id)
+    [tombstone] = await talk.services.tombstones.list_all(talk.user_id)
     assert tombstone.cosine([1.0, 0.0]) == 0.0
     assert signature_of([]) == b""
 
@@ -428,7 +428,7 @@ async def test_whoever_asks_for_it_has_it_remembered_again(talk: Talk) -> None:
     assert isinstance(proposal, Proposal)
     assert "like something you had forgotten" in proposal.rationale
     assert await talk.remembered() == []
-    await talk.services.memories.keep_proposed(talk.user_id, proposal.args["memory_ids"], talk.clock())
+    await talk.services.memories.activate_proposed(talk.user_id, proposal.args["memory_ids"], talk.clock())
     assert await talk.remembered() == ["Worked at Acme."]
     assert await talk.raw(status="forgotten") == []
 
@@ -576,17 +576,17 @@ async def test_an_interview_loses_what_quotes_it_and_what_that_covered(talk: Tal
     draft = await drafted(talk, memory_id, parts={})
     [(evidence_id, words)] = evidence.items()
     said = Evidence(id=evidence_id, kind="interview", trust="user_said", text=words, source="your interview")
-    await talk.services.drafts.keep(talk.user_id, draft.id, evidence=[said.model_dump(mode="json")])
+    await talk.services.drafts.save_parts(talk.user_id, draft.id, evidence=[said.model_dump(mode="json")])
     await forgets(talk, memory_id)
 
-    left = (await talk.services.interviews.read(talk.user_id, conversation["id"])).interview
+    left = (await talk.services.interviews.get_stored(talk.user_id, conversation["id"])).interview
     assert [each.text for each in left.draft] == ["Led eight people."]
     assert [(each.name, each.status) for each in left.topics[0].aspects] == [
         ("until when", "open"),
         ("team size", "covered"),
     ]
     assert "Acme" not in str(left)
-    assert await talk.services.interviews.work(talk.user_id, conversation["id"], "r1") is None
+    assert await talk.services.interviews.get_work(talk.user_id, conversation["id"], "r1") is None
     assert (await talk.services.drafts.get(talk.user_id, draft.id)).parts["evidence"] == []
 
 
@@ -595,7 +595,7 @@ async def test_a_draft_that_is_written_just_as_it_is_forgotten_loses_it(talk: Ta
     await forgets(talk, memory_id)
     draft = await drafted(talk, memory_id, parts={})
     fresh = await drafted(talk, memory_id, id="late")
-    await talk.services.drafts.keep(talk.user_id, draft.id, section_experience=fresh.parts["section_experience"])
+    await talk.services.drafts.save_parts(talk.user_id, draft.id, section_experience=fresh.parts["section_experience"])
     for each in (draft, fresh):
         left = await drop_forgotten(talk.services, talk.user_id, each.id)
         assert left.flagged
@@ -635,7 +635,7 @@ async def test_no_collection_prompt_search_or_queue_holds_what_was_forgotten(tal
         await asked(talk, publication_of(draft))
         await asked(talk, headline(memory.id, "Nurse at Acme"), "ap_2", status="done", outcome="Done.")
         await talk.says("I led a team.", SAID, conversation_id="c3")
-        await talk.services.watermarks.due_now(talk.user_id, "c3", talk.clock())
+        await talk.services.watermarks.schedule_now(talk.user_id, "c3", talk.clock())
         assert await kept_of(talk, "Acme") >= {"user_memories", "agent_tool_calls", "agent_drafts", "agent_approvals"}
         answer = client.request("DELETE", f"/api/memories/{memory.id}").json()
         assert answer["forgotten"] == [memory.id]

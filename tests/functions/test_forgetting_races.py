@@ -111,7 +111,7 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
         async def too_late(*_: object) -> None:
             pass
 
-        monkeypatch.setattr(Extractions, "drop", too_late)
+        monkeypatch.setattr(Extractions, "delete_unstored", too_late)
     await forget(talk.services, talk.user_id, [memory_id])
     if late:
         await store.store(talk.services, step)
@@ -135,7 +135,7 @@ async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: T
     if leaves:
         await erase(talk.services, talk.user_id)
     else:
-        await talk.services.extractions.drop(talk.user_id, "c1")
+        await talk.services.extractions.delete_unstored(talk.user_id, "c1")
         await talk.services.conversations.delete(talk.user_id, "c1")
         await forget(talk.services, talk.user_id, [each.id for each in await talk.memories()])
     for state in all_states[states:]:

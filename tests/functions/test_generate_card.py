@@ -161,7 +161,7 @@ def test_every_end_is_to_be_told_once_in_the_conversation_that_wanted_it(draft: 
     for each in (draft, wanted):
         call("note_end", each, error={"Error": error})
     assert (kept(draft).news, kept(wanted).news) == (False, True)
-    container.services.run(lambda services: services.drafts.told(wanted.user_id, wanted.id))
+    container.services.run(lambda services: services.drafts.mark_reported(wanted.user_id, wanted.id))
     call("note_end", wanted, error={"Error": error})
     assert not kept(wanted).news, "delivered twice, told once"
 

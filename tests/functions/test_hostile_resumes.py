@@ -108,7 +108,7 @@ async def test_no_order_in_a_resume_changes_anything(
         for state in (ground, propose):
             await state.work(services, given)
         assert await services.autonomy.level(user_id) == level
-        approvals = await services.approvals.all(user_id, 10)
+        approvals = await services.approvals.list_all(user_id, 10)
         assert len(approvals) <= (0 if gate("write", level).answer == "refuse" else 1)
         for each in approvals:
             assert (each.tool, each.status) == ("update_profile", "pending")

@@ -89,7 +89,7 @@ async def test_remember_again_after_undo_in_same_message(talk: Talk) -> None:
     p = await turn(talk, text).remember(*IN_LISBON, ask=False)
     assert isinstance(p, Proposal)
     ids = p.args["memory_ids"]
-    assert [e.status for e in await talk.services.memories.of_ids(talk.user_id, ids)] == ["proposed"]
+    assert [e.status for e in await talk.services.memories.get_many(talk.user_id, ids)] == ["proposed"]
 
 
 async def test_a_correction_to_what_is_known_deletes_nothing(talk: Talk) -> None:
@@ -106,7 +106,7 @@ async def test_forgotten_words_leave_the_preview_of_another_memory_question(talk
     src = MemorySource(conversation_id="c1", message_ids=("msg1",))
     known = await put(talk, "Was a nurse at Acme until 2019.", "I worked at Acme as a nurse until 2019", source=src)
     p = await put(talk, "Has diabetes.", said, status="proposed", sensitive=True, source=src)
-    [memory] = await talk.services.memories.of_ids(talk.user_id, [p])
+    [memory] = await talk.services.memories.get_many(talk.user_id, [p])
     await ask(
         talk.services,
         "ap_x",
@@ -198,7 +198,7 @@ async def test_outdated_not_asked_if_merged_with_something_said_yesterday(talk: 
     await put(talk, "Likes Go and Python", importance=0.2, last_seen=talk.clock())
     talk.model.script(relates(("p1", "same", "Likes Python and Go", "Likes")))
     await night(talk)
-    assert await talk.services.approvals.all(talk.user_id, 0) == []
+    assert await talk.services.approvals.list_all(talk.user_id, 0) == []
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ async def test_what_was_said_again_since_the_plan_is_not_asked_about(talk: Talk)
     await talk.services.memories.reinforce(talk.user_id, a, ["msg77"], talk.clock())
     await correct(talk.services, talk.user_id, b, "Likes squash")
     await apply(talk.services, step)
-    assert await talk.services.approvals.all(talk.user_id, 0) == []
+    assert await talk.services.approvals.list_all(talk.user_id, 0) == []
 
 
 async def test_until_a_year_is_until_its_last_day(talk: Talk) -> None:
@@ -349,7 +349,7 @@ async def test_until_a_year_is_until_its_last_day(talk: Talk) -> None:
     )
     await talk.falls_silent()
     await night(talk)
-    assert await talk.services.approvals.all(talk.user_id, 0) == []
+    assert await talk.services.approvals.list_all(talk.user_id, 0) == []
 
 
 async def test_a_yes_lifts_only_what_it_retells(talk: Talk) -> None:
@@ -361,7 +361,7 @@ async def test_a_yes_lifts_only_what_it_retells(talk: Talk) -> None:
         "fact", "Plays cello in an orchestra in Porto", "I play cello in an orchestra in Porto", ask=False
     )
     assert isinstance(r, Proposal)
-    await talk.services.memories.keep_proposed(talk.user_id, r.args["memory_ids"], talk.clock())
+    await talk.services.memories.activate_proposed(talk.user_id, r.args["memory_ids"], talk.clock())
     await talk.says("I play the cello in a quartet in Porto.", conversation_id="c2")
     talk.model.script(
         finds(), finds(note("Plays the cello in a quartet in Porto", "I play the cello in a quartet in Porto"))
@@ -400,7 +400,7 @@ async def test_killed_at_any_write_an_undo_can_be_repeated_to_the_same_end(talk:
             await undo(user.services, user.user_id, porto)
         assert await user.remembered() == ["Lives in Lisbon"], (death.at, death.after)
         assert "Porto" not in str(await user.raw())
-        for collection, whose, key in await user.services.sweeps.uncopied(20):  # as the sweep does
+        for collection, whose, key in await user.services.sweeps.list_uncopied(20):  # as the sweep does
             await user.services.activity.copy(collection, whose, key)
         events = await user.services.activity.newest(user.user_id, 20)
         assert [each.type for each in events].count("memory.undone") == 1, (death.at, death.after)

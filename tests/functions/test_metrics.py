@@ -162,7 +162,7 @@ def test_the_minutes_sweep_says_whether_everybodys_brake_is_on(
     world.pull_brake()  # a user's own is nobody's alarm
     world.sweep()
     assert _waiting(capsys) == (0, 0)
-    world.run(lambda services: services.signals.brake_on(EVERYBODY, world.clock()))
+    world.run(lambda services: services.signals.turn_brake_on(EVERYBODY, world.clock()))
     world.sweep()
     assert _waiting(capsys) == (0, 1)
 

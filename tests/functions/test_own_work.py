@@ -17,7 +17,7 @@ from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.interview import Ended, Interview
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.domain.resume import ResumeRecord
-from qwestly_agent.stores.conversations import key_of
+from qwestly_agent.stores.conversations import key_query
 from qwestly_agent.stores.drafts import COLLECTION, Draft
 from qwestly_agent.stores.drafts import Drafts as DraftStore
 from qwestly_agent.stores.job_searches import JobSearches
@@ -86,7 +86,7 @@ def ends(chat: ChatServer, draft: Draft, status: str, label: str) -> None:
     async def tell() -> None:
         async with AsyncMongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
             store = DraftStore(mongo[chat.settings.mongodb_database])
-            await store.tell(draft.user_id, draft.id, chat.clock(), status=status, label=label)
+            await store.update(draft.user_id, draft.id, chat.clock(), status=status, label=label)
 
     asyncio.run(tell())
 
@@ -151,11 +151,11 @@ def work_of(chat: ChatServer, user_id: str, *, ends: bool) -> Callable[[Any], Aw
         await searches.begin(user_id, run_id, now)
         begun = Interview(turns=3, ended=Ended(reason="asked") if ends else None)
         conversation = {"id": "interview", "role": "interview", "last_used": now, "interview": begun.model_dump()}
-        await database["agent_conversations"].insert_one({**key_of(user_id, "interview"), **conversation})
+        await database["agent_conversations"].insert_one({**key_query(user_id, "interview"), **conversation})
         run = await Runs(database).begin(user_id, "memories-c1", now)
         if ends:
-            await resumes.tell(user_id, resume.id, now, "done", "It was read.")
-            await lessons.tell(user_id, lesson.id, now, "ready", "It is ready.", [])
+            await resumes.set_status(user_id, resume.id, now, "done", "It was read.")
+            await lessons.end_writing(user_id, lesson.id, now, "ready", "It is ready.", [])
             await searches.end(user_id, run_id, "ready", found, now)
             await Runs(database).end(user_id, run)
 

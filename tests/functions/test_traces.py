@@ -17,7 +17,7 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.observability import SERVICE, make_logger
 from qwestly_agent.base.secrets import Secrets
-from qwestly_agent.base.traces import Traces, ids_of
+from qwestly_agent.base.traces import Traces, trace_ids_of
 from tests.collector import Collector, Received
 from tests.servers import ChatServer, Client, FakeClock, settings_for
 
@@ -69,8 +69,8 @@ def test_a_turn_its_approval_and_a_thumb_are_one_tree(
     with traced(chat, collector) as user:
         answer = user.say(SAID)
         run_id, turn = run_of(collector)
-        assert turn.trace_id == f"{ids_of(run_id)[0]:032x}"
-        assert turn.id == f"{ids_of(run_id)[1]:016x}"
+        assert turn.trace_id == f"{trace_ids_of(run_id)[0]:032x}"
+        assert turn.id == f"{trace_ids_of(run_id)[1]:016x}"
         [approval] = [event.data for event in answer.events if event.name == "approval_required"]
         decision = {"decision": "approve", "args_digest": approval["args_digest"]}
         path = f"/api/approvals/{approval['approval_id']}/decision"
@@ -142,7 +142,7 @@ async def test_headers_that_no_request_can_have_fail_nothing(collector: Collecto
     logger = make_logger("CRITICAL")
     async with httpx2.AsyncClient() as http:
         traces = Traces(http, Secrets(lambda: settings, settings, FakeClock(), logger), logger)
-        with traces.below("lost", "run-1", {}):
+        with traces.child_span("lost", "run-1", {}):
             pass
         await traces.flush()
     assert collector.spans == []

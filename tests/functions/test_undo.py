@@ -122,7 +122,7 @@ async def test_an_action_with_an_inverse_is_undone_exactly(
     after = await services.approvals.get(user_id, approval.id)
     assert (after.status, after.undone_by, after.undo_until) == ("done", undone.id, None)
     assert undone.undo_until is None, "an undo is no action of the agent's"
-    assert [each.id for each in await services.approvals.unreported(user_id, "chat")] == [approval.id, undone.id]
+    assert [each.id for each in await services.approvals.list_unreported(user_id, "chat")] == [approval.id, undone.id]
     assert outcome_line(undone).startswith("The user undid this")
 
 
@@ -314,7 +314,7 @@ async def test_killed_at_any_step_an_undo_is_done_once_or_not_at_all(
 
     async for approval in killed_at_each_step(services, when, begin, undoing):
         given, after = cases[approval.id]
-        begun = [each for each in await services.approvals.all(approval.user_id, 10) if each.undoes]
+        begun = [each for each in await services.approvals.list_all(approval.user_id, 10) if each.undoes]
         for each in begun:
             assert (await found_out(stage, services, each)).status == "done"
         if not begun:
@@ -339,7 +339,7 @@ async def test_what_was_learnt_is_undone_in_each_place(
 ) -> None:
     if has_wishes:
         wishes = JobWishes(titles=("CTO",), never=("BP",), pay_from=50_000, pay_currency="USD")
-        await services.job_searches.choose(user_id, is_on=False, wishes=wishes, next_at=None)
+        await services.job_searches.set_wishes(user_id, is_on=False, wishes=wishes, next_at=None)
     before = await learnt(stage, services, user_id)
     approval = await done(services, user_id, LEARNT)
     assert await learnt(stage, services, user_id) != before
@@ -351,7 +351,7 @@ async def test_what_was_learnt_is_not_undone_once_a_wish_of_it_was_changed(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await done(services, user_id, LEARNT)
-    await services.job_searches.choose(user_id, is_on=False, wishes=JobWishes(never=("BP",)), next_at=None)
+    await services.job_searches.set_wishes(user_id, is_on=False, wishes=JobWishes(never=("BP",)), next_at=None)
     theirs = await learnt(stage, services, user_id)
     with pytest.raises(ChangedMeanwhile, match=NOT_AS_DONE):
         await undo(services, user_id, approval.id)
@@ -376,7 +376,7 @@ async def test_killed_at_any_step_what_was_learnt_is_undone_in_each_place_or_in_
 
     async for approval in killed_at_each_step(services, when, begin, undoing):
         user_id = approval.user_id
-        for each in [each for each in await services.approvals.all(user_id, 10) if each.undoes]:
+        for each in [each for each in await services.approvals.list_all(user_id, 10) if each.undoes]:
             assert (await found_out(stage, services, each)).status == "done"
         assert (await undo(services, user_id, approval.id)).status == "done"
         assert await learnt(stage, services, user_id) == stood[user_id]
@@ -433,7 +433,7 @@ async def test_a_change_that_gave_no_new_version_is_not_overwritten(
     assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
     assert stage.profile_of(user_id)["headline"] == "Engineer"
     assert stage.writes == []
-    assert [each.status for each in await services.approvals.waiting(user_id, 9)] == ["pending"]
+    assert [each.status for each in await services.approvals.list_open(user_id, 9)] == ["pending"]
 
 
 async def test_what_was_accepted_is_asked_after_at_two_five_ten_and_thirty_seconds(

@@ -86,11 +86,11 @@ def test_a_draft_is_followed_until_it_ends(chat: ChatServer, client: Client) -> 
     assert (sorted(types), active) == (["activity", "draft"], True)
     # Progress is no event.
     told = {"label": "Drafting 3 of 6 sections"}
-    with_database(chat, lambda database: Drafts(database).tell(client.user_id, draft.id, chat.clock() + 1, **told))
+    with_database(chat, lambda database: Drafts(database).update(client.user_id, draft.id, chat.clock() + 1, **told))
     [item] = client.get(f"/api/updates?after={cursor}")["items"]
     assert item["draft"]["label"] == told["label"]
     ended = {"status": "failed", "label": "Too little"}
-    with_database(chat, lambda database: Drafts(database).tell(client.user_id, draft.id, chat.clock() + 2, **ended))
+    with_database(chat, lambda database: Drafts(database).update(client.user_id, draft.id, chat.clock() + 2, **ended))
     told = client.get(f"/api/updates?after={cursor}")
     assert not told["active"]
     [event] = [each["activity"] for each in told["items"] if each["type"] == "activity"]
@@ -102,7 +102,7 @@ def test_a_draft_is_followed_until_it_ends(chat: ChatServer, client: Client) -> 
 def test_the_operators_brake_is_told_to_everybody_once(chat: ChatServer, client: Client) -> None:
     cursor = client.get("/api/updates")["cursor"]
     try:
-        with_database(chat, lambda database: Signals(database).brake_on(EVERYBODY, chat.clock()))
+        with_database(chat, lambda database: Signals(database).turn_brake_on(EVERYBODY, chat.clock()))
         told = client.get(f"/api/updates?after={cursor}")
         [brake] = [each["brake"] for each in told["items"] if each["type"] == "brake"]
         assert (brake["state"], brake["everybody"]) == ("paused", True)
@@ -110,7 +110,7 @@ def test_the_operators_brake_is_told_to_everybody_once(chat: ChatServer, client:
         assert (event["type"], event["role"]) == ("brake.on", "operators")
         assert since(client, told["cursor"]) == ([], told["cursor"], False)
     finally:
-        with_database(chat, lambda database: Signals(database).brake_off(EVERYBODY, chat.clock()))
+        with_database(chat, lambda database: Signals(database).turn_brake_off(EVERYBODY, chat.clock()))
         with MongoClient(chat.settings.mongodb_uri) as mongo:
             mongo[chat.settings.mongodb_database][COLLECTION].delete_many({"user_id": EVERYBODY})
             mongo[chat.settings.mongodb_database]["agent_signals"].delete_many({"user_id": EVERYBODY})

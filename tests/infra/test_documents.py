@@ -133,7 +133,7 @@ def test_each_test_that_stands_beside_a_change_is_there() -> None:
 
 def test_each_function_that_is_of_no_workflow_and_each_page_of_the_documents_is_named() -> None:
     text = README.read_text(encoding="utf-8")
-    tops = " ".join(row[0] for row in rows(CONTRIBUTING, "at the top"))
+    tops = " ".join(row[0] for row in rows(CONTRIBUTING, "top-level folder"))
     there = {path.name for path in (ROOT / "functions").iterdir() if path.is_dir() and path.name[0] != "_"}
     assert {name for name in there - {each.name for each in WORKFLOWS} if f"{name}/`" not in tops} == set()
     pages = {path.name for path in (ROOT / "docs").glob("*.md")}

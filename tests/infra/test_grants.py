@@ -223,7 +223,7 @@ class Person:
     def learns(self) -> None:
         """A lesson, and an answer to one of its questions."""
         modules = read_library(ROOT / "library")
-        self.world.run(lambda services: services.topics.replace(modules))
+        self.world.run(lambda services: services.topics.replace_all(modules))
         with self.client:
             offered = self.client.say("active listening", role="learning")
             self.client.say("yes", offered.conversation_id)

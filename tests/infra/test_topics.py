@@ -60,9 +60,9 @@ async def test_what_changed_is_written_and_what_is_gone_is_removed(write: Write,
     (folder / "b.md").unlink()
     assert await ingest(read_library(folder), topics) == "1 modules added or changed, 1 removed, 0 unchanged."
     assert await ingest(read_library(folder), topics) == "0 modules added or changed, 0 removed, 1 unchanged."
-    [module] = await topics.tree()
+    [module] = await topics.list_modules()
     assert (module.summary, module.text) == ("Agree on the result, and on limits.", "")
-    [module] = await topics.modules_of("Delegation")
+    [module] = await topics.list_modules_of("Delegation")
     assert module.text == TEXT.strip()
 
 
@@ -88,7 +88,7 @@ async def test_a_wrong_file_is_named_and_nothing_is_written(
     with pytest.raises(WrongUsage) as raised:
         read_library(folder)
     assert str(raised.value).startswith(said)
-    assert len(await topics.tree()) == 1
+    assert len(await topics.list_modules()) == 1
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ async def test_the_command_ingests_into_the_database_of_the_environment(
 ) -> None:
     given = {"MONGODB_URI": mongodb_uri, "MONGODB_DATABASE": database_name, "QWESTLY_AGENT_SHARED_SECRET": "s" * 32}
     assert (await run(read_library(write()), given)).startswith("1 modules added")
-    assert len(await topics.tree()) == 1
+    assert len(await topics.list_modules()) == 1

@@ -30,7 +30,7 @@ from qwestly_agent.profile.actions import (
 )
 from qwestly_agent.stores import activity, job_searches
 from qwestly_agent.stores.approvals import COLLECTION, _approval
-from qwestly_agent.stores.drafts import pipeline
+from qwestly_agent.stores.drafts import pipeline_id_of
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Choices, Process
 from tests.simulation.world import BEGINS, CONVERSATION, FIRST_VALUES, USER, Effect, World
@@ -199,7 +199,7 @@ class Story:
 
     def look(self) -> None:
         async def work(services: Any) -> None:
-            await refresh_outcomes(services, await services.approvals.waiting(USER, 100))
+            await refresh_outcomes(services, await services.approvals.list_open(USER, 100))
 
         self._start("look at the queue", work, REQUEST_SECONDS)
 
@@ -285,7 +285,7 @@ class Story:
         elif record.status != "done" and effects and record.outcome != NEVER_KNOWN:
             is_late = effects[0].at > self._ended(record)
             yield f"says {record.status} ({record.outcome}), and it was done{' later' * is_late}"
-        is_started = record.redraft_id is None or pipeline(record.redraft_id) in self.world.started
+        is_started = record.redraft_id is None or pipeline_id_of(record.redraft_id) in self.world.started
         if not (is_started or self._was_given_up(record)):
             yield "was to be drafted anew, and was not"
         if record.tool == UPDATE_PROFILE.tool and record.status == "done":

@@ -49,7 +49,7 @@ class Run:
 
 
 async def _mail(database: Any) -> bool:
-    return await Sweeps(database).begin_mail("2027-01-01", MOST_MAILS)
+    return await Sweeps(database).count_mail("2027-01-01", MOST_MAILS)
 
 
 async def _begin(database: Any) -> bool:

@@ -115,7 +115,7 @@ class World:
         fields = {name: FIRST_VALUES[name] for name in ("headline", "location")}
         self.tables.put(CANDIDATES, {"_id": USER, "user_id": USER, "version": 1, **fields})
         self.tables.put(PREFERENCES, {"_id": USER, "user_id": USER, "version": 1, "roles": FIRST_VALUES["roles"]})
-        here = conversations.key_of(USER, CONVERSATION)
+        here = conversations.key_query(USER, CONVERSATION)
         self.tables.put(conversations.COLLECTION, {**here, "user_id": USER, "id": CONVERSATION, "lease_until": 0.0})
 
     @property

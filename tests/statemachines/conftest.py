@@ -258,10 +258,10 @@ class Person:
         self.world.aws.let_time_out(self.world.run(lambda services: services.workflows.opened(sealed, asked.id)))
 
     def pulls_the_brake(self) -> None:
-        self.world.run(lambda services: services.signals.brake_on(self.user_id, self.world.clock()))
+        self.world.run(lambda services: services.signals.turn_brake_on(self.user_id, self.world.clock()))
 
     def releases_the_brake(self) -> None:
-        self.world.run(lambda services: services.signals.brake_off(self.user_id, self.world.clock()))
+        self.world.run(lambda services: services.signals.turn_brake_off(self.user_id, self.world.clock()))
 
     def is_at(self, level: Level) -> None:
         now = to_datetime(self.world.clock())
@@ -297,7 +297,7 @@ class Person:
 
     def approvals(self) -> list[Approval]:
         """Oldest first."""
-        return self.world.run(lambda services: services.approvals.all(self.user_id, 20))[::-1]
+        return self.world.run(lambda services: services.approvals.list_all(self.user_id, 20))[::-1]
 
     def asked(self) -> Approval:
         return self.approvals()[-1]

@@ -43,9 +43,9 @@ class User:
         now = to_datetime(world.clock())
 
         async def choose(services: Any) -> None:
-            await services.user_settings.put(self.user_id, {"time_zone": zone}, now)
+            await services.user_settings.change(self.user_id, {"time_zone": zone}, now)
             await services.briefing_plans.change(self.user_id, {"on": True, **chosen}, world.clock())
-            await services.briefing_plans.plan(self.user_id, world.clock())
+            await services.briefing_plans.reschedule(self.user_id, world.clock())
 
         world.run(choose)
 
@@ -206,7 +206,7 @@ def test_whoever_does_not_want_it_or_is_not_there_is_told_nothing(world: World, 
         case "off":
             documents.update_one({"_id": user.user_id}, {"$set": {"briefing_on": False}})
         case "braked":
-            world.run(lambda services: services.signals.brake_on(user.user_id, world.clock()))
+            world.run(lambda services: services.signals.turn_brake_on(user.user_id, world.clock()))
         case "away":
             long_ago = world.clock() - 31 * DAY
             documents.update_one({"_id": user.user_id}, {"$set": {"briefing_changed_at": long_ago}})
@@ -349,7 +349,7 @@ def test_a_line_says_what_has_become_of_its_record_since(world: World) -> None:
     user.is_asked("Change your headline", after="Pilot")
     comes(world, user)
     [told] = user.briefings()
-    waiting = world.run(lambda services: services.approvals.waiting(user.user_id, 50))
+    waiting = world.run(lambda services: services.approvals.list_open(user.user_id, 50))
     assert [each.now for each in view_of(told, ZONE, {each.id for each in waiting}).lines] == ["", ""]
     assert [each.now for each in view_of(told, ZONE, {waiting[0].id}).lines] == ["", "Decided."]
 
@@ -420,7 +420,7 @@ def test_what_is_old_says_how_old_in_the_app_and_in_the_mail(world: World) -> No
     user = User(world)
     user.is_asked()
     world.clock.advance(3 * DAY)
-    world.run(lambda services: services.briefing_plans.plan(user.user_id, world.clock()))
+    world.run(lambda services: services.briefing_plans.reschedule(user.user_id, world.clock()))
     user.remembers()
     comes(world, user)
     [told] = user.briefings()

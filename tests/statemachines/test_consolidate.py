@@ -330,11 +330,11 @@ def test_a_failure_that_is_nobodys_rings_the_alarm(world: World, state: str) -> 
 @pytest.mark.thorough
 def test_a_braked_user_is_passed_over_and_due_the_next_night(world: World, metrics: Metrics) -> None:
     ada, bob = has_told(world, *SAME), has_told(world, *SAME)
-    world.run(lambda services: services.signals.brake_on(ada, world.clock()))
+    world.run(lambda services: services.signals.turn_brake_on(ada, world.clock()))
     assert consolidates(world).status == "SUCCEEDED"
     assert (merged(world, ada), merged(world, bob)) == (0, 1)
     assert metrics()["FailedConsolidations"] == 0
-    world.run(lambda services: services.signals.brake_off(ada, world.clock()))
+    world.run(lambda services: services.signals.turn_brake_off(ada, world.clock()))
     assert consolidates(world).status == "SUCCEEDED"
     assert merged(world, ada) == 1
 

@@ -87,7 +87,7 @@ class Speaker:
 
     def asked(self, times: int = 1) -> Approval:
         def found() -> list[Approval]:
-            approvals = self.world.run(lambda services: services.approvals.all(self.user_id, 20))
+            approvals = self.world.run(lambda services: services.approvals.list_all(self.user_id, 20))
             return approvals if len(approvals) == times else []
 
         return until(found, 60)[0]
@@ -104,7 +104,7 @@ class Speaker:
         self.world.aws.let_time_out(self.world.run(lambda services: services.workflows.opened(sealed, asked.id)))
 
     def pulls_the_brake(self) -> None:
-        self.world.run(lambda services: services.signals.brake_on(self.user_id, self.world.clock()))
+        self.world.run(lambda services: services.signals.turn_brake_on(self.user_id, self.world.clock()))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -187,7 +187,7 @@ def test_what_was_read_is_found_by_its_meaning_until_it_is_forgotten(ada: Speake
     def found(query: str) -> list[tuple[str, bool]]:
         async def searched(talk: Talk) -> list[tuple[str, bool]]:
             [vector] = await talk.services.embeddings.embed([query])
-            said = await talk.services.conversation_search.said(ada.user_id, query, vector, 1)
+            said = await talk.services.conversation_search.find_messages(ada.user_id, query, vector, 1)
             return [(each.content, has_words) for each, has_words in said]
 
         return ada.talk(searched)
@@ -432,7 +432,9 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
             world.clock.advance(max(retry_later.TRY_AGAIN_SECONDS))
     assert len(handed) == len(retry_later.TRY_AGAIN_SECONDS) + 1
     [aside] = [
-        each for each in world.run(lambda services: services.sweeps.quarantined(100)) if each[:2] == (ada.user_id, "c1")
+        each
+        for each in world.run(lambda services: services.sweeps.list_quarantined(100))
+        if each[:2] == (ada.user_id, "c1")
     ]
     assert aside[2]["cause"] == "Internal"
 

@@ -85,7 +85,9 @@ def test_a_headline_is_shown_and_published_whole_or_not_at_all(maya: Person, wor
                 section = {"kind": "headline", "heading": "Headline", "claims": claims}
                 verdicts = [{"outcome": "supported"}] * 2
                 kept = {"round": event["round"], "section": section, "verdicts": verdicts, "done": True}
-                world.run(lambda services: services.drafts.keep(maya.user_id, maya.draft_id, section_headline=kept))
+                world.run(
+                    lambda services: services.drafts.save_parts(maya.user_id, maya.draft_id, section_headline=kept)
+                )
             return answer
 
         return handler
@@ -362,7 +364,7 @@ def test_a_section_that_dies_pays_no_model_twice_for_what_was_kept(
             if len(deliveries) > 1:
                 return own(event, context)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(Drafts, "keep", dies(Drafts.keep, KILLED_AT[step], after))
+                patch.setattr(Drafts, "save_parts", dies(Drafts.save_parts, KILLED_AT[step], after))
                 try:
                     return own(event, context)
                 except Killed:
@@ -447,7 +449,7 @@ def test_a_level_that_falls_while_it_is_drafted_ends_it_as_drafted(ada: Person, 
 
 def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: ModelServer) -> None:
     world.run(lambda services: services.usage.enter(ada.user_id, "run", services.clock()))
-    world.run(lambda services: services.usage.spend(ada.user_id, {"cost_usd": 1.0}, services.clock()))
+    world.run(lambda services: services.usage.add_spending(ada.user_id, {"cost_usd": 1.0}, services.clock()))
     ada.wants_a_card()
     assert ada.outcome() == ("FAILED", "failed")
     assert ada.draft().label == OverBudget.sentence
@@ -825,7 +827,7 @@ STEPS = {
     "the record says that it has begun": (Approvals, "_put", 1),
     "it is sent": (CandidateApp, "publish_card", 1),
     "the record says that it is done": (Approvals, "_put", 2),
-    "the draft says that it is published": (Drafts, "tell", 1),
+    "the draft says that it is published": (Drafts, "update", 1),
 }
 
 

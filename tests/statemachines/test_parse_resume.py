@@ -43,7 +43,7 @@ class User:
         return status, self.world.run(lambda services: services.resumes.get(self.user_id, record.id))
 
     def asked(self) -> Approval:
-        [approval] = self.world.run(lambda services: services.approvals.all(self.user_id, 10))
+        [approval] = self.world.run(lambda services: services.approvals.list_all(self.user_id, 10))
         return approval
 
     def says(self, **decision: Any) -> Approval:
@@ -292,7 +292,7 @@ def test_at_a_level_that_only_suggests_it_is_read_and_nobody_is_asked(world: Wor
     _, record = user.gives_and_waits()
     assert record.status == "done"
     assert json_resume(record.read or ())["basics"]["label"] == MAYA.headline
-    assert world.run(lambda services: services.approvals.all(user.user_id, 10)) == []
+    assert world.run(lambda services: services.approvals.list_all(user.user_id, 10)) == []
 
 
 @pytest.mark.thorough
@@ -348,7 +348,7 @@ def test_the_brake_stops_it_at_each_state_and_names_it(world: World, model: Mode
 
     def pulled(own: Any) -> Any:
         def handler(given: Any, context: Any) -> Any:
-            world.run(lambda services: services.signals.brake_on(user.user_id, world.clock()))
+            world.run(lambda services: services.signals.turn_brake_on(user.user_id, world.clock()))
             return own(given, context)
 
         return handler

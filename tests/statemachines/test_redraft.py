@@ -19,7 +19,7 @@ from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.profile.actions import LISTS, SUGGEST_LINKEDIN_ABOUT, TEXTS, UPDATE_PROFILE_FIELD
-from qwestly_agent.stores.conversations import key_of
+from qwestly_agent.stores.conversations import key_query
 from tests.servers import until
 from tests.statemachines.conftest import TEMPLATE, Person, World
 
@@ -36,7 +36,7 @@ class Redraft(Person):
 
     def was_asked(self, proposal: Proposal = HEADLINE, typed: str = TYPED) -> None:
         conversation_id, run_id = uuid.uuid4().hex, uuid.uuid4().hex
-        self.world.database["agent_conversations"].insert_one(key_of(self.user_id, conversation_id))
+        self.world.database["agent_conversations"].insert_one(key_query(self.user_id, conversation_id))
         message = {"id": uuid.uuid4().hex, "run_id": run_id, "seq": 1, "role": "user", "content": typed}
         kept = {"_id": f"{run_id}:user", "user_id": self.user_id, "conversation_id": conversation_id}
         created = {"created_at": "2026-11-23T09:00:00Z"}
@@ -217,7 +217,7 @@ def test_an_error_that_nobody_expected_says_how_to_go_on(maya: Redraft, world: W
 def test_a_day_that_is_used_up_drafts_nothing_anew(maya: Redraft, world: World, model: ModelServer) -> None:
     maya.was_asked()
     world.run(lambda services: services.usage.enter(maya.user_id, "run", services.clock()))
-    world.run(lambda services: services.usage.spend(maya.user_id, {"cost_usd": 1.0}, services.clock()))
+    world.run(lambda services: services.usage.add_spending(maya.user_id, {"cost_usd": 1.0}, services.clock()))
     maya.wants("Shorter, please.")
     assert maya.outcome() == ("FAILED", "failed")
     assert maya.draft().label == OverBudget.sentence
@@ -315,7 +315,7 @@ def changes_it(maya: Redraft) -> None:
 def deletes_the_conversation(maya: Redraft) -> None:
     conversation_id = maya.first.conversation_id or ""
     maya.world.run(lambda services: services.approvals.forget_conversation(maya.user_id, conversation_id))
-    maya.world.database["agent_conversations"].delete_one(key_of(maya.user_id, conversation_id))
+    maya.world.database["agent_conversations"].delete_one(key_query(maya.user_id, conversation_id))
 
 
 def replaces_the_message(maya: Redraft) -> None:

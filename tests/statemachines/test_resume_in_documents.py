@@ -104,7 +104,7 @@ def test_a_resume_that_is_deleted_while_it_is_written_is_not_in_it(newcomer: New
     def deleted(own: Any) -> Any:
         def handler(given: Any, context: Any) -> Any:
             done = own(given, context)
-            newcomer.world.run(lambda services: services.resumes.drop(newcomer.user_id, resume_id, 0.0))
+            newcomer.world.run(lambda services: services.resumes.delete(newcomer.user_id, resume_id, 0.0))
             return done
 
         return handler

@@ -65,7 +65,7 @@ class Seeker:
         wishes = JobWishes(**{"titles": ("Backend Engineer", "Python Developer"), **chosen})
         at = next_night(self.user_id, "UTC", self.world.clock())
         self.world.run(
-            lambda services: services.job_searches.choose(self.user_id, is_on=True, wishes=wishes, next_at=at)
+            lambda services: services.job_searches.set_wishes(self.user_id, is_on=True, wishes=wishes, next_at=at)
         )
 
     def searches(self, key: str = "1") -> str:
@@ -430,14 +430,14 @@ def test_with_every_further_try_models_are_asked_nine_times_at_most(seeker: Seek
 def test_a_check_that_dies_at_its_judge_asks_for_no_more_than_is_left(
     seeker: Seeker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, tries = JobSearches.keep_ranked, count()
+    own, tries = JobSearches.save_ranked, count()
 
     async def fails_at_each_check(*given: Any) -> None:
         if next(tries) > 0:
             raise Unavailable
         await own(*given)
 
-    monkeypatch.setattr(JobSearches, "keep_ranked", fails_at_each_check)
+    monkeypatch.setattr(JobSearches, "save_ranked", fails_at_each_check)
     assert seeker.searches() == "FAILED"
     assert (next(tries) > 3, seeker.requests()) == (True, 8)
 
@@ -446,14 +446,14 @@ def test_a_check_that_dies_at_its_judge_asks_for_no_more_than_is_left(
 def test_what_was_answered_before_a_state_failed_is_not_paid_twice(
     seeker: Seeker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, tries = JobSearches.keep_ranked, count()
+    own, tries = JobSearches.save_ranked, count()
 
     async def fails_once(*given: Any) -> None:
         if next(tries) == 0:
             raise Unavailable
         await own(*given)
 
-    monkeypatch.setattr(JobSearches, "keep_ranked", fails_once)
+    monkeypatch.setattr(JobSearches, "save_ranked", fails_once)
     assert seeker.searches() == "SUCCEEDED"
     assert (seeker.asked(RANKER), seeker.embedded(), seeker.asked(JUDGE)) == (6, 1, 1)
     assert seeker.matches()
@@ -491,7 +491,9 @@ def test_a_search_that_waits_for_slots_is_not_taken_for_dead_and_one_that_cannot
 
 def test_questions_asked_at_the_same_moment_are_all_counted(seeker: Seeker) -> None:
     async def ask(services: Any) -> list[bool]:
-        return await asyncio.gather(*(services.job_searches.count(seeker.user_id, at, 7) for _ in range(20)))
+        return await asyncio.gather(
+            *(services.job_searches.count_board_request(seeker.user_id, at, 7) for _ in range(20))
+        )
 
     at = seeker.world.clock()
     assert sum(seeker.world.run(ask)) == 7
@@ -502,13 +504,13 @@ def test_questions_asked_at_the_same_moment_are_all_counted(seeker: Seeker) -> N
 # --- forgetting -------------------------------------------------------------------------------------------------------
 
 RACES: dict[str, tuple[type, str, int, str]] = {
-    "while a batch is compared": (JobSearches, "note_answer", 3, "before"),
-    "before the ranking is kept": (JobSearches, "keep_ranked", 1, "before"),
-    "while the judge reads": (JobSearches, "keep_ranked", 2, "before"),
+    "while a batch is compared": (JobSearches, "save_answer", 3, "before"),
+    "before the ranking is kept": (JobSearches, "save_ranked", 1, "before"),
+    "while the judge reads": (JobSearches, "save_ranked", 2, "before"),
     "before the matches are kept": (JobMatches, "add", 1, "before"),
     "after the matches were kept": (JobMatches, "add", 1, "after"),
-    "after the matches were kept, by a state that then dies": (JobMatches, "keep_of_run", 1, "dies"),
-    "at the last moment": (JobMatches, "keep_of_run", 1, "after"),
+    "after the matches were kept, by a state that then dies": (JobMatches, "delete_others_of_run", 1, "dies"),
+    "at the last moment": (JobMatches, "delete_others_of_run", 1, "after"),
 }
 
 
@@ -575,7 +577,7 @@ class Night:
 
 
 def _chosen(user_id: str, wishes: JobWishes, at: float) -> Callable[[Any], Any]:
-    return lambda services: services.job_searches.choose(user_id, is_on=True, wishes=wishes, next_at=at)
+    return lambda services: services.job_searches.set_wishes(user_id, is_on=True, wishes=wishes, next_at=at)
 
 
 @pytest.fixture
@@ -620,13 +622,13 @@ def test_users_whose_search_cannot_begin_keep_nobody_from_their_turn_and_no_step
 def test_a_night_under_the_brake_is_searched_once_it_is_released(night: Night) -> None:
     night.due("auth0|paused", "auth0|free")
     signals = night.world.run(_signals)
-    night.world.run(lambda _: signals.brake_on("auth0|paused", night.world.clock()))
+    night.world.run(lambda _: signals.turn_brake_on("auth0|paused", night.world.clock()))
     assert night.sweep(5)["started"] == 1
-    night.world.run(lambda _: signals.brake_on(EVERYBODY, night.world.clock()))
+    night.world.run(lambda _: signals.turn_brake_on(EVERYBODY, night.world.clock()))
     night.due("auth0|other")
     assert night.sweep(5)["due"] == 0
-    night.world.run(lambda _: signals.brake_off(EVERYBODY, night.world.clock()))
-    night.world.run(lambda _: signals.brake_off("auth0|paused", night.world.clock()))
+    night.world.run(lambda _: signals.turn_brake_off(EVERYBODY, night.world.clock()))
+    night.world.run(lambda _: signals.turn_brake_off("auth0|paused", night.world.clock()))
     assert night.sweep(5)["started"] == 2
     assert sorted(night.begun) == ["auth0|free", "auth0|other", "auth0|paused"]
 

@@ -37,7 +37,7 @@ def about(person: Person, wish: str = "", run: str = "run1") -> ProfileText:
 
 
 def drafts_of(person: Person) -> list[Draft]:
-    return container.model_services.run(lambda services: services.drafts.all(person.user_id, 10))
+    return container.model_services.run(lambda services: services.drafts.list_all(person.user_id, 10))
 
 
 def executions(person: Person) -> int:
@@ -113,7 +113,7 @@ def test_a_card_that_cannot_be_begun_is_not_shown_as_if_it_were_being_made(ada: 
         nowhere = replace(services, settings=replace(services.settings, card_machine_arn="arn:aws:states:none"))
         with pytest.raises(Unavailable):
             await Cards(nowhere, ada.user_id, "run1", "c1").start("standard", "")
-        [draft] = await services.drafts.all(ada.user_id, 10)
+        [draft] = await services.drafts.list_all(ada.user_id, 10)
         assert draft.status == "failed"
 
     container.model_services.run(begin)
@@ -176,7 +176,7 @@ def test_an_about_section_that_was_cut_off_is_gone_on_with_and_pays_no_model_twi
         about(maya, "short")
     [begun] = drafts_of(maya)
     assert begun.status == ("unfinished" if after != "it is done" else "drafted")
-    assert not container.model_services.run(lambda services: services.drafts.running(maya.user_id))
+    assert not container.model_services.run(lambda services: services.drafts.list_running_pipelines(maya.user_id))
     again = about(maya, "short", run="run2" if after != "it is done" else "run1")
     assert again.draft_id == begun.id
     assert text_of(again.checked) == "11 years of experience"

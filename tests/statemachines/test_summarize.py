@@ -157,7 +157,7 @@ def test_what_is_forgotten_takes_the_summary_with_it_and_the_next_turn_has_it_ma
 def test_a_cut_under_the_brake_asks_no_model(ada: Talker) -> None:
     ada.says(FIRST, *(f"Thanks, and here is thought {n}" for n in range(1, CUT)))
     ada.model.script(Reply(text="Go on.", hold_after=0, streams=True))
-    ada.world.run(lambda services: services.signals.brake_on(ada.user_id, ada.world.clock()))
+    ada.world.run(lambda services: services.signals.turn_brake_on(ada.user_id, ada.world.clock()))
     ada.world.aws.start(
         TEMPLATE.name("ExtractMemoriesMachine"),
         {"user_id": ada.user_id, "conversation_id": ada.conversation_id, "run_id": "r1", "window_from": 31},

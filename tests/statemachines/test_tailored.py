@@ -17,7 +17,7 @@ from qwestly_agent.domain.card import Coverage, TailoredKind
 from qwestly_agent.domain.job import Advert, JobMatch, match_id
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.memory.forget import forget
-from qwestly_agent.stores.drafts import Draft, pipeline
+from qwestly_agent.stores.drafts import Draft, pipeline_id_of
 from tests.statemachines.conftest import MACHINE, Person, World
 
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{MACHINE}"
@@ -61,7 +61,7 @@ class Applicant:
 
     def writes(self, kind: TailoredKind = "resume", text: str = ADVERT, wish: str = "") -> Draft:
         draft = self.begins(self.finds(text), kind, wish)
-        self.world.aws.outcome(f"{EXECUTIONS}:{pipeline(draft.id)}")
+        self.world.aws.outcome(f"{EXECUTIONS}:{pipeline_id_of(draft.id)}")
         return self.as_it_stands(draft)
 
     def as_it_stands(self, draft: Draft) -> Draft:
@@ -199,7 +199,7 @@ def test_the_brake_stops_it_and_lets_none_begin(maya_applies: Applicant) -> None
 
     with maya_applies.world.instead_of("cover", braked):
         draft = maya_applies.begins(job_id)
-        maya_applies.world.aws.outcome(f"{EXECUTIONS}:{pipeline(draft.id)}")
+        maya_applies.world.aws.outcome(f"{EXECUTIONS}:{pipeline_id_of(draft.id)}")
     draft = maya_applies.as_it_stands(draft)
     assert (draft.status, draft.label) == ("stopped", "Stopped when you paused")
     with pytest.raises(Braked):
@@ -224,7 +224,7 @@ def test_a_second_wish_while_one_is_written_is_the_same_and_later_a_new_version(
     job_id = maya_applies.finds()
     first = maya_applies.begins(job_id)
     assert maya_applies.begins(job_id, run_id="run2").id == first.id
-    maya_applies.world.aws.outcome(f"{EXECUTIONS}:{pipeline(first.id)}")
+    maya_applies.world.aws.outcome(f"{EXECUTIONS}:{pipeline_id_of(first.id)}")
     assert maya_applies.begins(job_id, run_id="run3").id != first.id
 
 

@@ -13,7 +13,7 @@ from infra.local.model_server import Json, ModelServer, Reply, ToolCall
 from qwestly_agent import container
 from qwestly_agent.base import traces
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.base.traces import ids_of
+from qwestly_agent.base.traces import trace_ids_of
 from qwestly_agent.domain.approval import MAIL_AFTER_SECONDS
 from tests.collector import Collector, Received
 from tests.functions.approving import event_of
@@ -50,7 +50,7 @@ def test_a_card_is_one_tree_from_its_evidence_to_its_publication(maya: Person, c
     maya.is_asked()
     maya.decides("approve")
     assert maya.outcome() == ("SUCCEEDED", "published")
-    trace_id, first_id = ids_of(maya.draft().run_id)
+    trace_id, first_id = trace_ids_of(maya.draft().run_id)
     spans = [span for span in collector.spans if span.trace_id == f"{trace_id:032x}"]
     names = [span.name for span in spans]
     assert {"gather_evidence", "draft_section", "keep_draft", "publish", "execute approval"} <= {*names}

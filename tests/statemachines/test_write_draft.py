@@ -208,7 +208,7 @@ def test_a_state_that_is_killed_loses_nothing_and_pays_nothing_twice(
 def test_an_end_after_each_step_of_the_writer_pays_no_model_twice(
     ada: Interviewee, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, steps = Interviews.keep_work, list[object]()
+    own, steps = Interviews.save_work, list[object]()
 
     async def fails_after(self: Interviews, user_id: str, conversation_id: str, run_id: str, **found: object) -> None:
         await own(self, user_id, conversation_id, run_id, **found)
@@ -216,7 +216,7 @@ def test_an_end_after_each_step_of_the_writer_pays_no_model_twice(
             steps.append(found["draft"])
             raise Unavailable
 
-    monkeypatch.setattr(Interviews, "keep_work", fails_after)
+    monkeypatch.setattr(Interviews, "save_work", fails_after)
     ada.says(SAID, decides(topics=[ACME]), writes(PRAISED), NOT_PRAISED, writes(EIGHT))
     assert ada.wait() == ["SUCCEEDED"]
     assert len(steps) == 4, "written, judged, written anew, judged"
@@ -228,7 +228,7 @@ def test_an_end_after_each_step_of_the_writer_pays_no_model_twice(
 def test_a_day_that_is_used_up_writes_nothing_and_the_next_days_draft_hears_it(ada: Interviewee, world: World) -> None:
     def spends(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
-            world.run(lambda services: services.usage.spend(ada.user_id, {"cost_usd": 100.0}, services.clock()))
+            world.run(lambda services: services.usage.add_spending(ada.user_id, {"cost_usd": 100.0}, services.clock()))
             return own(event, context)
 
         return handler
@@ -280,7 +280,7 @@ def test_what_is_excluded_from_prompts_meanwhile_is_no_evidence(ada: Interviewee
 def test_the_brake_stops_it(ada: Interviewee, world: World) -> None:
     def braked(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
-            world.run(lambda services: services.signals.brake_on(ada.user_id, world.clock()))
+            world.run(lambda services: services.signals.turn_brake_on(ada.user_id, world.clock()))
             return own(event, context)
 
         return handler

@@ -58,9 +58,9 @@ SCRIPT = (PLANS, WRITES, AGREES, ASKS)
 class Learner:
     def __init__(self, world: World, model: ModelServer) -> None:
         self.world, self.model, self.user_id = world, model, f"auth0|{uuid.uuid4().hex}"
-        topics = world.run(lambda services: services.topics.replace(list(MODULES.values())))
+        topics = world.run(lambda services: services.topics.replace_all(list(MODULES.values())))
         assert sum(topics) == len(MODULES)
-        world.run(lambda services: services.usage.open(self.user_id, world.clock()))  # as a turn did
+        world.run(lambda services: services.usage.ensure_document(self.user_id, world.clock()))  # as a turn did
         self.before = len(model.requests)
 
     def begins(self, *script: Reply, topic: str = "Active listening", asked_at: str = "1") -> tuple[str, Lesson]:
@@ -70,7 +70,7 @@ class Learner:
         async def start(services: Any) -> Lesson:
             return await start_lesson(
                 services,
-                Tree(await services.topics.tree()),
+                Tree(await services.topics.list_modules()),
                 user_id=self.user_id,
                 run_id="run-1",
                 conversation_id="conversation-1",
@@ -210,7 +210,7 @@ def test_killed_at_each_state_nothing_is_asked_twice(learner: Learner, world: Wo
 def test_the_brake_stops_it_at_each_state_and_names_it(learner: Learner, world: World, state: str) -> None:
     def pulled(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
-            world.run(lambda services: services.signals.brake_on(learner.user_id, world.clock()))
+            world.run(lambda services: services.signals.turn_brake_on(learner.user_id, world.clock()))
             return own(event, context)
 
         return handler

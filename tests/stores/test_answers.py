@@ -24,7 +24,7 @@ async def test_the_answers_of_a_day_are_found_by_an_index_and_without_their_word
         at = SINCE.replace(hour=hour)
         await database["agent_messages"].insert_one({"_id": name, "role": role, "created_at": at, **of, **more})
     sent.commands.clear()
-    [found] = await Answers(database).since(SINCE.timestamp())
+    [found] = await Answers(database).list_since(SINCE.timestamp())
     assert found == GivenAnswer("u", "c", "new", 8, "complete", "up", "t1:0:brief")
     [read] = sent.named("find")
     assert is_served(read)

@@ -19,8 +19,8 @@ from qwestly_agent.stores.conversations import (
     Conversations,
     PartialAnswers,
     is_running,
-    last_answer,
-    title_of,
+    last_answer_fields,
+    make_title,
 )
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.messages import ClaimedConversation, Message, Messages, NewTurn, PartialAnswer, user_message
@@ -70,11 +70,11 @@ class Person:
     async def keep(self, claim: ClaimedConversation, content: str, replaced_run: str | None = None) -> PartialAnswer:
         asked, answer = exchange_of(claim)
         partial = PartialAnswer(asked, answer.model_copy(update={"content": content}), ["{}"], replaced_run)
-        await self.partial_answers.keep(claim, partial)
+        await self.partial_answers.save(claim, partial)
         return partial
 
     async def said(self) -> list[tuple[str, str]]:
-        messages = await self.messages.recent(self.user_id, CHAT, 100)
+        messages = await self.messages.list_recent(self.user_id, CHAT, 100)
         return [(message.role, message.content) for message in messages]
 
     async def document(self) -> Document:
@@ -97,7 +97,7 @@ async def test_a_turn_claims_is_recorded_and_lets_go(person: Person) -> None:
     claim = await person.go_on()
     assert (claim.last_seq, claim.window_from, claim.design, claim.abandoned) == (2, 3, "default", ())
     assert await person.finish(claim)
-    assert [(m.seq, m.role) for m in await person.messages.recent(USER, CHAT, 9)] == [
+    assert [(m.seq, m.role) for m in await person.messages.list_recent(USER, CHAT, 9)] == [
         (1, "user"),
         (2, "assistant"),
         (3, "user"),
@@ -163,7 +163,7 @@ async def test_a_lease_that_is_not_renewed_runs_out_and_the_words_of_the_dead_tu
     assert claim.abandoned == (dead.turn,)
     assert await person.conversations.recover(claim) == 1
     assert await person.conversations.recover(claim) == 1
-    [kept] = await person.messages.recent(USER, CHAT, 9)
+    [kept] = await person.messages.list_recent(USER, CHAT, 9)
     assert (kept.content, kept.status, kept.id, kept.created_at) == (
         "I was here",
         "interrupted",
@@ -181,7 +181,7 @@ async def test_what_a_dead_turn_had_answered_is_kept_with_its_words(person: Pers
     again = await person.go_on()
     assert await person.conversations.recover(again) == 2
     assert await person.conversations.recover(again) == 2
-    kept = await person.messages.recent(USER, CHAT, 9)
+    kept = await person.messages.list_recent(USER, CHAT, 9)
     assert [(each.role, each.content, each.status, each.seq) for each in kept] == [
         ("user", claim.turn.text, "complete", 1),
         ("assistant", "Half of it", "interrupted", 2),
@@ -195,11 +195,11 @@ async def test_a_dead_turn_takes_the_place_of_the_answer_that_it_made_again_if_i
     person.clock.advance(LEASE_SECONDS + 1)
     spoken = await person.go_on(replace(person.turn(), text=None))
     await person.conversations.recover(spoken)
-    assert [each.run_id for each in await person.messages.recent(USER, CHAT, 9)] == [first.turn.run_id] * 2
+    assert [each.run_id for each in await person.messages.list_recent(USER, CHAT, 9)] == [first.turn.run_id] * 2
     await person.keep(spoken, "Anew", replaced_run=first.turn.run_id)
     person.clock.advance(LEASE_SECONDS + 1)
     await person.conversations.recover(await person.go_on())
-    assert {each.run_id for each in await person.messages.recent(USER, CHAT, 9)} == {spoken.turn.run_id}
+    assert {each.run_id for each in await person.messages.list_recent(USER, CHAT, 9)} == {spoken.turn.run_id}
 
 
 async def test_a_turn_that_lost_its_lease_keeps_nothing_more(person: Person) -> None:
@@ -224,7 +224,7 @@ async def test_a_reader_finds_how_an_answer_ended(person: Person) -> None:
     assert await state(claim) == "interrupted"
     second = replace(second, last_seq=await person.conversations.recover(second))
     assert await state(claim) == "gone"
-    await person.finish(second, **last_answer(second.turn.run_id, partial))
+    await person.finish(second, **last_answer_fields(second.turn.run_id, partial))
     assert await state(second) == "ended"
 
 
@@ -330,7 +330,7 @@ async def test_the_claim_of_another_is_not_let_go_by_a_turn_that_lost_it(person:
     quick = await person.go_on()
     await person.conversations.abandon(slow)
     await person.finish(slow)
-    assert await person.conversations.running_turn(USER, CHAT, person.clock()) == quick.turn.run_id
+    assert await person.conversations.find_running_run(USER, CHAT, person.clock()) == quick.turn.run_id
 
 
 async def test_a_turn_takes_the_place_of_the_one_that_it_replaces(person: Person) -> None:
@@ -338,7 +338,7 @@ async def test_a_turn_takes_the_place_of_the_one_that_it_replaces(person: Person
     claim = await person.go_on(person.turn("second try", "mine"))
     assert await person.finish(claim, replaced_run="run1")
     assert await person.said() == [("user", "second try"), ("assistant", "Yes.")]
-    asked, answered = await person.messages.exchange(USER, CHAT, "mine")
+    asked, answered = await person.messages.get_exchange(USER, CHAT, "mine")
     assert (asked.content, answered.run_id) == ("second try", "run2")
 
 
@@ -355,8 +355,8 @@ async def test_a_turn_that_failed_to_answer_again_leaves_what_was_and_is_in_nobo
 
 async def test_an_answer_is_not_found_by_its_own_id_nor_by_one_that_was_never_posted(person: Person) -> None:
     await person.finish(await person.begin())
-    assert await person.messages.exchange(USER, CHAT, "a-run1") == []
-    assert await person.messages.exchange(USER, CHAT, "never") == []
+    assert await person.messages.get_exchange(USER, CHAT, "a-run1") == []
+    assert await person.messages.get_exchange(USER, CHAT, "never") == []
 
 
 async def test_a_conversation_that_is_deleted_meanwhile_stays_deleted(
@@ -377,14 +377,14 @@ async def test_what_is_not_there_or_somebody_elses_is_not_found(person: Person) 
         stranger.go_on(),
         stranger.document(),
         person.conversations.delete(stranger.user_id, CHAT),
-        person.conversations.running_turn(stranger.user_id, CHAT, person.clock()),
+        person.conversations.find_running_run(stranger.user_id, CHAT, person.clock()),
         person.conversations.get(USER, "chat-2"),
     ):
         with pytest.raises(NotFound):
             await ask
     assert await stranger.said() == []
-    assert await stranger.messages.exchange(stranger.user_id, CHAT, "m1") == []
-    assert await stranger.conversations.last_used(stranger.user_id, 9) == []
+    assert await stranger.messages.get_exchange(stranger.user_id, CHAT, "m1") == []
+    assert await stranger.conversations.list_recent(stranger.user_id, 9) == []
     assert len(await person.said()) == 2
 
 
@@ -428,8 +428,8 @@ async def test_messages_are_read_in_pages_the_newest_first_each_in_order(person:
     await person.finish(await person.begin())
     for _ in range(2):
         await person.finish(await person.go_on())
-    newest = await person.messages.recent(USER, CHAT, 4)
-    older = await person.messages.recent(USER, CHAT, 4, before=newest[0].seq)
+    newest = await person.messages.list_recent(USER, CHAT, 4)
+    older = await person.messages.list_recent(USER, CHAT, 4, before=newest[0].seq)
     assert [message.seq for message in [*older, *newest]] == [1, 2, 3, 4, 5, 6]
 
 
@@ -437,7 +437,7 @@ async def test_a_message_comes_back_as_it_was_kept(person: Person) -> None:
     claim = await person.begin(person.turn("Ünïcode \0 \U0001f44b\n  two"))
     kept = exchange_of(claim)
     await person.finish(claim)
-    assert await person.messages.recent(USER, CHAT, 9) == kept
+    assert await person.messages.list_recent(USER, CHAT, 9) == kept
 
 
 @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ async def test_a_message_comes_back_as_it_was_kept(person: Person) -> None:
     ],
 )
 async def test_a_conversation_is_named_from_its_first_message(person: Person, text: str, title: str) -> None:
-    assert title_of(text) == title
+    assert make_title(text) == title
     await person.begin(person.turn(text))
-    [listed] = await person.conversations.last_used(USER, 9)
+    [listed] = await person.conversations.list_recent(USER, 9)
     assert listed["title"] == title

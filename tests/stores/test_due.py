@@ -22,19 +22,19 @@ NOW = 1_800_000_000.0
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
-    "under_way": lambda sweeps: sweeps.under_way(EVERYBODY, NOW),
-    "stopped": lambda sweeps: sweeps.stopped(EVERYBODY, ["run1"], NOW),
+    "running_work": lambda sweeps: sweeps.running_work(EVERYBODY, NOW),
+    "stopped_work": lambda sweeps: sweeps.stopped_work(EVERYBODY, ["run1"], NOW),
     "planned_briefing": lambda sweeps: sweeps.planned_briefing("u"),
     "braked_users": lambda sweeps: sweeps.braked_users(),
     "position": lambda sweeps: sweeps.position("approvals"),
-    "keep_position": lambda sweeps: sweeps.keep_position("approvals", NOW),
+    "save_position": lambda sweeps: sweeps.save_position("approvals", NOW),
     "due_approvals": lambda sweeps: sweeps.due_approvals(0, NOW, 10),
-    "uncopied": lambda sweeps: sweeps.uncopied(10),
+    "list_uncopied": lambda sweeps: sweeps.list_uncopied(10),
     "approvals_left": lambda sweeps: sweeps.approvals_left(NOW),
     "oldest_pending_approval": lambda sweeps: sweeps.oldest_pending_approval(),
     "silent_conversations": lambda sweeps: sweeps.silent_conversations(NOW, 10),
     "conversations_left": lambda sweeps: sweeps.conversations_left(NOW),
-    "quarantined": lambda sweeps: sweeps.quarantined(10),
+    "list_quarantined": lambda sweeps: sweeps.list_quarantined(10),
     "users_to_consolidate": lambda sweeps: sweeps.users_to_consolidate("a", 10, "b"),
     "memories_left": lambda sweeps: sweeps.memories_left(),
     "users_without_words": lambda sweeps: sweeps.users_without_words(),
@@ -48,10 +48,10 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "variant_sums": lambda sweeps: sweeps.variant_sums(["t1:0:brief"]),
     "variant_users": lambda sweeps: sweeps.variant_users("t1:0:brief"),
     "spent_today": lambda sweeps: sweeps.spent_today(NOW),
-    "begin_mail": lambda sweeps: sweeps.begin_mail("2026-11-23", 10),
-    "copied_after": lambda sweeps: sweeps.copied_after(EPOCH, EPOCH, 10),
-    "mail_of_token": lambda sweeps: sweeps.mail_of_token("hash"),
-    "approval_of_link": lambda sweeps: sweeps.approval_of_link("hash"),
+    "count_mail": lambda sweeps: sweeps.count_mail("2026-11-23", 10),
+    "list_copied": lambda sweeps: sweeps.list_copied(EPOCH, EPOCH, 10),
+    "find_mail_by_token": lambda sweeps: sweeps.find_mail_by_token("hash"),
+    "find_approval_by_link": lambda sweeps: sweeps.find_approval_by_link("hash"),
 }
 
 
@@ -135,8 +135,8 @@ async def test_what_all_users_spent_today_leaves_out_other_days(database: AsyncD
         ("b", 8.0, NOW - 86_400),
         ("c", 4.0, NOW - 86_400),
     ):
-        await usage.open(user_id, at)
-        await usage.spend(user_id, {"cost_usd": cost_usd}, at)
-    await usage.spend("b", {"cost_usd": 0.125}, NOW)
-    await usage.open("d", NOW)
+        await usage.ensure_document(user_id, at)
+        await usage.add_spending(user_id, {"cost_usd": cost_usd}, at)
+    await usage.add_spending("b", {"cost_usd": 0.125}, NOW)
+    await usage.ensure_document("d", NOW)
     assert await sweeps.spent_today(NOW) == 0.875

@@ -11,7 +11,14 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.ranking import salience
 from qwestly_agent.stores import memories as memories_
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.journal import COLLECTION, RETENTION, Journal, ReplacedMemory, Run, unfinished
+from qwestly_agent.stores.journal import (
+    COLLECTION,
+    RETENTION,
+    ConsolidationRun,
+    Journal,
+    ReplacedMemory,
+    find_unfinished,
+)
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.stores.search import Document
@@ -22,14 +29,14 @@ pytestmark = pytest.mark.anyio
 NOW = 1_800_000_000.0
 
 
-def planned(run_id: str = "night1", **more: Any) -> Run:
+def planned(run_id: str = "night1", **more: Any) -> ConsolidationRun:
     replacements = (
         ReplacedMemory(gone="b", by="a", status="merged"),
         ReplacedMemory(gone="c", by="a", status="merged"),
         ReplacedMemory(gone="e", by="d", status="superseded"),
     )
     fields = {"user_id": USER, "run_id": run_id, "created": NOW, "replacements": replacements, "compared": ("a", "d")}
-    return Run(**{**fields, **more})
+    return ConsolidationRun(**{**fields, **more})
 
 
 @pytest.fixture
@@ -66,26 +73,26 @@ async def test_a_run_is_planned_once_and_read_as_it_was_planned(journal: Journal
 async def test_users_have_each_a_run_of_the_same_night(journal: Journal) -> None:
     assert await journal.add(planned())
     assert await journal.add(planned(user_id="auth0|stranger", left=3))
-    assert [each.left for each in await journal.all(USER)] == [0]
+    assert [each.left for each in await journal.list_all(USER)] == [0]
 
 
 async def test_the_runs_of_a_user_come_oldest_first(journal: Journal) -> None:
     for run_id, created in (("night3", NOW + 2), ("night1", NOW), ("night2", NOW + 1)):
         await journal.add(planned(run_id, created=created))
-    assert [each.run_id for each in await journal.all(USER)] == ["night1", "night2", "night3"]
+    assert [each.run_id for each in await journal.list_all(USER)] == ["night1", "night2", "night3"]
 
 
 async def test_what_went_into_one_memory_stays_apart_from_each_other_too() -> None:
-    assert planned().apart == {frozenset(pair) for pair in ("ab", "ac", "bc", "de")}
+    assert planned().pairs_kept_apart == {frozenset(pair) for pair in ("ab", "ac", "bc", "de")}
 
 
 async def test_a_run_that_ended_is_finished_and_forgets_what_it_compared(journal: Journal) -> None:
     await journal.add(planned())
-    assert unfinished(await journal.all(USER)) == planned()
+    assert find_unfinished(await journal.list_all(USER)) == planned()
     await journal.end(planned(), "applied", NOW)
     ended = await journal.get(USER, "night1")
     assert (ended.status, ended.compared) == ("applied", ())
-    assert unfinished(await journal.all(USER)) is None
+    assert find_unfinished(await journal.list_all(USER)) is None
 
 
 async def test_a_run_is_kept_for_a_year_and_what_was_undone_for_good(
@@ -106,14 +113,14 @@ async def test_what_holds_is_read_in_one_pass_with_its_vector(memories: Memories
     await remember(memories, "one", "likes trains", importance=0.4, sensitive=True)
     await remember(memories, "of-another", user_id="auth0|stranger")
     await remember(memories, "waits", status="proposed")
-    await merges.compared(USER, ["waits"])
+    await merges.mark_compared(USER, ["waits"])
     sent.commands.clear()
-    [(held, vector)] = [each async for each in merges.each_held(USER)]
+    [(held, vector)] = [each async for each in merges.iterate_compared(USER)]
     assert (held.id, held.content, held.new, held.sensitive, held.created) == ("one", "likes trains", True, True, NOW)
     assert memoryview(vector).cast("f").tolist() == [1.0, 0.5]
     assert len(sent.named("find")) == 1
-    await merges.compared(USER, ["one"])
-    assert [each.new async for each, _ in merges.each_held(USER)] == [False]
+    await merges.mark_compared(USER, ["one"])
+    assert [each.new async for each, _ in merges.iterate_compared(USER)] == [False]
 
 
 async def test_vectors_of_the_old_kind_and_none_at_all_are_read_too(
@@ -122,7 +129,7 @@ async def test_vectors_of_the_old_kind_and_none_at_all_are_read_too(
     old = {"user_id": USER, "type": "fact", "content": "x", "status": "active", "created_at": to_datetime(NOW)}
     await database[memories_.COLLECTION].insert_one({**old, "_id": "list", "content_embedding": [0.5, 0.25]})
     await database[memories_.COLLECTION].insert_one({**old, "_id": "none"})
-    found = {held.id: (held, vector) async for held, vector in merges.each_held(USER)}
+    found = {held.id: (held, vector) async for held, vector in merges.iterate_compared(USER)}
     assert memoryview(found["list"][1]).cast("f").tolist() == [0.5, 0.25]
     assert found["none"][1] == b""
     assert (found["none"][0].created, found["none"][0].new) == (NOW, False)
@@ -137,8 +144,8 @@ async def test_a_memory_that_is_merged_says_by_what_and_leaves_its_words_free(
     gone = await memories.get(USER, "goes")
     assert (gone.status, gone.superseded_by, gone.superseded_at) == ("merged", "stays", NOW + 60)
     assert gone.content == "likes trains"
-    assert await memories.last_withdrawn(USER) == NOW + 60
-    assert await memories.of_hashes(USER, ["hash of likes trains"]) == {}
+    assert await memories.last_withdrawn_at(USER) == NOW + 60
+    assert await memories.find_by_hashes(USER, ["hash of likes trains"]) == {}
     await remember(memories, "told-again", "likes trains")
 
 
@@ -177,13 +184,13 @@ async def test_a_count_is_taken_in_once_and_beside_a_reinforcement(
 ) -> None:
     await remember(memories, "stays", importance=0.2, count=2, last_seen=NOW)
     await remember(memories, "goes", importance=0.7, count=3, last_seen=NOW - 9)
-    await merges.take_in(USER, "stays", "goes")
+    await merges.absorb(USER, "stays", "goes")
     assert (await memories.get(USER, "stays")).count == 2, "nothing was merged into it"
     await merges.replace(USER, "goes", "stays", "merged", "night1", NOW)
     for _ in range(2):
-        await merges.take_in(USER, "stays", "goes")
+        await merges.absorb(USER, "stays", "goes")
     await memories.reinforce(USER, "stays", ["c2:1"], NOW + 5)
-    await merges.take_in(USER, "stays", "goes")
+    await merges.absorb(USER, "stays", "goes")
     stays = await memories.get(USER, "stays")
     assert (stays.count, stays.importance, stays.last_seen) == (6, 0.7, NOW + 5)
     document = await database[memories_.COLLECTION].find_one({"_id": "stays"}) or {}
@@ -195,11 +202,11 @@ async def test_what_is_merged_into_another_holds_as_long_as_that_one(memories: M
         await remember(memories, name)
     await merges.replace(USER, "first", "second", "merged", "night1", NOW)
     await merges.replace(USER, "second", "third", "merged", "night2", NOW)
-    assert await merges.holds(USER, "first", "night3")
+    assert await merges.is_current(USER, "first", "night3")
     await merges.replace(USER, "third", "newer", "superseded", "night3", NOW)
-    assert await merges.holds(USER, "first", "night3"), "as far as this run goes"
-    assert not await merges.holds(USER, "first", "night4")
-    assert not await merges.holds("auth0|stranger", "first", "night3")
+    assert await merges.is_current(USER, "first", "night3"), "as far as this run goes"
+    assert not await merges.is_current(USER, "first", "night4")
+    assert not await merges.is_current("auth0|stranger", "first", "night3")
 
 
 async def test_whether_something_holds_was_asked_of_its_user_alone(
@@ -207,9 +214,9 @@ async def test_whether_something_holds_was_asked_of_its_user_alone(
 ) -> None:
     await remember(memories, "mine")
     await remember(memories, "of-another", user_id="auth0|stranger")
-    await merges.note_asked(USER, ["mine", "of-another"], NOW)
-    assert [held.asked async for held, _ in merges.each_held(USER)] == [NOW]
-    assert [held.asked async for held, _ in merges.each_held("auth0|stranger")] == [None]
+    await merges.mark_asked(USER, ["mine", "of-another"], NOW)
+    assert [held.asked async for held, _ in merges.iterate_compared(USER)] == [NOW]
+    assert [held.asked async for held, _ in merges.iterate_compared("auth0|stranger")] == [None]
 
 
 async def test_who_has_something_new_is_found_by_id_a_page_at_a_time(
@@ -218,7 +225,7 @@ async def test_who_has_something_new_is_found_by_id_a_page_at_a_time(
     for user in ("u3", "u1", "u2", "u5", "u4"):
         await remember(memories, f"{user}-a", user_id=user)
         await remember(memories, f"{user}-b", user_id=user)
-    await merges.compared("u2", ["u2-a", "u2-b"])
+    await merges.mark_compared("u2", ["u2-a", "u2-b"])
     await memories.supersede("u4", "u4-a", "newer", NOW)
     await memories.supersede("u4", "u4-b", "newer", NOW)
     sweeps = Sweeps(database)

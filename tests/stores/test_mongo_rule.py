@@ -27,7 +27,7 @@ async def test_what_the_house_sends_is_heard_with_the_line_that_sent_it(
     memories = Memories.of(database)
     await memories.most_salient(USER, 3)
     assert watch.complaints() == []
-    await memories.searchable.nearest({"status": "active"}, "trains", None, 3)
+    await memories.searchable.find_nearest({"status": "active"}, "trains", None, 3)
     said, _ = watch.complaints()  # of the index that this server does not have, and of what was read instead
     assert said.startswith("stores/search.py:")
     assert said.endswith(" sent aggregate on user_memories, without an equality on user_id: {'status': 'active'}")

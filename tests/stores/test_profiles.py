@@ -52,7 +52,7 @@ async def test_what_is_not_on_the_list_never_comes_out_and_is_never_read(
     for collection, fields in READ_FIELDS.items():
         await keep(database, collection, **dict.fromkeys(fields, "public"))
     sent.commands.clear()
-    told = f"{await profiles.full(USER)} {await profiles.summary(USER)} {await profiles.card(USER, 'public')}"
+    told = f"{await profiles.get_full(USER)} {await profiles.get_summary(USER)} {await profiles.card(USER, 'public')}"
     told += f"{await profiles.linkedin_suggestion(USER, 'public')}"
     # Of the cards both times without sections: these are no list.
     more = len(READ_FIELDS[CANDIDATES]) + len(READ_FIELDS[CARDS]) - 2 * len(["sections"])
@@ -78,7 +78,7 @@ async def test_the_parts_of_a_profile_are_told_together_the_latest_job_first(
     await keep(database, EMPLOYMENT, company="New", start_date="2021-04", end_date=None, is_current=True)
     await keep(database, PREFERENCES, roles=["Lead"], industries=[])
     await keep(database, LINKEDIN, url="https://example.com/ada", about="")
-    assert await profiles.full(USER) == {
+    assert await profiles.get_full(USER) == {
         "name": "Ada",
         "years_of_experience": 0,
         "employment": [
@@ -88,7 +88,7 @@ async def test_the_parts_of_a_profile_are_told_together_the_latest_job_first(
         "preferences": {"roles": ["Lead"]},
         "linkedin": {"url": "https://example.com/ada"},
     }
-    assert await profiles.summary(USER) == {"name": "Ada", "years_of_experience": 0}
+    assert await profiles.get_summary(USER) == {"name": "Ada", "years_of_experience": 0}
 
 
 async def test_summaries_and_the_texts_of_cards_are_told_without_what_nobody_sees(
@@ -98,14 +98,14 @@ async def test_summaries_and_the_texts_of_cards_are_told_without_what_nobody_see
     await keep(database, LINKEDIN_SUMMARIES, summary="Eleven years in payments.")
     section = {"heading": "Experience", "claims": ["Led a team of eight."], "kind": "experience", "notes": "PRIVATE"}
     await keep(database, CARDS, card_id="card_1", headline="Builder", sections=[section], active=True)
-    told = await profiles.full(USER)
+    told = await profiles.get_full(USER)
     shown = {"heading": "Experience", "claims": ["Led a team of eight."]}
     assert told == {
         "profile_summary": {"summary": "Builds payments.", "strengths": ["APIs"]},
         "linkedin_summary": {"summary": "Eleven years in payments."},
         "cards": [{"card_id": "card_1", "headline": "Builder", "active": True, "sections": [shown]}],
     }
-    assert await profiles.career(USER) == {}
+    assert await profiles.get_career(USER) == {}
 
 
 async def test_a_user_nobody_has_heard_of_has_an_empty_profile(
@@ -114,8 +114,8 @@ async def test_a_user_nobody_has_heard_of_has_an_empty_profile(
     theirs = {"name": "Stranger", "company": "Theirs", "url": "theirs", "roles": ["x"], "draft_id": "d", "text": "x"}
     for collection in READ_FIELDS:
         await keep(database, collection, "auth0|stranger", **theirs)
-    assert await profiles.summary(USER) == {}
-    assert await profiles.full(USER) == {}
+    assert await profiles.get_summary(USER) == {}
+    assert await profiles.get_full(USER) == {}
     assert await profiles.linkedin_suggestion(USER, "d") == {}
 
 
@@ -125,7 +125,7 @@ async def test_a_career_of_a_hundred_jobs_is_told_by_its_latest(
 ) -> None:
     for year in range(1990, 1990 + STINTS_LIMIT + 5):
         await keep(database, EMPLOYMENT, company=str(year), start_date=f"{year}-01")
-    stints = (await profiles.full(USER))["employment"]
+    stints = (await profiles.get_full(USER))["employment"]
     assert [stint["company"] for stint in stints] == [str(year) for year in range(2024, 1994, -1)]
 
 
@@ -141,7 +141,7 @@ async def test_what_the_candidate_app_may_store_can_be_written_down_for_a_model(
     profiles: Profiles, database: AsyncDatabase[Document], value: Any
 ) -> None:
     await keep(database, CANDIDATES, name="Ada", education=value)
-    told = to_json(await profiles.full(USER)).decode()
+    told = to_json(await profiles.get_full(USER)).decode()
     assert "Ada" in told
     assert "65a000000000000000000001" not in told
 
@@ -155,7 +155,7 @@ async def test_a_field_that_the_candidate_app_names_otherwise_is_mended_in_one_p
     await keep(database, CARDS, cardId="card_1", isActive=True, qcSections=[{"claims": ["Led a team."]}])
     section = {"heading": "", "claims": ["Led a team."]}
     card = {"card_id": "card_1", "active": True, "sections": [section]}
-    assert await profiles.full(USER) == {"headline": "Builder", "cards": [card]}
+    assert await profiles.get_full(USER) == {"headline": "Builder", "cards": [card]}
     assert await profiles.card(USER, "card_1") == card
     assert await profiles.card_shown_first(USER) == "card_1"
 

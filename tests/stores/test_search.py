@@ -42,7 +42,7 @@ def thing(id: str, text: str = "", vector: Any = None, user_id: str = USER, **mo
 
 
 async def found(search: Searchable, vector: Sequence[float] | None, words: str = "", limit: int = 3) -> list[str]:
-    return [match.document["_id"] for match in await search.nearest(MINE, words, vector, limit)]
+    return [match.document["_id"] for match in await search.find_nearest(MINE, words, vector, limit)]
 
 
 async def test_the_nearest_by_comparing_are_the_nearest(database: AsyncDatabase[Document]) -> None:
@@ -54,7 +54,7 @@ async def test_the_nearest_by_comparing_are_the_nearest(database: AsyncDatabase[
     await database["things"].insert_many(thing(f"s{n}", vector=vector_of(chance), user_id=STRANGER) for n in range(60))
     for _ in range(5):
         query = vector_of(chance)
-        results = await searchable(database).nearest(MINE, "", query, 10)
+        results = await searchable(database).find_nearest(MINE, "", query, 10)
         cosines = {name: cosine(vector, query) for name, vector in vectors.items()}
         best = sorted(cosines, key=lambda name: -cosines[name])[:10]
         assert [match.document["_id"] for match in results] == best
@@ -64,7 +64,7 @@ async def test_the_nearest_by_comparing_are_the_nearest(database: AsyncDatabase[
 async def test_what_is_found_comes_without_its_vector(database: AsyncDatabase[Document]) -> None:
     await database["things"].insert_one(thing("a", "trains", [1.0, 0.0], title="T"))
     for vector in ([1.0, 0.0], None):
-        [match] = await searchable(database).nearest(MINE, "trains", vector, 3)
+        [match] = await searchable(database).find_nearest(MINE, "trains", vector, 3)
         assert match.document == {"_id": "a", "user_id": USER, "text": "trains", "title": "T"}
 
 
@@ -79,7 +79,7 @@ async def test_what_is_found_by_words_and_by_meaning_comes_first_then_what_is_fo
             thing("both", "trains", [0.9, 0.1]),
         ]
     )
-    results = await searchable(database).nearest(MINE, "trains", [1.0, 0.0], 4)
+    results = await searchable(database).find_nearest(MINE, "trains", [1.0, 0.0], 4)
     assert [(match.document["_id"], match.place.words, match.place.meaning) for match in results] == [
         ("both", 1, 2),
         ("words", 2, 3),
@@ -186,7 +186,7 @@ async def test_a_vector_of_nothing_is_far_from_everything(database: AsyncDatabas
 
 async def test_a_vector_of_another_model_does_not_break_the_search(database: AsyncDatabase[Document]) -> None:
     await database["things"].insert_many([thing("old", "trains", [1.0, 0.0, 0.0]), thing("new", vector=[1.0, 0.0])])
-    results = await searchable(database).nearest(MINE, "trains", [1.0, 0.0], 3)
+    results = await searchable(database).find_nearest(MINE, "trains", [1.0, 0.0], 3)
     assert {each.document["_id"]: each.place.meaning for each in results} == {"old": None, "new": 1}
 
 
@@ -254,7 +254,7 @@ async def test_each_search_that_is_sent_filters_inside_its_first_stage(
 async def test_a_search_by_words_asks_the_index_for_what_holds_of_the_user(
     database: AsyncDatabase[Document], sent: Sent
 ) -> None:
-    await Memories.of(database).near(USER, [("trains", [1.0, 0.0])], 5)
+    await Memories.of(database).find_near(USER, [("trains", [1.0, 0.0])], 5)
     [by_words] = [stage for each in sent.named("aggregate") if (stage := each["pipeline"][0].get("$search"))]
     assert by_words == {
         "index": "user_memories_search_index",
@@ -317,7 +317,7 @@ A, B, C = thing("a", "a train"), thing("b", "trains"), thing("c", "trams")
 
 async def test_where_the_server_can_both_searches_are_its_own_and_joined_here() -> None:
     indexes = Indexes(words=[B, A], meaning=[C, B])
-    results = await with_indexes(indexes).nearest(MINE, "trains", [1.0, 0.0], 3)
+    results = await with_indexes(indexes).find_nearest(MINE, "trains", [1.0, 0.0], 3)
     assert [(each.document["_id"], each.place.words, each.place.meaning) for each in results] == [
         ("b", 1, 2),
         ("c", None, 1),
@@ -351,7 +351,7 @@ async def test_an_index_that_has_answered_is_believed_where_it_finds_nothing() -
 async def test_a_server_that_cannot_is_asked_once(database: AsyncDatabase[Document], sent: Sent) -> None:
     search = Searchable(database["things"], "things_vector_index", "vector", "text", words_index="things_search_index")
     for _ in range(3):
-        await search.nearest(MINE, "trains", [1.0, 0.0], 2)
+        await search.find_nearest(MINE, "trains", [1.0, 0.0], 2)
     asked = [next(iter(command["pipeline"][0])) for command in sent.named("aggregate")]
     assert sorted(asked) == ["$match"] * 3 + ["$search", "$vectorSearch"]
 
@@ -359,7 +359,7 @@ async def test_a_server_that_cannot_is_asked_once(database: AsyncDatabase[Docume
 async def test_a_search_that_took_too_long_once_does_not_turn_the_index_off() -> None:
     indexes = Indexes(words=[A], meaning=ExecutionTimeout("operation exceeded time limit", 50), there=[B])
     search = with_indexes(indexes)
-    await search.nearest(MINE, "trains", [1.0, 0.0], 2)
+    await search.find_nearest(MINE, "trains", [1.0, 0.0], 2)
     indexes.meaning = [C]
     assert "c" in await found(search, [1.0, 0.0], "trains")
 

@@ -8,7 +8,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.user_settings import REMEMBERED_STOPS, Signal, Signals
+from qwestly_agent.stores.user_settings import STOPS_KEPT, Signal, Signals
 from tests.servers import USER
 
 pytestmark = pytest.mark.anyio
@@ -20,68 +20,68 @@ def signals(database: AsyncDatabase[Document]) -> Signals:
 
 
 async def test_nothing_is_stopped_until_somebody_says_so(signals: Signals) -> None:
-    assert await signals.stopped(USER, ["r1"]) == set()
+    assert await signals.list_stopped(USER, ["r1"]) == set()
 
 
 async def test_a_run_is_stopped_and_no_other(signals: Signals) -> None:
     await signals.stop(USER, "r1")
     await signals.stop(USER, "r3")
-    assert await signals.stopped(USER, ["r1", "r2", "r3"]) == {"r1", "r3"}
+    assert await signals.list_stopped(USER, ["r1", "r2", "r3"]) == {"r1", "r3"}
 
 
 async def test_nobody_stops_anothers_run(signals: Signals) -> None:
     await signals.stop("auth0|stranger", "r1")
-    assert await signals.stopped(USER, ["r1"]) == set()
+    assert await signals.list_stopped(USER, ["r1"]) == set()
 
 
 async def test_stopping_twice_is_stopping(signals: Signals) -> None:
     await asyncio.gather(*(signals.stop(USER, "r1") for _ in range(5)))
-    assert await signals.stopped(USER, ["r1"]) == {"r1"}
+    assert await signals.list_stopped(USER, ["r1"]) == {"r1"}
 
 
 async def test_the_stops_that_were_read_long_ago_are_forgotten(signals: Signals) -> None:
-    for n in range(REMEMBERED_STOPS + 1):
+    for n in range(STOPS_KEPT + 1):
         await signals.stop(USER, f"r{n}")
-    assert await signals.stopped(USER, ["r0", "r1", f"r{REMEMBERED_STOPS}"]) == {"r1", f"r{REMEMBERED_STOPS}"}
+    assert await signals.list_stopped(USER, ["r0", "r1", f"r{STOPS_KEPT}"]) == {"r1", f"r{STOPS_KEPT}"}
 
 
 async def test_a_receipt_that_comes_after_the_release_turns_no_brake_on_and_is_kept(signals: Signals) -> None:
-    await signals.brake_on(USER, 1.0)
-    await signals.keep_receipt(USER, 1.0, {"stopped": ["r1"]})
-    await signals.brake_off(USER, 2.0)
-    await signals.keep_receipt(USER, 1.0, {"stopped": ["r1", "r2"]})
+    await signals.turn_brake_on(USER, 1.0)
+    await signals.save_receipt(USER, 1.0, {"stopped": ["r1"]})
+    await signals.turn_brake_off(USER, 2.0)
+    await signals.save_receipt(USER, 1.0, {"stopped": ["r1", "r2"]})
     own, _ = await signals.read(USER)
     assert (own.brake_since, own.released_at) == (None, 2.0)
     assert (own.receipt_since, own.receipt) == (1.0, {"stopped": ["r1", "r2"]})
 
 
 async def test_a_receipt_of_an_earlier_brake_is_not_that_of_the_next(signals: Signals) -> None:
-    await signals.brake_on(USER, 1.0)
-    await signals.brake_off(USER, 1.5)
-    await signals.brake_on(USER, 2.0)
-    await signals.keep_receipt(USER, 2.0, {"stopped": ["r2"]})
-    await signals.keep_receipt(USER, 1.0, {"stopped": ["r1"]})
+    await signals.turn_brake_on(USER, 1.0)
+    await signals.turn_brake_off(USER, 1.5)
+    await signals.turn_brake_on(USER, 2.0)
+    await signals.save_receipt(USER, 2.0, {"stopped": ["r2"]})
+    await signals.save_receipt(USER, 1.0, {"stopped": ["r1"]})
     own, _ = await signals.read(USER)
     assert (own.brake_since, own.receipt_since, own.receipt) == (2.0, 2.0, {"stopped": ["r2"]})
 
 
 async def test_a_brake_that_is_turned_on_again_keeps_its_first_moment(signals: Signals) -> None:
-    await signals.brake_on(USER, 1.0)
-    await signals.brake_on(USER, 2.0)
+    await signals.turn_brake_on(USER, 1.0)
+    await signals.turn_brake_on(USER, 2.0)
     assert (await signals.read(USER))[0].brake_since == 1.0
 
 
 async def test_everybodys_brake_is_read_with_ones_own_signals(signals: Signals) -> None:
     await signals.stop(USER, "r1")
-    await signals.brake_on(EVERYBODY, 1.0)
+    await signals.turn_brake_on(EVERYBODY, 1.0)
     own, everybody = await signals.read(USER)
     assert (own.stopped_runs, own.brake_since, everybody.brake_since) == ({"r1"}, None, 1.0)
     with pytest.raises(Braked):
-        await signals.stopped(USER, ["r1"])
-    await signals.brake_off(EVERYBODY, 2.0)
-    assert await signals.stopped(USER, ["r1"]) == {"r1"}
+        await signals.list_stopped(USER, ["r1"])
+    await signals.turn_brake_off(EVERYBODY, 2.0)
+    assert await signals.list_stopped(USER, ["r1"]) == {"r1"}
 
 
 async def test_a_release_without_a_brake_is_none(signals: Signals) -> None:
-    await signals.brake_off(USER, 1.0)
+    await signals.turn_brake_off(USER, 1.0)
     assert (await signals.read(USER))[0] == Signal()

@@ -110,7 +110,7 @@ def test_what_expires_has_the_date_by_which_it_does(
     found = of_user(database, client.user_id)
     for name in user_collections():
         documents = found.get(name, [])
-        if isinstance(kept := name.kept, Expires):
+        if isinstance(kept := name.retention, Expires):
             # The laptop's server gives a date that was updated as text.
             dates = [datetime.fromisoformat(str(each[kept.field])).replace(tzinfo=UTC) for each in documents]
             latest = datetime.now(UTC) + kept.after

@@ -50,7 +50,7 @@ async def test_a_turn_that_died_is_counted_by_whoever_reads_its_conversation_nex
     conversations, turn = Conversations(database), NewTurn("r1", "m1", "Hello", NOW)
     claim = await conversations.create("ada", "c1", turn, "default")
     assert claim
-    await PartialAnswers(database).keep_assignment(claim, Assignment(trial="t1", leg=0, variant="brief"))
+    await PartialAnswers(database).save_assignment(claim, Assignment(trial="t1", leg=0, variant="brief"))
     for _ in range(2):
         await conversations.recover_abandoned("ada", "c1", "extraction", NOW + 60)
     document = await found(database, "ada")

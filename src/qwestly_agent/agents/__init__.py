@@ -1,1 +1,1 @@
-"""Designs: each is a folder that turns models into an agent. `registry` finds them by name."""
+"""Designs: each folder here is a design, which builds agents from models. `registry` finds them by name."""

@@ -1,5 +1,5 @@
-"""Questions about what a person would like to learn: used if an answer has no other text left, or would repeat a
-question in the same words."""
+"""Fallback questions about what a person would like to learn. Used if nothing is left of an answer, or if it would
+repeat an earlier question word for word."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -42,11 +42,11 @@ _ASKS: Mapping[str, tuple[str, ...]] = {
 
 
 def opening_of(text: str) -> str:
-    """Return the beginning of an answer, for comparison."""
+    """Return the first words of an answer, case-folded, for comparison."""
     return " ".join(_WORD.findall(text.casefold())[:OPENING_WORDS])
 
 
-def ask_otherwise(language: str, openings: Collection[str]) -> str:
-    """Return a question that begins differently from these, in this language or in English."""
+def choose_question(language: str, openings: Collection[str]) -> str:
+    """Return a question that begins with none of `openings`, in this language or in English."""
     questions = _ASKS.get(language, _ASKS["en"])
     return next((each for each in questions if opening_of(each) not in openings), questions[0])

@@ -1,4 +1,4 @@
-"""The dependencies of agents and their tools."""
+"""Dependencies of agents and their tools."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 from aws_lambda_powertools import Logger
 from pydantic_ai import Agent, DeferredToolRequests
 
-from qwestly_agent.agents.background import BackgroundWork
 from qwestly_agent.agents.calls import Calls
 from qwestly_agent.approvals.propose import Proposer
+from qwestly_agent.background_work import BackgroundWork
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.start import Cards
@@ -36,7 +36,8 @@ from qwestly_agent.stores.resumes import Resumes
 
 @dataclass(frozen=True)
 class AgentDeps:
-    """All that an agent and its tools can reach. The user id comes from the verified token: no tool takes one."""
+    """Everything that an agent and its tools can reach. The user id comes from the verified token; no tool takes
+    one."""
 
     user_id: str
     profiles: Profiles
@@ -50,18 +51,18 @@ class AgentDeps:
     approvals: Approvals
     drafts: Drafts
     background: BackgroundWork
-    """Other running and ended work of the user."""
+    """The user's running and finished background work."""
     cards: Cards
     memory_service: MemoryService
-    """Keeps, corrects and forgets what the user asks for."""
+    """Keeps, corrects and forgets memories at the user's request."""
     proposer: Proposer
-    """Takes the proposals of tools."""
+    """Submits the proposals that tools make."""
     interview: InterviewService
     """The interview of this conversation, for roles that have one."""
     learning: LearningService
-    """The conversation's offers to learn, and the user's progress."""
+    """Offers to learn in this conversation, and the user's progress."""
     jobs: JobService
-    """Adverts, matches, and the web."""
+    """Adverts, matches and the web search."""
     job_searches: JobSearches
     resumes: Resumes
     documents: Documents
@@ -69,12 +70,12 @@ class AgentDeps:
     level: Level
     """The user's autonomy level."""
     user_messages: tuple[str, ...]
-    """The user's messages of this conversation, this turn's last."""
+    """The user's messages in this conversation, ending with the one of this turn."""
     calls: Calls
     """The tool calls of this run so far."""
     budget: Budget
     failure_of: Callable[[BaseException], AgentError]
-    """Translates an error to one whose message a person may read."""
+    """Translates an error to one whose message may be shown to the user."""
     clock: Clock
     logger: Logger
 

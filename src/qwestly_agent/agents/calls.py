@@ -30,9 +30,9 @@ class Contract:
     timeout: float
     """Seconds."""
     result_characters: int
-    """Maximum length of a result as JSON; a longer one is cut, and the model is told."""
+    """Maximum length of a result as JSON. A longer one is truncated, with a note for the model."""
     is_untrusted: bool
-    """True if other people write what it returns."""
+    """True if other people may have written its result."""
 
 
 def contracts_of(tools: Iterable[ToolDefinition]) -> dict[str, Contract]:
@@ -45,7 +45,7 @@ def contracts_of(tools: Iterable[ToolDefinition]) -> dict[str, Contract]:
 
 
 def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:
-    """Return the tool's contract. Raises `InvalidSettings` for a tool that was not declared by `tool`."""
+    """Return the tool's contract. Raises `InvalidSettings` for a tool that was not declared with `tool`."""
     contract = (metadata or {}).get("contract")
     if not isinstance(contract, Contract):
         raise InvalidSettings(f"The tool {name!r} declares no effect.")
@@ -56,17 +56,17 @@ def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:
 
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""Tool names that providers accept in a conversation that is sent back to them."""
+"""Tool names that providers accept in a conversation's history."""
 
 
-def name_of(text: str) -> str:
-    """Return the name in a form that providers accept; an invalid one changes so that it names no tool."""
+def valid_tool_name(text: str) -> str:
+    """Return the name in a form that providers accept. An invalid name is changed to one that matches no tool."""
     return text if _NAME.fullmatch(text) else f"{re.sub('[^a-zA-Z0-9_-]', '_', text[:60])}_"
 
 
-def id_of(text: str, taken: Collection[str] = (), number: int = 0) -> str:
-    """Return an id for the call that can be stored and sent back and is not taken: some providers number calls anew in
-    each answer, or send no id. `number` is the call's number in its turn."""
+def unique_call_id(text: str, taken: Collection[str] = (), number: int = 0) -> str:
+    """Return an id that can be stored and sent back to providers, and that is not taken. Some providers restart
+    numbering in each answer, or send no id. `number` is the call's number in its turn."""
     call_id = given = well_formed(text[:64])
     while not call_id or call_id in taken:
         call_id, number = f"{given[:52]}.{number}", number + 1
@@ -76,7 +76,7 @@ def id_of(text: str, taken: Collection[str] = (), number: int = 0) -> str:
 UNKNOWN_STEP = "Looking for a way to do that…"
 MOST_CALLS = 10
 MOST_FAILURES = 3
-"""Failures of one tool after which it is withdrawn for the rest of the turn."""
+"""Failures of a tool after which it is withdrawn for the rest of the turn."""
 MOST_REFUSALS = 2
 """Refusals of the same call after which all tools are withdrawn for the rest of the turn."""
 
@@ -94,20 +94,20 @@ class Call:
     contract: Contract | None
     """None for a tool that does not exist."""
     arguments: Any
-    """As the model wrote them: an object, or text that does not parse as one."""
+    """As the model wrote them: an object, or text that cannot be parsed as one."""
     started_at: float
     """Seconds since the epoch."""
     outcome: Outcome = "running"
     problem: str | None = None
-    """The sentence that says why it did not succeed, to the user as well."""
+    """Why the call did not succeed, in a sentence for the model and the user."""
     note: str = ""
-    """What the model is told to do about the problem; nobody else."""
+    """What the model should do about the problem; not shown to the user."""
     result: Any = None
     ended_at: float | None = None
     saw: frozenset[str] = frozenset()
-    """Ids that its result contains."""
+    """Ids in its result."""
     is_users_own: bool = False
-    """True if its result contains only what the user typed."""
+    """True if its result contains only text that the user typed."""
 
     @property
     def is_untrusted(self) -> bool:
@@ -115,13 +115,13 @@ class Call:
         return self.contract is not None and self.contract.is_untrusted
 
     @property
-    def told(self) -> str:
-        """The problem as the model is told it."""
+    def message_for_model(self) -> str:
+        """The problem and the note, for the model."""
         return f"{self.problem or ''} {self.note}".strip()
 
     @property
     def label(self) -> str:
-        """What the user reads: never a name that the model made up."""
+        """Shown to the user. Never a name that the model made up."""
         return self.contract.label if self.contract else UNKNOWN_STEP
 
     @property
@@ -130,8 +130,8 @@ class Call:
 
 
 @dataclass
-class Waits:
-    """How long a run waited for models."""
+class ModelWaits:
+    """Time that a run has spent waiting for models."""
 
     seconds: float = 0.0
     _since: float | None = None
@@ -144,7 +144,7 @@ class Waits:
         self.seconds, self._since = self.until(now), None
 
     def until(self, now: float) -> float:
-        """Seconds so far, with those of the request that is under way."""
+        """Seconds so far, including the request in progress."""
         return self.seconds + (0.0 if self._since is None else now - self._since)
 
 
@@ -154,20 +154,20 @@ class Calls:
 
     made: dict[str, Call] = field(default_factory=dict)
     """By call id, in the order of the calls."""
-    waits: Waits = field(default_factory=Waits)
-    told_to_end: bool = False
-    """True once the model called a tool though none was left: it has one more request to answer."""
+    waits: ModelWaits = field(default_factory=ModelWaits)
+    was_warned_of_end: bool = False
+    """True once the model called a tool although none was left. It gets one more request to answer."""
     trouble: Trouble | None = None
-    """The trouble for which the turn is answered in fixed words, without tools."""
+    """The kind of trouble that is answered in fixed words, without tools."""
     fixed_words: str = ""
-    """The whole answer, if no model is asked."""
+    """The whole answer, if it is written without a model."""
     _answered: set[str] = field(default_factory=set)
-    """Calls that were answered, or are being answered, with no change of data since."""
+    """Calls that were answered, or are being answered, since data last changed."""
     _failures: Counter[str] = field(default_factory=Counter)
     _refusals: Counter[str] = field(default_factory=Counter)
 
     @property
-    def exhausted(self) -> bool:
+    def is_exhausted(self) -> bool:
         """True if no tool is offered anymore: too many calls were made, or one was repeated after two refusals."""
         return len(self.made) >= MOST_CALLS or max(self._refusals.values(), default=0) >= MOST_REFUSALS
 
@@ -176,8 +176,9 @@ class Calls:
         self.made[call_id] = call
         return call
 
-    def refusal(self, call: Call, arguments: dict[str, Any]) -> str | None:
-        """Return why a call with these validated arguments is refused; if None, record it as answered."""
+    def admit(self, call: Call, arguments: dict[str, Any]) -> str | None:
+        """Record the call as answered and return None, or return why it is refused. The arguments have been
+        validated."""
         if call.number > MOST_CALLS:
             return f"All {MOST_CALLS} tool calls of this request are used up. Answer now with what you have."
         signature = _signature(call.tool, arguments)
@@ -189,14 +190,14 @@ class Calls:
         self._answered.add(signature)
         return None
 
-    def succeeded(self, call: Call, arguments: dict[str, Any], result: Any, now: float) -> None:
+    def record_success(self, call: Call, arguments: dict[str, Any], result: Any, now: float) -> None:
         if call.contract and call.contract.effect != "read":
             # Forget earlier reads, whose results may differ now, but not the change itself.
             self._answered = {_signature(call.tool, arguments)}
         self._end(call, "succeeded", now, result=result)
 
-    def failed(self, call: Call, arguments: dict[str, Any] | None, problem: str, now: float) -> str:
-        """Record the failure; return the model's result: the problem, and notes on what it may do."""
+    def record_failure(self, call: Call, arguments: dict[str, Any] | None, problem: str, now: float) -> str:
+        """Record the failure. Return the text for the model: the problem, and a note on what to do."""
         notes: list[str] = []
         if arguments is not None and call.contract and call.contract.effect == "read":
             self._answered.discard(_signature(call.tool, arguments))
@@ -207,26 +208,26 @@ class Calls:
             notes.append(f"{call.tool} has failed {MOST_FAILURES} times and is withdrawn for this request: say so.")
         self._end(call, "failed", now, problem=problem)
         call.note = " ".join(notes)
-        return call.told
+        return call.message_for_model
 
-    def refused(self, call: Call, problem: str, now: float) -> str:
-        """Record the refusal; return the model's result: the problem, and a note if the tools are withdrawn."""
+    def record_refusal(self, call: Call, problem: str, now: float) -> str:
+        """Record the refusal. Return the text for the model: the problem, and a note if all tools are withdrawn."""
         signature = _signature_of_text(call.tool, call.arguments)
         self._refusals[signature] += 1
         if self._refusals[signature] == MOST_REFUSALS:
             call.note = "It was refused twice: all tools are withdrawn for this request. Answer now with what you have."
         self._end(call, "refused", now, problem=problem)
-        return call.told
+        return call.message_for_model
 
-    def waiting(self, call: Call, words: str, now: float) -> None:
+    def record_waiting(self, call: Call, words: str, now: float) -> None:
         """Record that the call waits for the user's decision."""
         self._end(call, "waiting", now, result=words)
 
-    def cancelled(self, call: Call, now: float) -> None:
+    def record_cancellation(self, call: Call, now: float) -> None:
         self._end(call, "cancelled", now)
 
-    def just_withdrawn(self, tool: str) -> bool:
-        """True if its last failure, and not an earlier one, withdrew the tool."""
+    def was_just_withdrawn(self, tool: str) -> bool:
+        """True if the latest failure was the one that withdrew the tool."""
         return self._failures[tool] == MOST_FAILURES
 
     @property
@@ -241,7 +242,7 @@ class Calls:
 
     @property
     def has_untrusted_content(self) -> bool:
-        """True if a result contains more than what the user typed."""
+        """True if a result contains more than text that the user typed."""
         return any(not call.is_users_own for call in self._untrusted())
 
     def _untrusted(self) -> Iterator[Call]:
@@ -253,7 +254,7 @@ class Calls:
 
 
 def _signature_of_text(tool: str, arguments: Any) -> str:
-    """The signature of a call as the model wrote it, whose arguments may be no JSON."""
+    """Return the signature of a call as the model wrote it; its arguments may not be valid JSON."""
     try:
         return _signature(tool, json.loads(arguments))
     except (AttributeError, RecursionError, TypeError, ValueError):

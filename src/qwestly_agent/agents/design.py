@@ -26,10 +26,10 @@ from qwestly_agent.base.errors import Invalid, InvalidSettings
 from qwestly_agent.resumes.parser import ResumeParser
 
 NativeEvent: TypeAlias = AgentStreamEvent | AgentRunResultEvent[Any]
-"""As in `pydantic_ai.ui`, whose import brings its adapters along."""
+"""The same type as in `pydantic_ai.ui`, whose import would also load its adapters."""
 
 Role: TypeAlias = Literal["chat", "onboarding", "interview", "learning"]
-"""What a conversation is for."""
+"""The purpose of a conversation."""
 ROLES: tuple[Role, ...] = get_args(Role)
 
 EVENT_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -41,52 +41,52 @@ RESERVED_EVENTS = frozenset(
 
 
 class Cancellation(CancellationToken):
-    """Cancels a run, also one outside of the library: that one adds itself to `also`."""
+    """Cancels a run. A design that runs outside of pydantic-ai appends its own cancel function to `also`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.also: list[Callable[[], object]] = []
+        self.cancel_functions: list[Callable[[], object]] = []
 
     def cancel(self) -> None:
         super().cancel()
-        for cancel in self.also:
+        for cancel in self.cancel_functions:
             cancel()
 
 
 @dataclass(frozen=True)
 class AgentTurn:
-    """What an agent is given for one turn."""
+    """The input of an agent for one turn."""
 
     prompt: str
-    """The user's message, after the note on what became of approvals."""
+    """The user's message, after a note on the outcomes of approvals."""
     history: Sequence[ModelMessage]
-    """The conversation's window, with this and other designs' answers."""
+    """The conversation's window, including answers of other designs."""
     context: str
-    """The user's profile and memories: the second part of the instructions, the same in each turn."""
+    """The user's profile and memories: the second part of the instructions, constant within the conversation."""
     deps: AgentDeps
     conversation_id: str
     run_id: str
     cancellation: Cancellation
     seconds: float
-    """Time in which the answer must end."""
+    """Time limit for the answer."""
 
 
 class AgentRun(Protocol):
-    """A run that answers; its events as they occur."""
+    """A run of an agent. Iterate over it for its events."""
 
     def __aiter__(self) -> AsyncIterator[NativeEvent]: ...
 
     def new_messages(self) -> list[ModelMessage]:
-        """Return the prompt and the answer so far, wherever the run broke off."""
+        """Return the prompt and the answer so far, also of a run that was interrupted."""
         ...
 
 
 class TurnAgent(Protocol):
-    """How the turns of a role run. `make_agent` and `OwnLoop` put the guardrails around its models and tools."""
+    """Runs the turns of a role. `make_agent` and `OwnLoop` put the guardrails around its models and tools."""
 
     @property
     def prompt_version(self) -> str:
-        """Changes with the instructions, so that an answer can be traced to the prompt that led to it."""
+        """Changes with the instructions, so that an answer can be traced to its prompt."""
         ...
 
     def run(self, turn: AgentTurn) -> AbstractAsyncContextManager[AgentRun]: ...
@@ -94,7 +94,7 @@ class TurnAgent(Protocol):
 
 @dataclass(frozen=True)
 class LibraryAgent:
-    """A `TurnAgent` that is one agent of pydantic-ai."""
+    """A `TurnAgent` that wraps one agent of pydantic-ai."""
 
     agent: ChatAgent
     prompt_version: str
@@ -122,21 +122,22 @@ class NoSettings(BaseModel):
 class Design:
     name: str
     roles: Mapping[Role, Callable[[Models, Any], TurnAgent]]
-    """Each makes its agent from the models and the design's settings. The default design provides missing roles."""
+    """Each function builds an agent from the models and the design's settings. Missing roles come from the default
+    design."""
     settings: type[BaseModel] = NoSettings
     resume_parser: Callable[[Models, Any], ResumeParser] | None = None
-    """Makes the parser of résumés; None for the default design's."""
+    """Builds the résumé parser; None to use the default design's."""
 
 
 @dataclass(kw_only=True)
 class DesignEvent(CustomEvent):
-    """An event of a design, sent by `ctx.emit`. Plain clients get it as the event `kind`, those of the AI SDK as
-    `data-<kind>`. It is not stored. Raises `ValueError` for a kind that is not a valid name, or is one of ours."""
+    """An event of a design, sent with `ctx.emit`. Plain clients receive it as the event `kind`, AI SDK clients as
+    `data-<kind>`. It is not stored. Raises `ValueError` if `kind` is not a valid name or is reserved."""
 
     kind: str
     values: dict[str, Any] = field(default_factory=dict)
     part: str = ""
-    """Another name for the AI SDK's part: `data-<part>`."""
+    """Another name for the AI SDK's data part: `data-<part>`."""
 
     def __post_init__(self) -> None:
         self.part = self.part or self.kind
@@ -148,42 +149,42 @@ class DesignEvent(CustomEvent):
 
 
 DEFAULT = "default"
-"""The design that provides the roles that another one lacks."""
+"""The design that provides roles that another design lacks."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True)
 class Designs:
-    """The agents of every design, by role; the default design's for roles that a design lacks."""
+    """The agents of all designs, by role. Roles that a design lacks come from the default design."""
 
-    of_new: str
-    """The design of new conversations."""
+    new_conversation_design: str
+    """Name of the design that new conversations use."""
     agents: Mapping[str, Mapping[Role, TurnAgent]]
     variants: Mapping[str, Mapping[Role, TurnAgent]] = field(default_factory=dict)
     """The agents of declared variants, by role."""
 
     def choose(self, design: str | None, role: Role | None) -> tuple[str, Role]:
-        """Design and role of a new conversation. Raises `Invalid`, which names what there is."""
-        name, wanted = design or self.of_new, role or "chat"
+        """Return the design and the role of a new conversation. Raises `Invalid`, which lists the known names."""
+        name, wanted = design or self.new_conversation_design, role or "chat"
         if name not in self.agents:
             raise Invalid(f"design: There is no design {name!r}; there is {', '.join(sorted(self.agents))}.")
         if wanted not in self.agents[name]:
             raise Invalid(f"role: {wanted!r} is not offered; {', '.join(self.agents[name])} is.")
         return name, wanted
 
-    def of_variant(self, variant: str | None, role: str) -> TurnAgent | None:
-        """The agent of a variant; None if it has none for this role, or is not declared."""
+    def find_variant(self, variant: str | None, role: str) -> TurnAgent | None:
+        """Return the variant's agent; None if the variant is not declared or lacks this role."""
         agents = self.variants.get(variant or "", {})
         return next((agent for name, agent in agents.items() if name == role), None)
 
     def find(self, design: str, role: str) -> TurnAgent | None:
-        """The agent of a conversation; None if its design or role no longer exists."""
+        """Return the agent of a conversation; None if its design or role no longer exists."""
         return next((agent for name, agent in self.agents.get(design, {}).items() if name == role), None)
 
 
 def find_designs(name: str, paths: str) -> dict[str, Design]:
-    """The designs by name; `paths` are folders, separated by commas. Raises `InvalidSettings`, which names a design
-    that is broken, and lists the known ones if there is none called `name`."""
+    """Return the designs by name. `paths` are folders, separated by commas. Raises `InvalidSettings`, which names a
+    broken design, or lists the known ones if `name` is unknown."""
     found: dict[str, Design] = {}
     for where, module in (*_of_ours(), *_below(paths)):
         if (design := getattr(module, "DESIGN", None)) is None:
@@ -198,7 +199,7 @@ def find_designs(name: str, paths: str) -> dict[str, Design]:
 
 
 def read_design_settings(designs: Mapping[str, Design], written: str) -> dict[str, BaseModel]:
-    """Each design's settings, of a JSON object by its name. Raises `InvalidSettings`."""
+    """Parse each design's settings from a JSON object keyed by the design's name. Raises `InvalidSettings`."""
     try:
         given = from_json(written) if written else {}
     except ValueError:
@@ -213,7 +214,7 @@ def read_design_settings(designs: Mapping[str, Design], written: str) -> dict[st
 def build_designs(
     of_new: str, designs: Mapping[str, Design], settings: Mapping[str, BaseModel], models: Models
 ) -> Designs:
-    """Raises `InvalidSettings`, which names a design that cannot be built."""
+    """Build the agents of all designs. Raises `InvalidSettings`, which names a design that cannot be built."""
     own = {name: dict(_built(design, settings[name], models)) for name, design in designs.items()}
     whole: dict[str, Mapping[Role, TurnAgent]] = {}
     for name in designs:
@@ -225,7 +226,8 @@ def build_designs(
 def build_resume_parser(
     of_new: str, designs: Mapping[str, Design], settings: Mapping[str, BaseModel], models: Models
 ) -> ResumeParser:
-    """That of the design of new conversations, else the default one's. Raises `InvalidSettings` if it is broken."""
+    """Build the parser of the design for new conversations, or the default one. Raises `InvalidSettings` if that
+    fails."""
     name = of_new if designs[of_new].resume_parser else DEFAULT
     build = designs[name].resume_parser
     assert build
@@ -251,7 +253,7 @@ def _below(paths: str) -> Iterator[tuple[str, ModuleType]]:
 
 
 def _imported(init: Path) -> ModuleType:
-    """Import a folder under its own name, whose modules may import each other by it."""
+    """Import a folder under its own name, so that its modules can import each other."""
     name = init.parent.name
     if (known := sys.modules.get(name)) and known.__file__ == str(init.resolve()):
         return known

@@ -2,8 +2,8 @@
 
 - `BoundedTools`: limits the number of calls, their time and the length of results, refuses repeated calls, withdraws a
   tool that keeps failing, and turns errors into sentences. `agents.calls` records the calls, also for the audit.
-  A tool that would change something only proposes: its proposal is submitted, and the gate decides about it.
-- `FencedData`: puts each tool result in the prompt between tags that nothing inside can close.
+  A tool that would change something only proposes the change: the proposal is submitted, and the gate decides.
+- `FencedData`: encloses each tool result in the prompt in tags that its text cannot close.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json, to_jsonable_python
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.calls import Call, Contract, contract_of, contracts_of, id_of, name_of
+from qwestly_agent.agents.calls import Call, Contract, contract_of, contracts_of, unique_call_id, valid_tool_name
 from qwestly_agent.agents.problems import arguments_problem, error_of_tool, tool_problem
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.gate import OFFERED, gate
@@ -53,7 +53,7 @@ from qwestly_agent.text.clean import ids_in, quoted, visible_data, well_formed
 Context: TypeAlias = RunContext[AgentDeps]
 
 GATED: frozenset[Effect] = frozenset({"write", "outward", "destructive"})
-"""Effects that tools only propose. A tool with the effect "memory" either does something or proposes it."""
+"""Effects that a tool may only propose. A tool with the effect "memory" may act at once or propose."""
 
 NOBODY_READ = (
     "Your last answer had markup of a tool call in its text: nobody saw it, and no tool ran. Call the tool, or answer "
@@ -62,19 +62,19 @@ NOBODY_READ = (
 NONE_LEFT = "No tool is left for this request. Answer now in words, from what you have found."
 MOST_CALLS_AT_ONCE = 50
 LONGEST_ARGUMENTS = 10_000
-"""Characters of JSON. Longer arguments would be paid for again in every following prompt."""
+"""In characters of JSON. Arguments are sent again with every later request, so long ones cost each time."""
 
 
 @dataclass(kw_only=True)
 class Progress(CapabilityEvent, namespace="qwestly"):
-    """Progress for the user while a turn runs; AI SDK clients get it as `data-progress`."""
+    """A progress message for the user during a turn; AI SDK clients receive it as `data-progress`."""
 
     label: str
 
 
 @dataclass(kw_only=True)
-class Asked(CapabilityEvent, namespace="qwestly"):
-    """A call waits for the user's decision."""
+class ApprovalRequested(CapabilityEvent, namespace="qwestly"):
+    """A call requires the user's approval."""
 
     approval: ApprovalView
     call_id: str
@@ -82,14 +82,14 @@ class Asked(CapabilityEvent, namespace="qwestly"):
 
 
 @dataclass(kw_only=True)
-class Decided(CapabilityEvent, namespace="qwestly"):
-    """The outcome of a decision that came with this turn."""
+class ApprovalDecided(CapabilityEvent, namespace="qwestly"):
+    """The outcome of an approval that was decided in this turn."""
 
     approval: ApprovalView
     call_id: str | None
-    """The call whose part shows it in the client."""
+    """The tool call whose part shows the approval in the client."""
     said_yes: bool
-    """True if the client shows a yes there, even one that came too late."""
+    """True if the client shows an approval there, even one that came too late."""
 
 
 class BoundedTools(AbstractCapability[AgentDeps]):
@@ -104,7 +104,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
 
     async def prepare_tools(self, ctx: Context, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         calls, effects = ctx.deps.calls, OFFERED[ctx.deps.level]
-        if calls.exhausted:
+        if calls.is_exhausted:
             return []
         contracts, withdrawn = contracts_of(tool_defs), calls.withdrawn
         return [each for each in tool_defs if each.name not in withdrawn and contracts[each.name].effect in effects]
@@ -115,15 +115,15 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         if (response.provider_details or {}).get(HAS_MARKUP) and not response.tool_calls:
             raise ModelRetry(NOBODY_READ)
         deps, offered = ctx.deps, request_context.model_request_parameters.function_tools
-        none_left = bool(response.tool_calls) and deps.calls.exhausted
+        none_left = bool(response.tool_calls) and deps.calls.is_exhausted
         contracts = contracts_of(offered)
         parts = [_well_formed(part) for part in response.parts]
         calls = [(place, part) for place, part in enumerate(parts) if isinstance(part, ToolCallPart)]
         for place, part in calls[:MOST_CALLS_AT_ONCE]:
             parts[place] = _begin(deps, part, contracts, none_left=none_left)
-        if none_left and deps.calls.told_to_end:
+        if none_left and deps.calls.was_warned_of_end:
             raise TooManySteps
-        deps.calls.told_to_end = none_left
+        deps.calls.was_warned_of_end = none_left
         if len(calls) > MOST_CALLS_AT_ONCE:
             raise UnexpectedModelBehavior(f"More than {MOST_CALLS_AT_ONCE} tool calls in one answer")
         return replace(response, parts=parts)
@@ -140,15 +140,15 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         deps = ctx.deps
         made = deps.calls.made[call.tool_call_id]
         if made.problem:
-            raise ToolFailed(made.told)
+            raise ToolFailed(made.message_for_model)
         try:
             arguments = await handler(args)
         except (ValidationError, ModelRetry) as error:
             raise ToolFailed(await _failed(ctx, made, None, arguments_problem(error))) from None
-        if problem := _refused(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.calls.refusal(
+        if problem := _refused(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.calls.admit(
             made, arguments
         ):
-            raise ToolFailed(deps.calls.refused(made, problem, deps.clock()))
+            raise ToolFailed(deps.calls.record_refusal(made, problem, deps.clock()))
         return arguments
 
     async def wrap_tool_execute(
@@ -172,7 +172,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
                 made.saw = frozenset(ids_in(result))
                 result = _cut(result, contract)
         except asyncio.CancelledError:
-            deps.calls.cancelled(made, deps.clock())
+            deps.calls.record_cancellation(made, deps.clock())
             raise
         except CallDeferred:
             raise
@@ -187,7 +187,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
             problem = tool_problem(error, failure, contract, limit.expired())
             raise ToolFailed(await _failed(ctx, made, None if known else args, problem)) from error
         if made.outcome == "running":
-            deps.calls.succeeded(made, args, result, deps.clock())
+            deps.calls.record_success(made, args, result, deps.clock())
         return result
 
 
@@ -196,20 +196,20 @@ def _well_formed(part: ModelResponsePart) -> ModelResponsePart:
 
 
 def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract], *, none_left: bool) -> ToolCallPart:
-    """Record the call; return it with a valid name, id and arguments, since a model may write anything."""
-    name = name_of(part.tool_name)
-    call_id = id_of(part.tool_call_id, deps.calls.made, len(deps.calls.made) + 1)
+    """Record the call. Return it with a valid name, id and arguments, since a model may write anything."""
+    name = valid_tool_name(part.tool_name)
+    call_id = unique_call_id(part.tool_call_id, deps.calls.made, len(deps.calls.made) + 1)
     arguments = well_formed(part.args) if isinstance(part.args, str) else to_json(part.args or {}).decode()
     too_long = len(arguments) > LONGEST_ARGUMENTS
     call = deps.calls.begin(call_id, name, contracts.get(name), arguments, deps.clock())
     if none_left:
-        deps.calls.refused(call, NONE_LEFT, deps.clock())
+        deps.calls.record_refusal(call, NONE_LEFT, deps.clock())
     elif name not in contracts:
         problem = "It is withdrawn for this request." if name in deps.calls.withdrawn else "There is no such tool."
-        deps.calls.refused(call, problem, deps.clock())
+        deps.calls.record_refusal(call, problem, deps.clock())
     elif too_long:
         problem = f"The arguments are longer than {LONGEST_ARGUMENTS:,} characters. They were not kept."
-        deps.calls.refused(call, problem, deps.clock())
+        deps.calls.record_refusal(call, problem, deps.clock())
     return replace(part, tool_name=name, tool_call_id=call_id, args="{}" if too_long else arguments)
 
 
@@ -218,7 +218,7 @@ def _refused(deps: AgentDeps, contract: Contract) -> str | None:
 
 
 async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contract) -> dict[str, Any]:
-    """Submit the proposal and return its outcome for the model; a call that waits for the user ends the run."""
+    """Submit the proposal and return its outcome for the model. A call that waits for the user ends the run."""
     deps, made = ctx.deps, ctx.deps.calls.made[call_id]
     if not isinstance(proposal, Proposal) or proposal.action.effect != contract.effect:
         raise InvalidSettings(f"The tool {made.tool!r} proposes nothing that its effect allows.")
@@ -226,26 +226,28 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
     if approval is None:
         raise ToolFailed(decision.reason)
     if approval.answer == "run":
-        await ctx.emit(Decided(approval=view_of(approval), call_id=None, said_yes=True))
+        await ctx.emit(ApprovalDecided(approval=view_of(approval), call_id=None, said_yes=True))
         return {"status": approval.status, "outcome": approval.outcome, **approval.result}
     words = waiting(approval)
-    deps.calls.waiting(made, words, deps.clock())
-    await ctx.emit(Asked(approval=view_of(approval), call_id=call_id, ends_the_turn=approval.answer == "ask"))
+    deps.calls.record_waiting(made, words, deps.clock())
+    await ctx.emit(
+        ApprovalRequested(approval=view_of(approval), call_id=call_id, ends_the_turn=approval.answer == "ask")
+    )
     if approval.answer == "ask":
         raise CallDeferred(metadata={"approval_id": approval.id})
     return {"status": "waiting", "approval_id": approval.id, "note": words}
 
 
 async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, problem: str) -> str:
-    """Record the failure and return it for the model; tell the user if the tool is withdrawn."""
-    problem = ctx.deps.calls.failed(call, arguments, problem, ctx.deps.clock())
-    if ctx.deps.calls.just_withdrawn(call.tool):
+    """Record the failure and return it for the model. Notify the user if the tool is withdrawn."""
+    problem = ctx.deps.calls.record_failure(call, arguments, problem, ctx.deps.clock())
+    if ctx.deps.calls.was_just_withdrawn(call.tool):
         await ctx.emit(Progress(label=f"Not available for this answer: {call.label.removesuffix('…')}"))
     return problem
 
 
 def _cut(result: Any, contract: Contract) -> Any:
-    """Cut a result that is too long to the beginning of its JSON, with a note about the length."""
+    """Truncate a long result to the beginning of its JSON, with a note on its length."""
     text = to_json(result).decode()
     if len(text) <= contract.result_characters:
         return result
@@ -257,7 +259,7 @@ def _cut(result: Any, contract: Contract) -> Any:
 
 
 class MeasuredWaits(AbstractCapability[AgentDeps]):
-    """Measure how long the run waits for models: the rest of the time to the first text is our own."""
+    """Measure how long the run waits for models; the rest of the time to the first text is our own."""
 
     async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:
         ctx.deps.calls.waits.begin(ctx.deps.clock())
@@ -275,7 +277,7 @@ class MeasuredWaits(AbstractCapability[AgentDeps]):
 
 
 class FencedData(AbstractCapability[AgentDeps]):
-    """Fence tool results only in requests to the model: stored messages and clients get the plain data."""
+    """Fence tool results only in requests to the model. Stored messages and clients get the plain data."""
 
     async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:  # noqa: ARG002
         messages = list(request_context.messages)

@@ -1,7 +1,6 @@
 """Answer people in acute trouble, and abuse, in fixed words: no tool is called, and no further model request is made.
 
-Code finds trouble in typed text. A model may report what code misses with `report_trouble`, instead of any other
-call.
+Code detects trouble in typed text. A model can report what the code misses with `report_trouble`.
 """
 
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from qwestly_agent.text.trouble import Kind, Trouble
 from qwestly_agent.text.user_text import trouble_in
 
 FIXED_WORDS = "fixed-words"
-"""In place of a model's name, for an answer that no model wrote."""
+"""Stored instead of a model's name for an answer in fixed words."""
 
 _KINDS: Mapping[str, Kind] = {"self_harm": "self_harm", "violence": "violence", "abuse": "abuse"}
 
@@ -60,16 +59,16 @@ class HelpInTrouble(AbstractCapability[AgentDeps]):
         args: str | dict[str, Any],
         handler: WrapToolValidateHandler,
     ) -> dict[str, Any]:
-        """Refuse the calls that a model makes beside its report."""
+        """Refuse the other calls that a model makes together with its report."""
         deps = ctx.deps
         if deps.calls.trouble and tool_def.name != REPORT_TROUBLE.name:
             made, problem = deps.calls.made[call.tool_call_id], "Nothing is looked up or proposed now."
-            raise ToolFailed(made.problem or deps.calls.refused(made, problem, deps.clock()))
+            raise ToolFailed(made.problem or deps.calls.record_refusal(made, problem, deps.clock()))
         return await handler(args)
 
 
 def _reported(call: ToolCallPart) -> Trouble:
-    """Read the model's report; assume the worst kind if its arguments are not valid."""
+    """Read the model's report. Assume the worst kind if its arguments are not valid."""
     try:
         arguments = call.args_as_dict()
     except ValueError:

@@ -1,9 +1,9 @@
 """The fixed words for people in acute trouble and for abuse, by kind and language.
 
-Only lines whose numbers were compared with a page of their organization or of its government in November 2026 are
-named: 988 (US, Canada), Samaritans, Lifeline · TelefonSeelsorge of Germany and Austria, Hilfetelefon · 3114, 3919 ·
-024, 016 · 1411, SNS 24, 800 202 148, CVV, Ligue 180 · the US and UK lines against violence. Everybody else finds theirs
-in the directory findahelpline.com. A person compares all of them before each release.
+Only numbers that were checked in November 2026 against a page of their organization or government are listed: 988 (US,
+Canada), Samaritans, Lifeline · TelefonSeelsorge of Germany and Austria, Hilfetelefon · 3114, 3919 · 024, 016 · 1411,
+SNS 24, 800 202 148, CVV, Ligue 180 · the US and UK hotlines against violence. For everywhere else there is the
+directory findahelpline.com. A person checks all of them before each release.
 """
 
 from collections.abc import Mapping
@@ -148,6 +148,6 @@ _WORDS: Mapping[Kind, Mapping[str, str]] = {"self_harm": _SELF_HARM, "violence":
 
 
 def words_for(trouble: Trouble) -> str:
-    """The words in the person's language; in English if there are none in it."""
+    """Return the words in the person's language, or in English if there is no translation."""
     words = _WORDS[trouble.kind]
     return words.get(trouble.language, words[DEFAULT_LANGUAGE])

@@ -1,4 +1,4 @@
-"""Make an agent with the guardrails; every design that uses pydantic-ai makes its agents here."""
+"""Make an agent with the guardrails. Every design that uses pydantic-ai makes its agents here."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ def guardrails() -> list[AbstractCapability[Any]]:
 
 
 def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequence[Tool[AgentDeps]]) -> ChatAgent:
-    """Make an agent. Raises `InvalidSettings` for a tool that declares no effect."""
+    """Make an agent. Raises `InvalidSettings` for a tool without a contract."""
     return Agent(
         model.model,
         name=name,

@@ -1,4 +1,4 @@
-"""End an answer after its first question; remove questions from an answer that must not ask any."""
+"""Cut an answer off after its first question, or remove the questions from an answer that must not ask any."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -25,21 +25,21 @@ _SENTENCE = re.compile(r"[^.!?？؟。！\n]*(?:[.!?？؟。！]+[\"”’)*_]*|
 
 @dataclass
 class OneQuestion:
-    """A run that asks at most one question. `asks_nothing` is read for each piece of text, as a tool may have ended the
-    interview."""
+    """A run that asks at most one question. `asks_nothing` is evaluated for each piece of text, because a tool may have
+    ended the interview meanwhile."""
 
     run: AgentRunEvents[Any]
     asks_nothing: Callable[[], bool]
-    last_words: Callable[[], str]
-    """Text added after the answer; may be empty."""
-    at_end: Callable[[], Awaitable[Sequence[NativeEvent]]]
-    """Events after them."""
+    make_closing_text: Callable[[], str]
+    """Returns text to add after the answer; may be empty."""
+    make_closing_events: Callable[[], Awaitable[Sequence[NativeEvent]]]
+    """Returns events to send after that text."""
 
     def __post_init__(self) -> None:
         self._said = ""
         """Text of the current part."""
         self._held = ""
-        """The beginning of a sentence that may become a question."""
+        """The beginning of a sentence that may turn out to be a question."""
         self._asked = False
         self._open: int | None = None
         """Index of the text part."""
@@ -64,7 +64,7 @@ class OneQuestion:
                     case _:
                         yield event
                 if self._asked:
-                    # Like a stop by the user, so that the text so far is among the messages.
+                    # Cancel as for a stop by the user, so that the text so far is among the messages.
                     self.run.cancel()
                     break
             if self._asked:
@@ -75,15 +75,15 @@ class OneQuestion:
         except RunCancelled:
             if not self._asked:
                 raise
-        if words := self.last_words():
+        if words := self.make_closing_text():
             self._last = words
             yield PartStartEvent(index=self._parts, part=TextPart(words))
             yield PartEndEvent(index=self._parts, part=TextPart(words))
-        for event in await self.at_end():
+        for event in await self.make_closing_events():
             yield event
 
     def new_messages(self) -> list[ModelMessage]:
-        """Replace the model's text by the shown one."""
+        """Replace the model's text with the text that was shown."""
         messages = self.run.new_messages()
         at = next((n for n in reversed(range(len(messages))) if isinstance(messages[n], ModelResponse)), None)
         if at is None:

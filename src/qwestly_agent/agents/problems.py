@@ -1,4 +1,4 @@
-"""Sentences that tell the model why its tool call failed."""
+"""Explain to the model why its tool call failed."""
 
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ModelRetry, ToolFailed, ToolFailedError, ToolRetryError
@@ -9,7 +9,8 @@ from qwestly_agent.text.clean import well_formed
 
 
 def error_of_tool(error: Exception) -> Exception:
-    """Unwrap what the tool raised: pydantic-ai passes a tool's `ToolFailed` or `ModelRetry` on inside another error."""
+    """Return the error that the tool raised: pydantic-ai wraps a tool's `ToolFailed` or `ModelRetry` in another
+    error."""
     cause = error.__cause__
     wrapped = isinstance(error, ToolFailedError | ToolRetryError)
     return cause if wrapped and isinstance(cause, ToolFailed | ModelRetry) else error
@@ -18,7 +19,7 @@ def error_of_tool(error: Exception) -> Exception:
 def arguments_problem(error: ValidationError | ModelRetry) -> str:
     if isinstance(error, ModelRetry):
         return error.message
-    # Without the input, which may be a megabyte long and is known to the model.
+    # Without the input, which the model knows and which may be a megabyte long.
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     where = well_formed(".".join(str(part) for part in first["loc"])[:80])  # the model's own text
     return f"The arguments are not valid: {where + ': ' if where else ''}{first['msg']}."

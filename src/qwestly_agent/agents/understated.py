@@ -1,4 +1,4 @@
-"""Hold an answer to a manner: no exclamation mark, no praise, no beginning or greeting twice, never “I am confused”."""
+"""Keep answers understated: no exclamation mark, no praise, no repeated opening or greeting, never “I am confused”."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Collection
@@ -16,7 +16,7 @@ from pydantic_ai.messages import (
     TextPartDelta,
 )
 
-from qwestly_agent.agents.asks import ask_otherwise, opening_of
+from qwestly_agent.agents.asks import choose_question, opening_of
 from qwestly_agent.agents.design import NativeEvent
 
 _SENTENCE = re.compile(r"[^.!?？؟。！\n]*(?:[.!?？؟。！]+[\"”’)*_]*(?=\s|$)|\n|[.!?](?=\S))\s*")
@@ -52,34 +52,34 @@ _MARKS = re.compile(r"\s*[!！¡]+")
 
 
 @dataclass
-class Understated:
-    """A run whose text is corrected to the manner, sentence by sentence."""
+class UnderstatedRun:
+    """A run whose text is corrected sentence by sentence."""
 
     run: AgentRunEvents[Any]
     openings: Collection[str]
-    """How earlier answers began."""
-    greets: bool
+    """The openings of earlier answers."""
+    may_greet: bool
     """True only in the first answer."""
-    restarts: bool
-    """True if the person named nothing, so that any question will do."""
+    may_replace_question: bool
+    """True if the person named no topic, so that any question will do."""
     language: str
     """Language of the person's message."""
-    fixed: Callable[[], bool]
-    """True for fixed words, which are not changed."""
+    is_fixed: Callable[[], bool]
+    """Returns True for fixed words, which are not changed."""
 
     def __post_init__(self) -> None:
         self._parts: list[str] = []
-        """The text so far, by part."""
+        """The text so far, one item for each part."""
         self._held = ""
         self._open: int | None = None
         self._index = 0
         self._left_out = False
         self._kept_back = ""
-        """A sentence that began like an earlier answer; used if nothing follows."""
+        """A sentence with the same opening as an earlier answer; used if nothing follows."""
 
     @property
-    def said_openings(self) -> tuple[str, ...]:
-        """How the first sentence began, and the first question."""
+    def used_openings(self) -> tuple[str, ...]:
+        """Openings of the first sentence and of the first question."""
         sentences = [found[0] for found in _SENTENCE.finditer(f"{''.join(self._parts)}\n") if found[0].strip()]
         questions = [each for each in sentences if _ASKED.search(each)]
         return tuple(dict.fromkeys(filter(None, map(opening_of, [*sentences[:1], *questions[:1]]))))
@@ -103,13 +103,13 @@ class Understated:
                 case _:
                     yield event
         if self._left_out and not "".join(self._parts).strip():
-            words = self._kept_back.strip() or ask_otherwise(self.language, self.openings)
+            words = self._kept_back.strip() or choose_question(self.language, self.openings)
             self._parts = [*self._parts[:-1], words] if self._parts else [words]
             yield PartStartEvent(index=self._index, part=TextPart(words))
             yield PartEndEvent(index=self._index, part=TextPart(words))
 
     def new_messages(self) -> list[ModelMessage]:
-        """Replace the model's text by the corrected one."""
+        """Replace the model's text with the corrected text."""
         said = iter(self._parts)
         return [_said(message, said) if isinstance(message, ModelResponse) else message for message in self._messages]
 
@@ -135,7 +135,7 @@ class Understated:
         return words
 
     def _in_manner(self, sentence: str) -> str:
-        if self.fixed() or not sentence.strip():
+        if self.is_fixed() or not sentence.strip():
             return sentence
         asks = _ASKED.search(sentence)
         if _CONFUSED.search(sentence) and not asks:
@@ -143,7 +143,7 @@ class Understated:
             return ""
         begins = re.match(r"\s*[*_\"“]*", sentence)
         lead = begins[0] if begins else ""
-        greeting = None if self.greets or "".join(self._parts).strip() else _GREETING.match(sentence, len(lead))
+        greeting = None if self.may_greet or "".join(self._parts).strip() else _GREETING.match(sentence, len(lead))
         if left_out := greeting or _PRAISE.match(sentence, len(lead)):
             self._left_out = True
             rest = sentence[left_out.end() :]
@@ -154,7 +154,7 @@ class Understated:
         if opening_of(sentence) not in self.openings:
             return sentence
         if asks:
-            return ask_otherwise(self.language, self.openings) if self.restarts else sentence
+            return choose_question(self.language, self.openings) if self.may_replace_question else sentence
         if "".join(self._parts).strip():
             return sentence
         self._left_out, self._kept_back = True, self._kept_back or sentence

@@ -1,4 +1,4 @@
-"""Build the agents of the declared variants, beside those of the designs."""
+"""Build the agents of the declared variants in addition to those of the designs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -9,14 +9,15 @@ from qwestly_agent.agents.base import Models
 from qwestly_agent.agents.design import ROLES, Design, Designs, Role, TurnAgent, build_designs
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.llm.models import make_judges, make_models
-from qwestly_agent.llm.traced import traced
+from qwestly_agent.llm.traced import with_tracing
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant
 from qwestly_agent.services import ModelServices
 
 
 def make_designs(services: ModelServices, designs: Mapping[str, Design], own: Mapping[str, BaseModel]) -> Designs:
-    """`own` are the designs' settings. Raises `InvalidSettings`, which names a design or variant that is broken."""
+    """Build all agents; `own` are the designs' settings. Raises `InvalidSettings`, which names a broken design or
+    variant."""
     built = build_designs(services.settings.agent_design, designs, own, services.models)
     agents = {each.name: dict(_built(services, each, designs, own)) for each in variants.VARIANTS}
     return replace(built, variants=agents)
@@ -41,5 +42,5 @@ def _models(services: ModelServices, variant: Variant) -> Models:
     if not variant.models:
         return services.models
     changed = replace(services.settings, **{f"model_{tier}": name for tier, name in variant.models.items()})
-    make_judges(changed, services.http)  # raises if a model would judge what it wrote
-    return traced(make_models(changed, services.http, services.secrets.renew), services.traces)
+    make_judges(changed, services.http)  # raises if a model would judge its own text
+    return with_tracing(make_models(changed, services.http, services.secrets.renew), services.traces)

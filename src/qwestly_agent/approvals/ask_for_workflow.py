@@ -48,7 +48,7 @@ async def ask_for_workflow(
         return await tell(services, approval, task_token)
     if approval.draft_id:
         told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
-        await services.drafts.tell(user_id, approval.draft_id, services.clock(), **told)
+        await services.drafts.update(user_id, approval.draft_id, services.clock(), **told)
     return await mail_if_due(services, approval)
 
 

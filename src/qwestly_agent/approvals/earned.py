@@ -110,10 +110,10 @@ async def level_of(services: Services, user_id: str, standing: Standing, tool: s
     if grant is None:
         return standing.level
     action = services.actions[tool]
-    since_then = await services.approvals.decided(user_id, tool, subject, grant.since, MOST_RECORDS)
+    since_then = await services.approvals.list_decided(user_id, tool, subject, grant.since, MOST_RECORDS)
     if is_standing(grant, since_then, action.schema_digest):
         return standing.with_grant(grant)
-    await services.autonomy.take_back(user_id, grant, services.clock())
+    await services.autonomy.revoke(user_id, grant, services.clock())
     return standing.level
 
 
@@ -122,7 +122,7 @@ async def note_decision(services: Services, approval: Approval) -> None:
     action = services.actions.get(approval.tool)
     if action is None or not can_be_earned(action) or not (is_no(approval) or is_yes(approval)):
         return
-    standing = await services.autonomy.standing(approval.user_id)
+    standing = await services.autonomy.get(approval.user_id)
     if is_no(approval):
         await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
     elif level := standing.next_level(standing.grant(approval.tool, approval.subject)):
@@ -132,10 +132,10 @@ async def note_decision(services: Services, approval: Approval) -> None:
 async def _offer(services: Services, approval: Approval, action: AnyAction, level: Level) -> None:
     """Each offer needs that many yeses again, however it was decided."""
     user_id, tool, subject, now = approval.user_id, approval.tool, approval.subject, services.clock()
-    last = await services.approvals.newest_about(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool, subject))
+    last = await services.approvals.find_latest(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool, subject))
     after = max(now - WITHIN_SECONDS, last.created_at if last else 0.0)
     streak = streak_of(
-        await services.approvals.decided(user_id, tool, subject, after, MOST_RECORDS), action.schema_digest
+        await services.approvals.list_decided(user_id, tool, subject, after, MOST_RECORDS), action.schema_digest
     )
     if streak.yeses < YESES_NEEDED:
         return
@@ -148,8 +148,8 @@ async def _offer(services: Services, approval: Approval, action: AnyAction, leve
 
 async def kinds_of(services: Services, user_id: str) -> tuple[Standing, list[EarnedKind]]:
     """Return each kind of change on which the user decided, with its earned level."""
-    standing = await services.autonomy.standing(user_id)
-    records = await services.approvals.all(user_id, MOST_RECORDS)
+    standing = await services.autonomy.get(user_id)
+    records = await services.approvals.list_all(user_id, MOST_RECORDS)
     of_kind: dict[tuple[str, str], list[Approval]] = {}
     for each in records:
         if each.tool in KINDS and (is_yes(each) or is_no(each)):

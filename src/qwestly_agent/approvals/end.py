@@ -32,11 +32,11 @@ async def expire(approvals: Approvals, before: Approval, now: float, outcome: st
     return ended if expired_now else None
 
 
-async def end_forgotten(services: Services, approval: Approval, tells: Callable[[str], bool]) -> Approval:
+async def end_forgotten(services: Services, approval: Approval, contains_forgotten: Callable[[str], bool]) -> Approval:
     """Remove the texts from a record whose sources were forgotten. If it was not executed yet, it ends as `changed`,
     and its execution and conversation are told."""
     ended, changed = await services.approvals.change(
-        approval, lambda record: _without_words(record, services.clock(), tells)
+        approval, lambda record: _without_words(record, services.clock(), contains_forgotten)
     )
     if changed and ended.waits_for_execution:
         with suppress(Unavailable):  # then the sweep tells it
@@ -44,11 +44,11 @@ async def end_forgotten(services: Services, approval: Approval, tells: Callable[
     return ended
 
 
-def _without_words(record: Approval, now: float, tells: Callable[[str], bool]) -> Approval | None:
+def _without_words(record: Approval, now: float, contains_forgotten: Callable[[str], bool]) -> Approval | None:
     """Return the record without texts; None if it has none, or is being executed."""
     if record.status not in ("pending", "approved") and (record.status not in FINAL or record.args == "{}"):
         return None
-    left = record.without_words(tells, FORGOTTEN_TITLE)
+    left = record.without_words(contains_forgotten, FORGOTTEN_TITLE)
     return left if record.status in FINAL else left.withdrawn(now, FORGOTTEN)
 
 
@@ -61,7 +61,7 @@ async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
     if not cited:
         return False
     memories = [each.removeprefix(MEMORY) for each in cited if each.startswith(MEMORY)]
-    if len(await services.memories.of_ids(approval.user_id, memories)) < len(memories):
+    if len(await services.memories.get_many(approval.user_id, memories)) < len(memories):
         return True
     if approval.draft_id:
         with suppress(NotFound):  # drafts expire earlier
@@ -72,7 +72,7 @@ async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
 
 async def withdraw(services: Services, user_id: str, conversation_id: str) -> None:
     """Expire the pending approvals of a deleted conversation, and notify the executions that wait for them."""
-    for approval in await services.approvals.of_conversation(user_id, conversation_id, 0):
+    for approval in await services.approvals.list_of_conversation(user_id, conversation_id, 0):
         if approval.status != "pending":
             continue
         if expired := await expire(services.approvals, approval, services.clock(), CONVERSATION_DELETED):
@@ -84,7 +84,7 @@ async def end_replaced(services: Services, user_id: str, conversation_id: str, r
     """End as `changed` what these runs asked for and nobody decided, as their message is replaced; return what was
     decided with a yes, which stands."""
     stands: list[Approval] = []
-    for approval in reversed(await services.approvals.of_conversation(user_id, conversation_id, 0)):
+    for approval in reversed(await services.approvals.list_of_conversation(user_id, conversation_id, 0)):
         if approval.run_id not in runs:
             continue
         ended, changed = await services.approvals.change(approval, lambda record: _replaced(record, services.clock()))
@@ -152,13 +152,13 @@ async def give_up(services: Services, approval: Approval) -> Approval:
     if approval.redraft_id:
         with suppress(NotFound):
             now = services.clock()
-            await services.drafts.tell(
+            await services.drafts.update(
                 approval.user_id, approval.redraft_id, now, status="failed", label=NOT_DRAFTED_ANEW
             )
     elif approval.draft_id and approval.status in DRAFT_ENDS:
         status, label = DRAFT_ENDS[approval.status]
         with suppress(NotFound):
-            await services.drafts.tell(
+            await services.drafts.update(
                 approval.user_id, approval.draft_id, services.clock(), status=status, label=label
             )
     if (action := services.actions.get(approval.tool)) and action.on_ended:
@@ -179,7 +179,7 @@ async def without_forgotten(services: Services, approval: Approval) -> Approval:
     if approval.kind not in PRIVATE:
         gone = approval.status == "pending" and await rests_on_forgotten(services, approval)
         return await end_forgotten(services, approval, lambda _: False) if gone else approval
-    there = await services.memories.of_ids(approval.user_id, tuple(approval.shown))
+    there = await services.memories.get_many(approval.user_id, tuple(approval.shown))
     lost = approval.shown.keys() - {each.id for each in there}
     if not lost:
         return approval

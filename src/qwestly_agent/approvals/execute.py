@@ -89,7 +89,7 @@ async def denial_reason(services: Services, approval: Approval) -> str | None:
         await pause.check(services.signals, approval.user_id)
     except Braked:
         return STOPPED
-    standing = await services.autonomy.standing(approval.user_id)
+    standing = await services.autonomy.get(approval.user_id)
     level = await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
     allowed = gate(approval.effect, level, asked_for=approval.decided_by == "level").answer
     # What the user undoes is their own act: no level of the agent is needed for it.
@@ -267,7 +267,7 @@ async def _end(
     ended, _ = await _put(services.approvals, approval, lambda record: record.ended(status, now, outcome, result))
     await _tell_draft(services.drafts, ended, now)
     if outcome == STOPPED:
-        await services.runs.note_stopped(ended.user_id, ended.id, now)
+        await services.runs.record_stopped(ended.user_id, ended.id, now)
     if ended.status in FINAL and await rests_on_forgotten(services, ended):
         ended = await end_forgotten(services, ended, lambda _: False)
     return ended
@@ -290,15 +290,15 @@ async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
     with suppress(NotFound):  # drafts are kept for a shorter time
         match approval.status:
             case "done" if public:
-                await drafts.tell(approval.user_id, approval.draft_id, now, status="published", label="Published")
+                await drafts.update(approval.user_id, approval.draft_id, now, status="published", label="Published")
             case "done":  # only its user sees it, and it may be submitted again
-                await drafts.tell(approval.user_id, approval.draft_id, now, label="Handed over")
+                await drafts.update(approval.user_id, approval.draft_id, now, label="Handed over")
             case "failed" if approval.outcome and public:
                 # Its execution writes the same, unless it ended before the outcome was known.
-                await drafts.tell(approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome)
+                await drafts.update(approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome)
             case "changed" if approval.task_token is None:  # else its execution drafts it anew
                 draft_status, label = DRAFT_ENDS["changed"]
-                await drafts.tell(approval.user_id, approval.draft_id, now, status=draft_status, label=label)
+                await drafts.update(approval.user_id, approval.draft_id, now, status=draft_status, label=label)
 
 
 async def name_undo(approvals: Approvals, undo: Approval) -> None:

@@ -16,7 +16,7 @@ from qwestly_agent.approvals.decide import Decision, settle
 from qwestly_agent.approvals.previews import reworded
 from qwestly_agent.approvals.templates import Brand, moment, render
 from qwestly_agent.approvals.view import published_at
-from qwestly_agent.base.clock import Clock, duration
+from qwestly_agent.base.clock import Clock, format_duration
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, Approval, Effect, Verb
@@ -155,7 +155,7 @@ async def _look(services: Services, approval: Approval) -> LinkPage:
 
 
 async def _find(approvals: Approvals, sweeps: Sweeps, token: str) -> Approval:
-    found = await sweeps.approval_of_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
+    found = await sweeps.find_approval_by_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
     if found is None:
         raise NotFound("Part of it may be missing. Sign in to find everything that waits for you in the chat.")
     return await approvals.get(*found)
@@ -222,7 +222,7 @@ async def _page(
         effect=effect_of(approval),
         waits=waits,
         is_frozen=is_frozen,
-        left=duration(approval.expires_at - services.clock()),
+        left=format_duration(approval.expires_at - services.clock()),
         by_link=is_decided_by_link(services, approval),
         revisable=approval.revisable,
         heading=heading,
@@ -254,7 +254,7 @@ async def _difference(approvals: Approvals, approval: Approval) -> tuple[list[tu
 async def _name_of(profiles: Profiles, user_id: str) -> str:
     """Return the user's name, or nothing: a page that comes after a decision must not fail for want of a greeting."""
     try:
-        return (await profiles.contact(user_id)).name
+        return (await profiles.get_mail_recipient(user_id)).name
     except PyMongoError:
         return ""
 

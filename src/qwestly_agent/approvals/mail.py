@@ -47,7 +47,7 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
         await pause.check(services.signals, approval.user_id)
     except Braked:
         return await _note(services.approvals, approval, mail_at=now + BRAKED_SECONDS)
-    contact = await services.profiles.contact(approval.user_id)
+    contact = await services.profiles.get_mail_recipient(approval.user_id)
     if not contact.address:
         return await _note(services.approvals, approval, _line(now, "not mailed: no address"), mail_at=None)
     settings, kind = await services.user_settings.get(approval.user_id), kind_of(approval, now)

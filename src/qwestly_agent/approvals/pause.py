@@ -144,7 +144,7 @@ async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> 
     ends, caught = time() + PATIENCE_SECONDS, set[str]()
     while True:
         try:
-            await signals.brake_on(whose, now)
+            await signals.turn_brake_on(whose, now)
             break
         except PyMongoError:
             if time() >= ends:
@@ -170,7 +170,7 @@ async def release(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) ->
         # Once the brake is off, another brake's stops cannot be told from its own.
         await _complete(signals, sweeps, whose, clock, set())
     try:
-        await signals.brake_off(whose, clock())
+        await signals.turn_brake_off(whose, clock())
         return await status(signals, sweeps, whose, clock)
     except PyMongoError:
         raise BrakeUnsure from None
@@ -184,14 +184,14 @@ async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, 
     if since is None:
         return False
     before = pause.receipt or Receipt()
-    found = await sweeps.under_way(whose, clock())
+    found = await sweeps.running_work(whose, clock())
     sent = found.executing | found.unknown
     caught.update(before.running, before.unknown)
     if is_on:
         caught.update(found.running, sent)
     running, unknown = caught & found.running, caught & sent
     over = caught - running - unknown
-    noted = await sweeps.stopped(whose, over, since)
+    noted = await sweeps.stopped_work(whose, over, since)
     # After the release, another brake may stop what this one never met.
     stopped = (noted if is_on else noted & over).union(before.stopped) - running - unknown
     finished = over.union(before.finished) - stopped - running - unknown
@@ -205,7 +205,7 @@ async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, 
         waiting=_sorted(waiting),
     )
     if receipt != pause.receipt:
-        await signals.keep_receipt(whose, since, receipt.model_dump(mode="json"))
+        await signals.save_receipt(whose, since, receipt.model_dump(mode="json"))
     return bool(running or (caught & found.executing))
 
 
@@ -255,11 +255,11 @@ async def named_effect(
         with suppress(PyMongoError):
             await runs.end_effect(user_id, name)
             if before is not None:  # a receipt may have told of it as unknown
-                await runs.note_stopped(user_id, name, clock())
+                await runs.record_stopped(user_id, name, clock())
         raise
     except BaseException:
         with suppress(PyMongoError):
-            await runs.leave_effect(user_id, name)
+            await runs.give_up_effect(user_id, name)
         raise
     with suppress(PyMongoError):
         await runs.end_effect(user_id, name)

@@ -77,7 +77,7 @@ async def with_person(profiles: Profiles, user_id: str, preview: Preview) -> Pre
     """Add the name that stands above a card."""
     if not preview.sections:
         return preview
-    return preview.model_copy(update={"person": (await profiles.contact(user_id)).name})
+    return preview.model_copy(update={"person": (await profiles.get_mail_recipient(user_id)).name})
 
 
 def shown_again(earlier: Approval, was_own: Preview, own: Preview) -> Preview:

@@ -68,7 +68,7 @@ class Proposer:
         approval = await ask(self.services, approval_id, proposal, asker, decision.answer)
         if decision.answer == "run":
             approval = await execute(self.services, self.user_id, approval.id)
-            await self.services.approvals.told(approval)  # the tool's result tells the model
+            await self.services.approvals.mark_reported(approval)  # the tool's result tells the model
         # Check after writing: either we see that the conversation is gone, or its deletion sees our record.
         elif not await self.services.conversations.exists(self.user_id, self.conversation_id):
             await withdraw(self.services, self.user_id, self.conversation_id)
@@ -79,7 +79,7 @@ class Proposer:
 
     async def _levels(self, proposal: Proposal) -> tuple[Level, Level]:
         """The user's own level, and the one that holds for this."""
-        standing = await self.services.autonomy.standing(self.user_id)
+        standing = await self.services.autonomy.get(self.user_id)
         if not standing.grants:
             return standing.level, standing.level
         subject = proposal.action.subject(proposal.action.parse(proposal.args))
@@ -103,12 +103,12 @@ class Proposer:
     async def _is_beyond_limit(self, proposal: Proposal) -> bool:
         action, since = proposal.action, self.services.clock() - DAY_SECONDS
         most = action.most_unasked_a_day
-        return await self.services.approvals.unasked(self.user_id, action.tool, since, most) >= most
+        return await self.services.approvals.count_without_approval(self.user_id, action.tool, since, most) >= most
 
     async def _was_done(self, proposal: Proposal) -> bool:
         """True if this message had something changed unasked already, or if the user undid exactly this in this
         conversation: an answer that is made again does not redo it."""
-        asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
+        asked = await self.services.approvals.list_of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         undone = [each for each in asked if each.undone_by and each.tool == proposal.action.tool]
         return any(each.args == self._args_of(proposal) for each in undone) or any(
             each.decided_by == "level" and each.run_id in self.earlier_runs for each in asked
@@ -117,13 +117,13 @@ class Proposer:
     async def _check_limits(self, proposal: Proposal) -> None:
         """Check the limits. Raises `Invalid` if this conversation has the same proposal pending or one of the same
         alternatives was taken in it, or if too many are pending."""
-        waiting = await self.services.approvals.waiting(self.user_id, MOST_WAITING)
+        waiting = await self.services.approvals.list_open(self.user_id, MOST_WAITING)
         args = self._args_of(proposal)
         for each in waiting:
             if (each.conversation_id, each.tool, each.args) == (self.conversation_id, proposal.action.tool, args):
                 raise Invalid(f"This waits for the user's decision already ({each.id}).")
         if proposal.alternatives:
-            asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
+            asked = await self.services.approvals.list_of_conversation(self.user_id, self.conversation_id, REMEMBERED)
             choices = [each for each in asked if each.alternatives == proposal.alternatives and not each.undone_by]
             if any(each.tool == proposal.action.tool and each.status in STANDS for each in choices):
                 raise Invalid("The user took one of these already.")
@@ -135,7 +135,7 @@ class Proposer:
 
     async def _revised(self, proposal: Proposal) -> str | None:
         """Return the id of the record on this subject that the user wanted changed, unless it was replaced already."""
-        asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
+        asked = await self.services.approvals.list_of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         revised = [each for each in asked if each.status == "revised" and each.revised_by is None]
         about = [each.id for each in revised if is_about(each, proposal.action.tool, proposal.args)]
         return about[0] if about else None

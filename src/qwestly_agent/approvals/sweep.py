@@ -59,7 +59,7 @@ async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[s
 async def copy_left_events(services: Services, seconds_left: Callable[[], float]) -> Counter[str]:
     """Copy events into the feed that a process which died left in their documents."""
     counts = Counter[str]()
-    for collection, user_id, key in await services.sweeps.uncopied(MOST_COPIED):
+    for collection, user_id, key in await services.sweeps.list_uncopied(MOST_COPIED):
         if seconds_left() <= RESERVE_SECONDS:
             break
         try:
@@ -81,7 +81,7 @@ async def put_events(services: Services, seconds_left: Callable[[], float]) -> C
     # An event that is being written now may become visible after a later one.
     until = to_datetime(now - SETTLED_SECONDS)
     while seconds_left() > RESERVE_SECONDS:
-        copied = await services.sweeps.copied_after(to_datetime(position), until, MOST_PUT)
+        copied = await services.sweeps.list_copied(to_datetime(position), until, MOST_PUT)
         is_full = len(copied) == MOST_PUT
         # The events of one time stay together: the next page begins after them.
         copied = [each for each in copied if each.copied_at < copied[-1].copied_at] or copied if is_full else copied
@@ -93,7 +93,7 @@ async def put_events(services: Services, seconds_left: Callable[[], float]) -> C
             break
         counts["put"] += len(copied)
         position = max([position, *(each.copied_at.timestamp() for each in copied)])
-        await services.sweeps.keep_position(EVENTS_OUT, position)
+        await services.sweeps.save_position(EVENTS_OUT, position)
         if not is_full:
             break
     return counts
@@ -105,7 +105,7 @@ async def _next_due(sweeps: Sweeps, now: float, limit: int) -> list[tuple[str, s
     due = await sweeps.due_approvals(after, now, limit)
     if after and len(due) < limit:
         due += await sweeps.due_approvals(0.0, min(after, now), limit - len(due))
-    await sweeps.keep_position("approvals", due[-1][2] if len(due) == limit else None)
+    await sweeps.save_position("approvals", due[-1][2] if len(due) == limit else None)
     return [(user_id, approval_id) for user_id, approval_id, _ in due]
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from qwestly_agent.base.clock import Moment, readable
+from qwestly_agent.base.clock import Moment, with_iso_moments
 from qwestly_agent.domain.approval import Approval, Confidence, DecidedBy, Effect, Kind, Preview, Status
 
 
@@ -68,7 +68,7 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
         link=published_at(approval),
         undo_until=approval.undo_until,
         preview=approval.preview,
-        args=readable(approval.arguments),
+        args=with_iso_moments(approval.arguments),
         alternatives=list(approval.alternatives),
         editable=list(approval.editable) if status == "pending" else [],
     )

@@ -10,7 +10,7 @@ from qwestly_agent.base.errors import AgentError, Invalid, TooLong
 
 
 class BoundedBody:
-    """Middleware that reads each body before its route does, and answers 413 to one of more than `most_bytes`.
+    """Middleware that reads each body before the route, and responds with 413 to one longer than `most_bytes`.
 
     It counts the received bytes: a chunked body has no Content-Length, and a Content-Length may be wrong.
     """

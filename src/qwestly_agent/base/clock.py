@@ -11,15 +11,15 @@ from pydantic import PlainSerializer, WithJsonSchema
 
 
 class Clock(Protocol):
-    """Seconds since the epoch. Leases and expiries are compared as such numbers (the laptop's database compares dates
-    only to the second); a date stands beside them where a TTL index needs one."""
+    """Returns seconds since the epoch. Leases and expiries are stored and compared as such numbers, because the
+    laptop's database compares dates only to the second. A TTL index needs a date in addition."""
 
     def __call__(self) -> float: ...
 
 
 def system_clock() -> float:
-    """Round to the fifteen digits that the laptop's database keeps, so that a stored moment equals the one that was
-    written."""
+    """Return the time, rounded to the fifteen digits that the laptop's database keeps, so that a stored time equals the
+    original."""
     return round(time.time(), 5)
 
 
@@ -29,25 +29,26 @@ def to_datetime(seconds: float) -> datetime:
 
 
 def to_iso(seconds: float) -> str:
-    """Format as ISO 8601 with `Z`, in whole milliseconds: never later than the moment, so that a search from it on
-    finds the moment itself."""
+    """Format as ISO 8601 with `Z`, rounded down to whole milliseconds, so that a search starting at this time finds the
+    moment itself."""
     milliseconds = math.floor(seconds * 1000 + 0.001)  # a float may be slightly less than the millisecond it stands for
     return f"{to_datetime(milliseconds / 1000).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 _MOMENT = re.compile(r"(?:^|_)(?:at|since|until)$|^last_(?:seen|used)$|^(?:as_of|asked|created|said)$")
-"""Names of fields that hold seconds since the epoch; `as_of` has one for each source."""
+"""Names of fields that hold seconds since the epoch. `as_of` holds one for each source."""
 
 
-def readable(value: Any, *, is_moment: bool = False) -> Any:
-    """Replace seconds since the epoch by ISO 8601, and a moment that never came by null."""
+def with_iso_moments(value: Any, *, is_moment: bool = False) -> Any:
+    """Replace seconds since the epoch with ISO 8601, and 0 with null."""
     match value:
         case dict():
             return {
-                name: readable(each, is_moment=is_moment or bool(_MOMENT.search(name))) for name, each in value.items()
+                name: with_iso_moments(each, is_moment=is_moment or bool(_MOMENT.search(name)))
+                for name, each in value.items()
             }
         case list():
-            return [readable(each, is_moment=is_moment) for each in value]
+            return [with_iso_moments(each, is_moment=is_moment) for each in value]
         case float() if is_moment:
             return to_iso(value) if value else None
         case _:
@@ -57,12 +58,12 @@ def readable(value: Any, *, is_moment: bool = False) -> Any:
 Moment = Annotated[
     float, PlainSerializer(to_iso, when_used="json"), WithJsonSchema({"type": "string", "format": "date-time"})
 ]
-"""Seconds since the epoch that clients read as ISO 8601."""
-Position = Annotated[float, WithJsonSchema({"type": "string"})]
-"""A page's cursor, as `next` gave it: text to clients, who do not read it."""
+"""Seconds since the epoch, serialized as ISO 8601."""
+Cursor = Annotated[float, WithJsonSchema({"type": "string"})]
+"""A page's cursor, as returned in `next`; an opaque text for clients."""
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format as "45 seconds", "5 minutes" or "2 days", rounded up, so that a person who waits that long is not too
     early."""
     units = ("second", 1, 90), ("minute", 60, 90), ("hour", 3_600, 36), ("day", 86_400, math.inf)

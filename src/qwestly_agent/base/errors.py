@@ -4,11 +4,12 @@ from typing import ClassVar
 
 
 class InvalidSettings(Exception):
-    """The process cannot start: a setting is missing or wrong. The message says which."""
+    """The process cannot start because a setting is missing or wrong. The message names it."""
 
 
 class AgentError(Exception):
-    """An error with a sentence that a person may read. It never contains a provider's text, a key or a stack trace."""
+    """An error with a sentence that may be shown to users. It never contains a provider's text, a key or a stack
+    trace."""
 
     code: str = "internal"
     http_status: ClassVar[int] = 500
@@ -71,7 +72,7 @@ class OverBudget(AgentError):
 
 
 class StageOverBudget(OverBudget):
-    """All users together have spent what a stage may cost in a day, or most of it."""
+    """All users together have spent the stage's daily budget, or most of it."""
 
     sentence = "Our AI has reached its limit for today. Please come back tomorrow."
 
@@ -87,7 +88,7 @@ class ModelUnavailable(AgentError):
 
 
 class TooManySteps(AgentError):
-    """A model keeps calling tools although no call is left."""
+    """A model keeps calling tools although it has no calls left."""
 
     code, http_status = "too_many_steps", 503
     sentence = "I looked things up too often without coming to an answer. Please ask differently."
@@ -109,13 +110,13 @@ class NotReady(Unavailable):
 
 
 class DataGone(Unavailable):
-    """The database is unreachable, so that no part of a turn could be stored."""
+    """The database is unreachable; nothing of the turn could be stored."""
 
     sentence = "We can’t reach your data right now. Please try again in a moment."
 
 
 class ModelRefused(Unavailable):
-    """A provider refuses every request, because of our key, billing, a model's name or the request format. A retry is
+    """A provider refuses every request because of our key, billing, a model's name or the request format. Retrying is
     useless until that is fixed."""
 
     code = "model_unavailable"

@@ -1,4 +1,4 @@
-"""How long each kind of approval waits for its user."""
+"""How long each kind of approval waits for the user's decision."""
 
 from collections.abc import Mapping
 
@@ -20,13 +20,13 @@ HOURS: Mapping[str, float] = {
     "forget_memory": 1,
     "forget_outdated_memories": 168,
 }
-"""Hours by the action's tool."""
+"""Hours by tool name."""
 LONGEST_HOURS = 168.0
 """The longest time that a state machine waits for a user."""
 
 
 def hours_to_decide(given: str) -> Mapping[str, float]:
-    """Return `HOURS`, overridden by `given`: `apply=12,publish_card=72`. Raises `InvalidSettings`."""
+    """Return `HOURS` with the overrides of `given`, such as `apply=12,publish_card=72`. Raises `InvalidSettings`."""
     changed: dict[str, float] = {}
     for each in filter(None, map(str.strip, given.split(","))):
         tool, _, hours = each.partition("=")

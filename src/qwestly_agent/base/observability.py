@@ -1,4 +1,4 @@
-"""Write structured logs (a JSON object per line, with the run's id, without user text or keys) and metrics."""
+"""Structured logs (one JSON object per line, with the run's id, without user text or keys) and metrics."""
 
 import json
 import logging
@@ -17,15 +17,15 @@ SERVICE = "qwestly-agent"
 NEVER_LOGGED = frozenset(
     {"authorization", "token", "jwt", "secret", "password", "api_key", "task_token", "message", "content", "email"}
 )
-"""Keys whose values are replaced at any depth of a log line."""
+"""Keys whose values are masked at any depth of a log line."""
 
 
 CAUSES, FRAMES = 5, 5
-"""Limits of chained causes, and of stack frames per cause, in a log line."""
+"""Maximum number of chained causes, and of stack frames per cause, in a log line."""
 
 
 class Event(StrEnum):
-    """All events that we log."""
+    """All events that are logged."""
 
     TURN_STARTED = "turn started"
     TURN_ENDED = "turn ended"
@@ -52,7 +52,8 @@ class Event(StrEnum):
 
 
 def cause_of(error: BaseException) -> dict[str, Any]:
-    """Describe an error for a log line: types and places, but no messages, which may quote user text."""
+    """Describe an error for a log line by types and locations. Messages are left out, since they may quote user
+    text."""
     kinds, places, seen = [], [], error
     while seen and len(kinds) < CAUSES:
         kinds.append(type(seen).__name__)
@@ -65,7 +66,7 @@ def cause_of(error: BaseException) -> dict[str, Any]:
 
 
 class _KindsOnly(logging.Filter):
-    """Formats errors of libraries' loggers without messages, which may quote user text."""
+    """Replaces errors in log records of libraries with their types, since messages may quote user text."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
@@ -75,19 +76,20 @@ class _KindsOnly(logging.Filter):
 
 
 def make_logger(level: str) -> Logger:
-    """Make the logger. A run's id is attached with `thread_safe_append_keys`, because it belongs to the task."""
+    """Make the logger. Attach a run's id with `thread_safe_append_keys`: it belongs to one task."""
     for others in ("uvicorn.error", "asyncio"):
         logging.getLogger(others).addFilter(_KindsOnly())
     return Logger(service=SERVICE, level=level, json_serializer=_serialize, utc=True, use_rfc3339=True)
 
 
 NAMESPACE = "QwestlyAgent"
-"""The namespace. Alarms and the dashboard in template.yaml read it and the names below."""
+"""The namespace. Alarms and the dashboard in template.yaml use it and the metric names below."""
 
 
 def _metrics() -> AmazonCloudWatchEMFProvider:
-    """Make metrics that are printed at a flush as one line of the embedded metric format. Powertools reads their one
-    dimension, `service`, from POWERTOOLS_SERVICE_NAME: the stack, as several may share an account."""
+    """Make a metrics provider that prints one line of embedded metric format at each flush. Powertools takes the only
+    dimension, `service`, from POWERTOOLS_SERVICE_NAME. It holds the stack's name, since several stacks may share an
+    account."""
     return AmazonCloudWatchEMFProvider(namespace=NAMESPACE)
 
 
@@ -114,7 +116,8 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
 
 
 def _add_variant(metrics: AmazonCloudWatchEMFProvider, status: str, receipt: Mapping[str, Any]) -> None:
-    """Add the metrics of a trial: one set of names for the variant, one for the base, as only one runs at a time."""
+    """Add the metrics of a rollout. One set of names for the variant and one for the base is enough, since only one
+    variant is tried at a time."""
     whose = "Base" if receipt["variant"] == "base" else "Variant"
     metrics.add_metric(f"{whose}Turns", MetricUnit.Count, 1)
     metrics.add_metric(f"{whose}FailedTurns", MetricUnit.Count, int(status == "failed"))
@@ -141,8 +144,8 @@ def measure_extraction(verbs: Sequence[str], superseded: int, proposed: int, dro
 
 
 def measure_consolidation(users: int, planned: int, merged: int, left_over: int, failed: int) -> None:
-    """Emit the metrics of a page of users. `users` counts the users read, `planned` the memories that could be merged,
-    `left_over` those above the cap, which are due the next night."""
+    """Emit the metrics of one page of users. `users` counts the users read, `planned` the possible merges, and
+    `left_over` those above the cap, which are left to the next night."""
     metrics = _metrics()
     metrics.add_metric("ConsolidatedUsers", MetricUnit.Count, users)
     metrics.add_metric("PlannedMerges", MetricUnit.Count, planned)
@@ -153,14 +156,15 @@ def measure_consolidation(users: int, planned: int, merged: int, left_over: int,
 
 
 def measure_answer(cost_usd: float) -> None:
-    """Emit the cost of a model request outside of turns. With the turns' `CostUsd` it is the whole cost."""
+    """Emit the cost of a model request outside of a turn. Together with the turns' `CostUsd` it adds up to the total
+    cost."""
     metrics = _metrics()
     metrics.add_metric("CostUsd", MetricUnit.NoUnit, cost_usd)
     metrics.flush_metrics()
 
 
 def measure_refusal(model: str, status: int | None) -> None:
-    """Emit that a provider refuses every request to this model, `provider:name`, with this status."""
+    """Emit that a provider refuses every request to this model (`provider:name`), with the HTTP status."""
     metrics = _metrics()
     metrics.add_metric("ModelRefused", MetricUnit.Count, 1)
     metrics.add_metadata("model", model)
@@ -169,8 +173,8 @@ def measure_refusal(model: str, status: int | None) -> None:
 
 
 def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool, left: int, oldest_left: float) -> None:
-    """Emit the metrics of pending approvals, and of what the sweep left, every minute: a missing report means that the
-    sweep does not run."""
+    """Emit the metrics of pending approvals, and of approvals that the sweep did not reach. Emitted every minute:
+    missing data means that the sweep does not run."""
     metrics = _metrics()
     metrics.add_metric("OldestApproval", MetricUnit.Seconds, oldest_approval_seconds)
     metrics.add_metric("EverybodyBraked", MetricUnit.Count, int(everybody_braked))
@@ -179,14 +183,14 @@ def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool, left
 
 
 def measure_refused_mail() -> None:
-    """Emit that SES refused a mail; it is tried again."""
+    """Emit that SES rejected a mail, which will be retried."""
     metrics = _metrics()
     metrics.add_metric("MailsRefused", MetricUnit.Count, 1)
     metrics.flush_metrics()
 
 
 def measure_briefing(kind: str) -> None:
-    """Emit that a briefing was delivered: a full one, a lite one, or one with nothing new."""
+    """Emit that a briefing was delivered: full, lite, or with nothing new."""
     metrics = _metrics()
     metrics.add_metric("Briefings", MetricUnit.Count, 1)
     metrics.add_metric("LiteBriefings", MetricUnit.Count, int(kind == "lite"))
@@ -194,7 +198,8 @@ def measure_briefing(kind: str) -> None:
 
 
 def measure_rollout(*, share: int = 0, taken_back: bool = False, held: bool = False) -> None:
-    """Emit the result of a check of the rollout, every five minutes: a missing report means that no check runs."""
+    """Emit the result of a rollout check. Emitted every five minutes: missing data means that the check does not
+    run."""
     metrics = _metrics()
     metrics.add_metric("RolloutShare", MetricUnit.Percent, share)
     metrics.add_metric("RolloutsTakenBack", MetricUnit.Count, int(taken_back))
@@ -203,21 +208,21 @@ def measure_rollout(*, share: int = 0, taken_back: bool = False, held: bool = Fa
 
 
 def measure_set_aside() -> None:
-    """Emit that a conversation is not read any more, after all its tries."""
+    """Emit that a conversation was given up after too many failed attempts to read it."""
     metrics = _metrics()
     metrics.add_metric("ConversationsSetAside", MetricUnit.Count, 1)
     metrics.flush_metrics()
 
 
 def measure_stage_over_budget() -> None:
-    """Emit that a turn was refused, or a workflow waits, because the stage's day is spent or nearly spent."""
+    """Emit that a turn was refused or a workflow waits because the stage's daily budget is spent or nearly spent."""
     metrics = _metrics()
     metrics.add_metric("StageOverBudget", MetricUnit.Count, 1)
     metrics.flush_metrics()
 
 
 def measure_left(what: str, count: int, oldest_seconds: float) -> None:
-    """Emit how much a sweep left for the next one, and how long the oldest of it has been due."""
+    """Emit how many items a sweep left for the next one, and how long the oldest has been due."""
     metrics = _metrics()
     _add_left(metrics, what, count, oldest_seconds)
     metrics.flush_metrics()

@@ -1,4 +1,5 @@
-"""Regular expressions that are compiled at first use: the tables of the rarer paths took 0.06 s of each cold start."""
+"""Regular expressions that are compiled at first use. Compiling the rarely used tables took 0.06 s of each cold
+start."""
 
 import re
 from functools import cached_property
@@ -14,7 +15,7 @@ class _Pattern:
         return re.compile(self._source, self._flags)
 
     def __getattr__(self, name: str) -> Any:
-        # Set here, so that only the first use of a method comes here.
+        # Store the attribute, so that `__getattr__` is called only at its first use.
         value = self.__dict__[name] = getattr(self._compiled, name)
         return value
 

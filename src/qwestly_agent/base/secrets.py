@@ -1,4 +1,4 @@
-"""Keep the secrets current: a process whose secret is refused reads all of them again."""
+"""Keep the secrets current: a process whose secret is rejected reads all of them again."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,23 +12,23 @@ from qwestly_agent.base.observability import Event
 from qwestly_agent.base.settings import Settings
 
 READ_AGAIN_AFTER_SECONDS = 60
-"""A limit, because strangers cause a reading too, by tokens with a wrong signature."""
+"""Rate limit, because anybody can trigger a reload by sending a token with a wrong signature."""
 
 
 class Secrets:
-    """Settings with the values of all references; `settings` is what was read last."""
+    """Settings with all references resolved. `settings` holds the latest values."""
 
     def __init__(self, read: Callable[[], Settings], settings: Settings, clock: Clock, logger: Logger) -> None:
         self.settings = settings
-        self.readable = True
-        """False if the last reading failed, after which the values from before it stay."""
+        self.is_readable = True
+        """False if the last reload failed; the previous values are kept."""
         self._read, self._clock, self._logger = read, clock, logger
         self._begun_at = float("-inf")
         self._reading: asyncio.Task[None] | None = None
 
     async def renew(self, *, at_once: bool = False) -> Settings:
-        """Read all references again, at most once a minute unless `at_once`; callers of the same time share one
-        reading, which outlives a caller that is cancelled."""
+        """Read all references again, at most once a minute unless `at_once`. Concurrent callers share one reload, which
+        continues if one of them is cancelled."""
         if self._reading is None or self._reading.done():
             now = self._clock()
             if not at_once and now - self._begun_at < READ_AGAIN_AFTER_SECONDS:
@@ -41,9 +41,9 @@ class Secrets:
         try:
             settings = await asyncio.to_thread(self._read)
         except InvalidSettings as error:
-            self.readable = False
+            self.is_readable = False
             self._logger.error(Event.SECRETS_UNREADABLE, extra={"reason": str(error)})
             return
         changed = [f.name for f in fields(settings) if getattr(settings, f.name) != getattr(self.settings, f.name)]
-        self.settings, self.readable = settings, True
+        self.settings, self.is_readable = settings, True
         self._logger.info(Event.SECRETS_READ, extra={"changed": changed})

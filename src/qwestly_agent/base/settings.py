@@ -1,7 +1,7 @@
-"""The only reader of the environment.
+"""The only module that reads the environment.
 
-A value is a literal or a reference (`ssm:/path`, `secret:name`); `bootstrap` resolves references, so that production
-keeps no secret in its environment and the laptop needs no cloud.
+A value is a literal or a reference (`ssm:/path`, `secret:name`), which `bootstrap` resolves. So production keeps no
+secret in its environment, and the laptop needs no cloud.
 """
 
 import os
@@ -19,31 +19,31 @@ _COLOR = re.compile("#[0-9a-fA-F]{6}")
 
 @dataclass(frozen=True)
 class Settings:
-    """Each field is the environment variable of the same name in capitals; one without a default is required."""
+    """Each field is the environment variable of the same name in capitals. A field without a default is required."""
 
     mongodb_uri: str = field(repr=False)
     mongodb_database: str
     qwestly_agent_shared_secret: str = field(default="", repr=False)
-    """Verifies the candidate app's tokens; several, separated by commas, while one is rotated out. Empty if nobody
-    signs in."""
+    """Verifies the candidate app's tokens. Several secrets are separated by commas during a rotation. Empty in
+    functions that nobody signs in to."""
     qwestly_jwt_audience: str = ""
     qwestly_jwt_issuer: str = ""
     qwestly_candidate_api_secret: str = field(default="", repr=False)
-    """Signs our own tokens towards the candidate app."""
+    """Signs our own tokens for the candidate app."""
     candidate_api_url: str = ""
-    """Address of the candidate app's write API, with its path: docs/candidate-app-api.yaml."""
+    """URL of the candidate app's write API, including its path: docs/candidate-app-api.yaml."""
     approve_url: str = ""
-    """Address that the links in mails lead to."""
+    """URL that the links in mails point to."""
     app_url: str = ""
-    """Where users sign in: mails and approval pages lead there."""
+    """URL where users sign in, linked from mails and approval pages."""
     brand_name: str = "Qwestly"
     brand_color: str = ""
-    """`#rrggbb`, in place of our own accent color on mails and approval pages."""
+    """`#rrggbb`; replaces our accent color in mails and on approval pages."""
     brand_logo: str = ""
-    """Address of an image (https), shown in place of the name."""
+    """URL of an image (https), shown instead of the name."""
     mail_from: str = ""
     task_token_key: str = ""
-    """The KMS key, or its alias, that seals task tokens."""
+    """The KMS key, or its alias, that encrypts task tokens."""
     card_machine_arn: str = ""
     """The state machine that makes cards."""
     memory_machine_arn: str = ""
@@ -59,7 +59,8 @@ class Settings:
     scout_machine_arn: str = ""
     """The state machine that searches for jobs."""
     job_boards: str = "adzuna,jsearch,web"
-    """The job boards and web search in use, separated by commas, if there is a key. Other keys are not read."""
+    """Job boards and web search to use, separated by commas. Each also needs its key; keys of boards that are not
+    listed are ignored."""
     adzuna_app_id: str = ""
     adzuna_app_key: str = field(default="", repr=False)
     adzuna_country: str = "us"
@@ -70,83 +71,84 @@ class Settings:
     job_board_quotas: str = "adzuna=25/250,jsearch=60/300"
     """Maximum requests to a board per minute and per day (UTC), for all users together."""
     job_boards_url: str = ""
-    """One address in place of those of Adzuna, JSearch and the web search, as on the laptop."""
+    """One URL in place of those of Adzuna, JSearch and the web search; used on the laptop."""
     deepseek_api_key: str = field(default="", repr=False)
     openai_api_key: str = field(default="", repr=False)
     model_base_url: str = ""
-    """Any OpenAI-compatible server; wins over the providers' own addresses."""
+    """URL of any OpenAI-compatible server; takes precedence over the providers' own URLs."""
     embeddings_base_url: str = ""
     moderation_base_url: str = ""
-    """The moderation endpoint that finds people in danger: empty for OpenAI, if its key is used for embeddings; `off`
-    for none; or the address of another server."""
+    """The moderation endpoint that detects people in danger: empty for OpenAI (if its key is used for embeddings),
+    `off` for none, or the URL of another server."""
     model_fast: str = ""
-    """`provider:name`, in place of the model that routes, extracts and answers."""
+    """`provider:name`; overrides the model that routes, extracts and answers."""
     model_pro: str = ""
-    """`provider:name`, in place of the model that writes what people read and judge."""
+    """`provider:name`; overrides the model that writes texts for people, and judges."""
     model_fallback: str = ""
-    """`provider:name`, asked where the first provider cannot answer; empty for none."""
+    """`provider:name`; used if the first provider cannot answer; empty for none."""
     model_judge: str = ""
-    """`provider:name`, in place of the other tier's model, which judges what one tier wrote."""
+    """`provider:name`; judges both tiers' output. If empty, each tier's output is judged by the other tier's model."""
     answers_turns: int = 1
-    """0 in the function that answers everything but turns."""
+    """0 in the function that handles everything but turns."""
     agent_design: str = "default"
     """The design of new conversations."""
     agent_design_paths: str = ""
-    """Folders with designs besides ours, separated by commas."""
+    """Folders with additional designs, separated by commas."""
     agent_design_settings: str = ""
-    """Settings of designs, a JSON object by their names: `{"default": {}}`."""
+    """Settings of designs, as a JSON object by design name: `{"default": {}}`."""
     link_hosts: str = "qwestly.com"
-    """Hosts that links and images in an answer may point to, separated by commas, each with its subdomains. List none
-    that tracks visits or redirects for strangers."""
+    """Hosts that links and images in an answer may point to, with their subdomains, separated by commas. Do not list
+    hosts that track visits or redirect to other sites."""
     event_bus: str = ""
-    """Name of the EventBridge bus that receives events; empty for none."""
+    """Name of the EventBridge bus that events are sent to; empty for none."""
     turn_ceiling_usd: float = 0.05
-    """Cost of a turn after which it makes no model request."""
+    """Cost of a turn above which it makes no further model request."""
     day_ceiling_usd: float = 1.0
-    """Cost of a user's turns in one day (UTC) after which no turn makes a model request."""
+    """Cost of a user's turns in one day (UTC) above which no turn makes a model request."""
     stage_day_ceiling_usd: float = 0.0
-    """Cost of all users together in one day (UTC) after which no turn begins; from four fifths of it on workflows wait.
-    0 for none."""
+    """Cost of all users together in one day (UTC) above which no turn starts. From 80 % of it, workflows wait. 0 for no
+    limit."""
     running_turns: int = 3
     """Maximum number of a user's concurrent turns."""
     messages_a_minute: int = 20
     """Maximum number of a user's messages per minute; 1,000 and more means no limit."""
     conversations_a_sweep: int = 40
-    """Maximum number of conversations that one sweep picks to be read for memories; one begins every five minutes. Four
-    are read at once, each within three minutes, so that all end before another sweep may pick them again."""
+    """Maximum number of conversations that one sweep picks for memory extraction; a sweep runs every five minutes. Four
+    are read at once, each within three minutes, so that all are done before another sweep may pick them again."""
     users_a_night: int = 1_500
-    """Maximum number of users whose memories one night consolidates; the next night continues behind them. An
-    execution's history has room for 25,000 events, some fifteen a user."""
+    """Maximum number of users whose memories are consolidated in one night; the next night continues with the others.
+    An execution's history has room for 25,000 events, about fifteen per user."""
     approvals_a_sweep: int = 500
-    """Maximum number of due approvals handled a minute; the next minute continues behind them."""
+    """Maximum number of due approvals handled per minute; the next minute continues with the others."""
     briefings_a_sweep: int = 10_000
-    """Maximum number of users whose briefing one minute begins; the next minute continues with those who are left."""
+    """Maximum number of users whose briefing is started per minute; the next minute continues with the others."""
     job_searches_a_sweep: int = 25
-    """Maximum number of nightly job searches that one sweep begins; the next one, five minutes later, continues with
-    those who are left. The capacity of the models' slots: slots x 300 s / (two states of some 30 s)."""
+    """Maximum number of nightly job searches that one sweep starts; the next one, five minutes later, continues with
+    the others. Limited by the capacity of the model slots: slots x 300 s / (two states of about 30 s)."""
     approval_hours: str = ""
-    """How many hours kinds of approvals wait where `base/expiries.py` says otherwise: `apply=12,publish_card=72`."""
+    """Overrides of the hours in `base/expiries.py`: `apply=12,publish_card=72`."""
     follow_ups_a_sweep: int = 500
-    """Maximum number of due steps of applications that one sweep reports, every five minutes."""
+    """Maximum number of due application steps that one sweep reports, every five minutes."""
     briefing_mails_a_day: int = 40_000
-    """Maximum number of briefings mailed a day (UTC), below the sending quota of SES; others are told in the app."""
+    """Maximum number of briefings mailed per day (UTC), below the sending quota of SES; the others are shown only in
+    the app."""
     memory_grey_from: float = 0.4
-    """The cosine from which a model compares two memories at night. Those that share words are always compared."""
+    """Minimum cosine at which a model compares two memories at night. Memories that share words are always compared."""
     memory_forgotten_from: float = 0.4
-    """The estimated cosine from which new words may repeat what was forgotten, so that their user is asked. With a real
-    embedding 75 % of retellings lie there, and 10 % of other matters of the same person; the estimate adds a standard
-    deviation of 0.07."""
+    """Minimum estimated cosine at which new text may repeat something forgotten, so that its user must approve it. With
+    a real embedding 75 % of retellings are above it, and 10 % of unrelated statements by the same person; the estimate
+    adds a standard deviation of 0.07."""
     join_window_ms: float = 80
-    """Text that a model sends within this many milliseconds is sent on together; 0 joins nothing."""
+    """Text that a model sends within this many milliseconds is sent on together; 0 to send each piece at once."""
     traces_url: str = ""
-    """Where traces are sent to by OTLP over HTTP, with its path (`…/v1/traces`); empty for none."""
+    """URL that traces are sent to by OTLP over HTTP, including its path (`…/v1/traces`); empty for none."""
     traces_headers: str = field(default="", repr=False)
-    """Headers for the collector, `name=value,name=value`, with our credentials."""
+    """Headers with our credentials for the collector: `name=value,name=value`."""
     traces_content: int = 0
-    """1 adds prompts, answers and tools' arguments, which are people's words."""
+    """1 to include prompts, answers and tool arguments, which contain user text."""
     log_level: str = "INFO"
     aws_lambda_initialization_type: str = ""
-    """Set by Lambda: `snap-start` while it makes the snapshot from which environments are restored."""
+    """Set by Lambda; `snap-start` while Lambda creates the snapshot from which environments are restored."""
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
@@ -160,7 +162,7 @@ class Settings:
 
     @property
     def is_snapshot(self) -> bool:
-        """True if this process becomes a snapshot, in which no connection survives."""
+        """True if this process becomes a snapshot; its connections do not survive that."""
         return self.aws_lambda_initialization_type == "snap-start"
 
     @property
@@ -168,7 +170,7 @@ class Settings:
         return tuple(host.strip().lower() for host in self.link_hosts.split(",") if host.strip())
 
     def seconds_to_decide(self, tool: str) -> float:
-        """Return how long an approval of this action waits. Raises `InvalidSettings`."""
+        """Return how many seconds an approval of this tool's action waits. Raises `InvalidSettings`."""
         return 3_600 * hours_to_decide(self.approval_hours)[tool]
 
     @property
@@ -177,9 +179,11 @@ class Settings:
         return tuple(secret.strip() for secret in self.qwestly_agent_shared_secret.split(",") if secret.strip())
 
     def resolve(self, look_up: Callable[[Collection[str]], Mapping[str, str]]) -> Self:
-        """Return these settings with each reference replaced by its value in `look_up(references)`, checked as a whole.
+        """Return these settings with each reference replaced by its value from `look_up(references)`, and validate
+        them.
 
-        Raises `InvalidSettings` for a secret that is shorter than 32 bytes, is a key file, or signs in both directions.
+        Raises `InvalidSettings` for a secret that is shorter than 32 bytes, is a key file, or is used in both
+        directions.
         """
         needed = replace(self, **dict.fromkeys(unused_keys(self.job_boards, self.traces_url), ""))
         references = {f.name: value for f in fields(needed) if is_reference(value := getattr(needed, f.name))}
@@ -202,14 +206,14 @@ class Settings:
         if self.brand_color and not _COLOR.fullmatch(self.brand_color):
             raise InvalidSettings("BRAND_COLOR must be a color as #0d6a59.")
         hours_to_decide(resolved.approval_hours)
-        quotas_of(resolved.job_board_quotas)
+        parse_quotas(resolved.job_board_quotas)
         for name in ("APP_URL", "BRAND_LOGO", "TRACES_URL"):
             if (url := getattr(self, name.lower())) and not url.startswith(("https://", "http://127.0.0.1:")):
                 raise InvalidSettings(f"{name} must be an address that begins with https://.")
         return resolved
 
-    def needs(self, *names: str) -> None:
-        """Check that these settings are set. Raises `InvalidSettings`, which names every empty one."""
+    def require(self, *names: str) -> None:
+        """Raise `InvalidSettings` if any of these settings is empty; the message names all that are."""
         if missing := [name.upper() for name in names if not getattr(self, name)]:
             raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
 
@@ -235,8 +239,8 @@ def _not_negative(number: float) -> float:
     return number
 
 
-def quotas_of(job_board_quotas: str) -> Mapping[str, tuple[int, int]]:
-    """Return requests per minute and per day, by board. Raises `InvalidSettings`."""
+def parse_quotas(job_board_quotas: str) -> Mapping[str, tuple[int, int]]:
+    """Parse the quotas: requests per minute and per day, by board. Raises `InvalidSettings`."""
     try:
         named = dict(each.split("=") for each in job_board_quotas.split(",") if each)
         limits = {board: tuple(map(int, each.split("/"))) for board, each in named.items()}
@@ -256,12 +260,12 @@ def _is_key_file(secret: str) -> bool:
 
 
 def unused_keys(job_boards: str, traces_url: str) -> tuple[str, ...]:
-    """Return the secrets that these settings do not need."""
+    """Return the names of the secrets that are not needed with these settings."""
     keys = {"adzuna": "adzuna_app_key", "jsearch": "jsearch_api_key", "web": "search_api_key"}
     unused = [key for name, key in keys.items() if name not in job_boards.split(",")]
     return (*unused, *(() if traces_url else ("traces_headers",)))
 
 
 def is_reference(value: object) -> TypeGuard[str]:
-    """True if a value refers to where the real one is stored: `ssm:/path` or `secret:name`."""
+    """True if the value is a reference to a stored secret: `ssm:/path` or `secret:name`."""
     return isinstance(value, str) and value.startswith(("ssm:", "secret:"))

@@ -1,4 +1,4 @@
-"""Our replacements for parts of OpenTelemetry's SDK: ids by run, and a queue of spans without content."""
+"""Replacements for parts of OpenTelemetry's SDK: ids derived from the run, and a queue of spans without content."""
 
 import os
 from collections import deque
@@ -20,23 +20,24 @@ NAMES = frozenset(
         *("gen_ai.tool.name", "error.type", "exception.type", "server.address"),
     }
 )
-"""Text attributes that are names, never people's words; ours begin with `qwestly.`. Numbers are harmless too."""
+"""Text attributes that contain names only, never user text; our own begin with `qwestly.`. Numbers are kept too."""
 
 
 def random_id(size: int) -> int:
-    """The system's randomness: environments restored from one snapshot share the state of every other generator."""
+    """Return a random number from the operating system: environments restored from one snapshot share the state of
+    every other generator."""
     return int.from_bytes(os.urandom(size), "big")
 
 
 class RunIds(IdGenerator):
-    """Make random ids, except for the first span of a run."""
+    """Makes random ids, except for the first span of a run."""
 
     def __init__(self) -> None:
         self._given: tuple[int, int] | None = None
 
     @contextmanager
-    def of(self, trace_id: int, span_id: int) -> Iterator[None]:
-        """Use these ids for the span that is started within, without an await in between."""
+    def use(self, trace_id: int, span_id: int) -> Iterator[None]:
+        """Use these ids for the next span, which must start within this context and before any await."""
         self._given = trace_id, span_id
         try:
             yield
@@ -51,7 +52,7 @@ class RunIds(IdGenerator):
 
 
 class Spans(SpanProcessor):
-    """Spans that have ended and are not sent yet."""
+    """Spans that have ended but were not sent yet."""
 
     def __init__(self, *, with_content: bool) -> None:
         self._with_content = with_content
@@ -67,7 +68,7 @@ class Spans(SpanProcessor):
 
 
 def without_content(span: ReadableSpan) -> ReadableSpan:
-    """The span without texts that may quote somebody: prompts, answers, arguments, and the messages of errors."""
+    """Return the span without text that may quote a user: prompts, answers, arguments and error messages."""
     return ReadableSpan(
         name=span.name,
         context=span.context,

@@ -1,7 +1,7 @@
-"""Send traces of turns, workflows and approvals by OTLP over HTTP, in OpenTelemetry's form.
+"""Send OpenTelemetry traces of turns, workflows and approvals by OTLP over HTTP.
 
-The ids of a trace and of its first span are derived from the run's id: spans of the same run join its tree from any
-process, without passing a context on. OpenTelemetry's SDK is imported only where traces are sent.
+The ids of a trace and of its first span are derived from the run's id, so that spans from any process join the run's
+tree without passing a context on. OpenTelemetry's SDK is imported only if traces are sent.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 FLUSH_SECONDS = 1.0
-"""How long the end of an invocation waits for the collector: afterwards Lambda freezes the process."""
+"""How long the end of an invocation waits for the collector; after that Lambda freezes the process."""
 UNAUTHORIZED = 401
 
 Attributes = Mapping[str, str | bool | int | float]
@@ -51,18 +51,18 @@ class Traces:
         self._tracer = self.provider.get_tracer(SERVICE)
 
     def begin_run(self, name: str, run_id: str, attributes: Attributes) -> "Span":
-        """Begin the first span of a run. It stays the current one of this task, whose context ends with it."""
+        """Begin the first span of a run. It stays current for the rest of this task."""
         from opentelemetry.context import Context, attach
         from opentelemetry.trace import set_span_in_context
 
-        with self._ids.of(*ids_of(run_id)):
+        with self._ids.use(*trace_ids_of(run_id)):
             span = self._tracer.start_span(name, Context(), attributes=attributes)
         attach(set_span_in_context(span))
         return span
 
     @contextmanager
-    def below(self, name: str, run_id: str, attributes: Attributes) -> Iterator[None]:
-        """Record a span below the current one if that is of this run, else below the run's first one."""
+    def child_span(self, name: str, run_id: str, attributes: Attributes) -> Iterator[None]:
+        """Record a span: a child of the current span if that belongs to this run, otherwise of the run's first span."""
         context = self._context_of(run_id)
         with self._tracer.start_as_current_span(
             name, context, attributes=attributes, record_exception=False, set_status_on_exception=False
@@ -70,7 +70,7 @@ class Traces:
             try:
                 yield
             except Exception as error:
-                fail(span, type(error).__name__)
+                mark_failed(span, type(error).__name__)
                 raise
 
     def _context_of(self, run_id: str) -> "Context | None":
@@ -82,14 +82,14 @@ class Traces:
             set_span_in_context,
         )
 
-        trace_id, span_id = ids_of(run_id)
+        trace_id, span_id = trace_ids_of(run_id)
         if get_current_span().get_span_context().trace_id == trace_id:
             return None
         first = SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
         return set_span_in_context(NonRecordingSpan(first))
 
     async def flush(self) -> None:
-        """Send the spans that ended, within a second. Raises nothing: a failure is logged, and its spans are lost."""
+        """Send the ended spans within one second. Never raises: a failure is logged, and its spans are lost."""
         if not (spans := self._spans.take()):
             return
         settings = self._secrets.settings
@@ -104,30 +104,30 @@ class Traces:
                     if renewed.traces_headers != settings.traces_headers:
                         answer = await self._send(body, renewed)
                 answer.raise_for_status()
-        # The traced turn or state has ended, and must not fail because of its trace: a text that cannot be encoded, an
-        # invalid header, a library, a collector.
+        # The traced turn or state has ended and must not fail because of its trace, whatever the cause: a text that
+        # cannot be encoded, an invalid header, a library, the collector.
         except Exception as error:
             self._logger.warning(Event.TRACES_LOST, extra={"spans": len(spans), **cause_of(error)})
 
     async def _send(self, body: bytes, settings: Settings) -> httpx2.Response:
-        headers = {"Content-Type": "application/x-protobuf", **headers_of(settings.traces_headers)}
+        headers = {"Content-Type": "application/x-protobuf", **parse_headers(settings.traces_headers)}
         return await self._http.post(settings.traces_url, content=body, headers=headers)
 
 
-def ids_of(run_id: str) -> tuple[int, int]:
-    """The trace's id of 16 bytes, and that of its first span, of 8."""
+def trace_ids_of(run_id: str) -> tuple[int, int]:
+    """Return the id of the run's trace (16 bytes) and of its first span (8 bytes)."""
     digest = hashlib.sha256(run_id.encode()).digest()
     return int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:24], "big")
 
 
-def headers_of(written: str) -> dict[str, str]:
+def parse_headers(written: str) -> dict[str, str]:
     """Parse `name=value,name=value`, as in `OTEL_EXPORTER_OTLP_HEADERS`."""
     pairs = (pair.partition("=") for pair in written.split(",") if pair.strip())
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def fail(span: "Span", kind: str) -> None:
-    """Mark a span as failed, by the kind of error: its words may be somebody's."""
+def mark_failed(span: "Span", kind: str) -> None:
+    """Mark a span as failed with the type of the error; its message may quote a user."""
     from opentelemetry.trace import StatusCode
 
     span.set_status(StatusCode.ERROR)
@@ -135,13 +135,13 @@ def fail(span: "Span", kind: str) -> None:
 
 
 async def flush(traces: Traces | None) -> None:
-    """`Traces.flush`, or nothing where no traces are sent."""
+    """Call `Traces.flush` if traces are sent."""
     if traces:
         await traces.flush()
 
 
-def span_below(
+def child_span(
     traces: Traces | None, name: str, run_id: str, attributes: Attributes | None = None
 ) -> AbstractContextManager[None]:
-    """`Traces.below`, or nothing where no traces are sent."""
-    return traces.below(name, run_id, attributes or {}) if traces else nullcontext()
+    """Return `Traces.below`, or a null context if no traces are sent."""
+    return traces.child_span(name, run_id, attributes or {}) if traces else nullcontext()

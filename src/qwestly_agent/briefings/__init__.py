@@ -1,11 +1,11 @@
-"""Briefings: new and pending items, at the hour that each user chose."""
+"""Briefings: new and pending items, at the time that each user chose."""
 
 from qwestly_agent.workflow import Workflow
 
 BRIEF = Workflow(
     "brief",
     __name__,
-    summary="what is new for a user, to one briefing in the app and by mail",
+    summary="news for a user, to one briefing in the app and by mail",
     page="[briefings](briefings.md)",
     writer=("deliver", "gather", "note_read"),
     sweep="sweep",

@@ -6,13 +6,13 @@ from qwestly_agent.workflow_state import UserState
 class BriefingState(UserState):
     briefing_id: str
     day: str = ""
-    """The local day that it is for; empty if its user asked for it now."""
+    """The local day of the briefing; empty if the user requested it."""
     new: int = 0
-    """Items that no earlier briefing had."""
+    """Number of items that no earlier briefing had."""
     lite: bool = False
     """True if a source was missing."""
     tries: int = 0
-    """Times that it was gathered."""
+    """Number of times that the items were collected."""
 
     @property
     def run_name(self) -> str:

@@ -1,4 +1,4 @@
-"""Show a briefing in the app, and mail it once."""
+"""Deliver a briefing in the app, and mail it once."""
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.links import hash_of
@@ -15,9 +15,10 @@ from qwestly_agent.workflow_state import state
 
 @state(BriefingState, under_brake=True)
 async def deliver(services: Services, given: BriefingState) -> BriefingState:
-    """A repeated delivery changes nothing: the briefing is in the app already, and no second mail is sent.
+    """Deliver the briefing. Running it again changes nothing: the briefing is already in the app, and no second mail is
+    sent.
 
-    The brake stops it before it begins and before it mails; a mail that is being sent is not interrupted.
+    The brake stops it before it starts and before it mails. A mail that is being sent is not interrupted.
     """
     async with pause.named_run(services.runs, given.user_id, given.run_name, services.clock):
         await pause.check(services.signals, given.user_id)
@@ -35,9 +36,9 @@ async def _deliver(services: Services, given: BriefingState) -> BriefingState:
 
 
 async def _mail(services: Services, briefing: Briefing) -> None:
-    """Mail at most once: if the outcome of a mail is unknown, it is not sent again."""
+    """Mail at most once: if the outcome is unknown, the mail is not sent again."""
     plan = await services.briefing_plans.get(briefing.user_id)
-    contact = await services.profiles.contact(briefing.user_id)
+    contact = await services.profiles.get_mail_recipient(briefing.user_id)
     if not (plan.settings.on and plan.settings.mail and contact.address):
         return
     is_first = not await services.briefings.was_mailed(briefing.user_id)
@@ -49,14 +50,14 @@ async def _mail(services: Services, briefing: Briefing) -> None:
     name = f"mail-{briefing.id}"
     async with pause.named_effect(services.runs, services.signals, briefing.user_id, name, services.clock):
         mailed = await _send(services, briefing, contact.address, message, link)
-    await services.briefings.note_mail(briefing.user_id, briefing.id, mailed)
+    await services.briefings.set_mail_status(briefing.user_id, briefing.id, mailed)
 
 
 async def _send(
     services: Services, briefing: Briefing, address: str, message: tuple[str, str, str], link: str
 ) -> Mailed:
     today = to_datetime(services.clock()).date().isoformat()
-    if not await services.sweeps.begin_mail(today, services.settings.briefing_mails_a_day):
+    if not await services.sweeps.count_mail(today, services.settings.briefing_mails_a_day):
         return "paced"
     try:
         await services.mail.send(address, *message, unsubscribe=link)

@@ -1,5 +1,5 @@
-"""Ask all sources in parallel; one that fails, hangs or returns wrong items is named, and its last items are
-repeated."""
+"""Query all sources in parallel. A source that fails, hangs or returns invalid items is listed as missing, and its last
+items are repeated."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from qwestly_agent.briefings.lines import lines_of
 from qwestly_agent.briefings.sources import SOURCES, Source
 from qwestly_agent.domain.briefing import Briefing, Gathered, Item
 from qwestly_agent.services import Services
-from qwestly_agent.stores.briefing_plans import Plan
+from qwestly_agent.stores.briefing_plans import BriefingPlan
 from qwestly_agent.workflow_state import state
 
 SOURCE_SECONDS = 15.0
@@ -19,12 +19,12 @@ FIRST_DAYS_SECONDS = 2 * 86_400.0
 
 @state(BriefingState)
 async def gather(services: Services, given: BriefingState) -> BriefingState:
-    """Store the items of the sources, and their lines. A second gathering replaces those of a lite briefing."""
+    """Store the sources' items and the lines. A second run replaces those of a lite briefing."""
     plan = await services.briefing_plans.get(given.user_id)
     gathered = await gather_sources(services, plan)
     briefing = await new_briefing(services, given, gathered)
     if not await services.briefings.add(briefing):
-        await services.briefings.gather_again(briefing)
+        await services.briefings.replace_items(briefing)
     return given.model_copy(update={"new": gathered.new, "tries": given.tries + 1})
 
 
@@ -48,7 +48,7 @@ async def new_briefing(services: Services, given: BriefingState, gathered: Gathe
     )
 
 
-async def gather_sources(services: Services, plan: Plan) -> Gathered:
+async def gather_sources(services: Services, plan: BriefingPlan) -> Gathered:
     """Return the items of all sources since the marks of this plan, within `SOURCE_SECONDS`."""
     now = services.clock()
     since = {name: plan.marks.get(name, now - FIRST_DAYS_SECONDS) for name in SOURCES}
@@ -65,7 +65,7 @@ async def gather_sources(services: Services, plan: Plan) -> Gathered:
 
 
 async def _ask(services: Services, name: str, source: Source, user_id: str, since: float) -> list[Item] | None:
-    """Return None if the source failed."""
+    """Return the source's items; None if it failed."""
     try:
         async with asyncio.timeout(SOURCE_SECONDS):
             return [_checked(each, name) for each in await source(services, user_id, since)]
@@ -75,7 +75,7 @@ async def _ask(services: Services, name: str, source: Source, user_id: str, sinc
 
 
 def _checked(item: Item, source: str) -> Item:
-    """Raises `ValueError` for an item without a record, or with another source's name."""
+    """Return the item. Raises `ValueError` if it has no record, or another source's name."""
     if item.source != source or not item.records or not all(item.records):
         raise ValueError
     return item

@@ -1,4 +1,4 @@
-"""The lines of a briefing: texts with values from the records; ranked, bounded, without links."""
+"""The lines of a briefing: texts with values from the records; ranked, limited, without links."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ COUNTED: dict[Topic, tuple[str, str]] = {
 
 
 def lines_of(items: Iterable[Item]) -> list[Line]:
-    """Choose the lines, the newest of a topic first. Every topic has a line, and `needs_you` the most; if a topic has
+    """Choose the lines, newest first within a topic. Every topic gets a line, and `needs_you` the most. If a topic has
     more items than lines, its last line counts the rest, so that nothing is left out silently."""
     told: dict[Topic, list[Line]] = {topic: [] for topic in RANKS}
     for line in _once([_line_of(each) for each in sorted(items, key=lambda item: -item.at)]):
@@ -44,7 +44,7 @@ def _line_of(item: Item) -> Line:
 
 
 def _once(lines: Sequence[Line]) -> Iterable[Line]:
-    """Join equal lines into one with their count: "Career card declined (3 times)"."""
+    """Merge equal lines into one with their count: "Career card declined (3 times)"."""
     alike: dict[tuple[str, str], list[Line]] = {}
     for line in lines:
         alike.setdefault((line.source, line.text), []).append(line)
@@ -69,7 +69,7 @@ def _counted(lines: Sequence[Line], places: int) -> Iterable[Line]:
 
 
 def plain(text: str) -> str:
-    """Make one line of visible characters without links, cut to its share of the words."""
+    """Return the text as one line of visible characters without links, cut to the maximum number of words."""
     words = unlinked(" ".join(visible(well_formed(text)).split())).split(" ")
     line = " ".join(words[:WORDS_A_LINE])
     is_cut = len(words) > WORDS_A_LINE or len(line) > LONGEST_LINE

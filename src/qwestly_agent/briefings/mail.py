@@ -1,4 +1,4 @@
-"""The mail of a briefing: its links lead to the app, except the one that ends such mails."""
+"""The mail of a briefing. Its links lead to the app, except the one to unsubscribe."""
 
 from collections.abc import Mapping
 from urllib.parse import quote
@@ -7,7 +7,7 @@ from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.briefings.view import age_of, sources_of, summary_of
 from qwestly_agent.domain.briefing import EVERY_DAY, Briefing, Line
-from qwestly_agent.stores.briefing_plans import Plan
+from qwestly_agent.stores.briefing_plans import BriefingPlan
 
 LINKED: Mapping[str, tuple[str, str]] = {
     "approvals": ("Review", "approvals"),
@@ -18,9 +18,9 @@ LINKED: Mapping[str, tuple[str, str]] = {
 
 
 def message_of(
-    briefing: Briefing, settings: Settings, person: str, unsubscribe: str, plan: Plan, *, is_first: bool
+    briefing: Briefing, settings: Settings, person: str, unsubscribe: str, plan: BriefingPlan, *, is_first: bool
 ) -> tuple[str, str, str]:
-    """Return subject, text and HTML. The first mail says when more come, and how to switch them off."""
+    """Return subject, text and HTML. The first mail explains when briefings come and how to switch them off."""
     lines = briefing.lines
     waiting = sum(line.topic == "needs_you" for line in lines)
     given = {
@@ -39,8 +39,8 @@ def message_of(
 
 
 def _way_to(line: Line, app_url: str) -> tuple[str, str]:
-    """Return the label and the address of a line's link: a fragment, which the app reads. If the app's own address has
-    a fragment, the link is that address."""
+    """Return the label and URL of a line's link: a fragment that the app interprets. If the app's URL already has a
+    fragment, it is used as it is."""
     if line.source not in LINKED or not app_url:
         return "", ""
     label, place = LINKED[line.source]
@@ -48,7 +48,7 @@ def _way_to(line: Line, app_url: str) -> tuple[str, str]:
 
 
 def _as_of(briefing: Briefing) -> dict[float, list[str]]:
-    """Group the sources by the time at which they were asked."""
+    """Group the sources by the time at which they were queried."""
     labels: dict[float, list[str]] = {}
     for each in sources_of(briefing):
         if each.as_of is not None:
@@ -56,7 +56,7 @@ def _as_of(briefing: Briefing) -> dict[float, list[str]]:
     return labels
 
 
-def _first_words(plan: Plan) -> str:
+def _first_words(plan: BriefingPlan) -> str:
     days = "each day" if plan.settings.days == EVERY_DAY else "on the days you chose"
     at = f"{plan.settings.hour:02}:{plan.settings.minute:02} ({plan.zone})"
     return (

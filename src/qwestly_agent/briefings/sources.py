@@ -1,6 +1,6 @@
-"""The sources of a briefing: each reads records of one kind, and describes them without anybody's words.
+"""The sources of a briefing. Each reads records of one kind, and describes them without user text.
 
-Another workflow adds a source by a function and a row of `SOURCES`.
+To add a source, write a function and add it to `SOURCES`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,17 +11,17 @@ from qwestly_agent.domain.application import FOLLOW_UP, Application, Application
 from qwestly_agent.domain.briefing import Item, Topic
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.drafts import Draft, title_of
-from qwestly_agent.stores.interviews import LEFT_SECONDS, KeptInterview
-from qwestly_agent.stores.interviews import title_of as title_of_interview
+from qwestly_agent.stores.drafts import Draft, describe_status
+from qwestly_agent.stores.interviews import ABANDONED_AFTER_SECONDS, StoredInterview
+from qwestly_agent.stores.interviews import describe_status as title_of_interview
 
 MOST_MATCHES = 5
 MOST_INTERVIEWS = 5
 MOST_RECORDS = 50
-"""Maximum items of one source, the newest."""
+"""Maximum number of items of a source, the newest."""
 
 Source: TypeAlias = Callable[[Services, str, float], Awaitable[list[Item]]]
-"""Takes the user, and the time up to which earlier briefings covered it."""
+"""Takes the user, and the time up to which earlier briefings covered the source."""
 
 
 async def approvals(services: Services, user_id: str, since: float) -> list[Item]:
@@ -33,21 +33,21 @@ async def questions(services: Services, user_id: str, since: float) -> list[Item
 
 
 async def drafts(services: Services, user_id: str, since: float) -> list[Item]:
-    """Running drafts, and those that ended since."""
-    touched = await services.drafts.touched_since(user_id, since, 0)
-    running = [each for each in await services.drafts.under_way(user_id, MOST_RECORDS) if each.status == "running"]
+    """List running drafts, and those that ended since."""
+    touched = await services.drafts.list_changed_since(user_id, since, 0)
+    running = [each for each in await services.drafts.list_active(user_id, MOST_RECORDS) if each.status == "running"]
     ended = [each for each in touched if each.status in _ENDED and each.updated_at > since]
     return [_of_draft(each, since) for each in [*running, *ended[-MOST_RECORDS:]]]
 
 
 async def activity(services: Services, user_id: str, since: float) -> list[Item]:
-    """Effects that were executed since, or failed."""
+    """List effects that were executed or failed since."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_CARRIED_OUT)
     return [_of_event(each) for each in found if each.at > since and not _is_of_application(each)]
 
 
 async def memories(services: Services, user_id: str, since: float) -> list[Item]:
-    """One item for all memories since; their content is only on the user's page."""
+    """Return one item for all memories since; their content is shown only on the user's page."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_REMEMBERED)
     new = [each for each in found if each.at > since]
     if not new:
@@ -63,7 +63,7 @@ async def memories(services: Services, user_id: str, since: float) -> list[Item]
 
 
 async def matches(services: Services, user_id: str, since: float) -> list[Item]:
-    """Jobs found since, the best first."""
+    """List jobs found since, best first."""
     found = await services.job_matches.newest(user_id, MOST_MATCHES, status="new", since=since)
     return [
         Item(
@@ -79,22 +79,22 @@ async def matches(services: Services, user_id: str, since: float) -> list[Item]:
 
 
 async def applications(services: Services, user_id: str, since: float) -> list[Item]:
-    """Applications whose status changed since."""
+    """List applications whose status changed since."""
     touched = await services.applications.newest(user_id, MOST_RECORDS)
     return [_of_application(each) for each in touched if _changed_at(each) > since and each.status in _CHANGED]
 
 
 async def follow_ups(services: Services, user_id: str, since: float) -> list[Item]:
-    """Due steps of applications, repeated until they are done."""
+    """List due steps of applications, repeated until they are done."""
     due = await services.applications.due_steps(user_id, services.clock(), MOST_RECORDS)
     return [_of_step(each, at, since, services.clock()) for each, at in due]
 
 
 async def interviews(services: Services, user_id: str, since: float) -> list[Item]:
-    """Interviews that are under way with their drafts, and those that ended since."""
+    """List interviews in progress with their drafts, and those that ended since."""
     found = await services.interviews.newest(user_id, MOST_INTERVIEWS)
     begun = [each for each in found if each.interview.turns]
-    left = services.clock() - LEFT_SECONDS
+    left = services.clock() - ABANDONED_AFTER_SECONDS
     return [
         _of_interview(each, since)
         for each in begun
@@ -148,8 +148,8 @@ _REMEMBERED = ("memory.remembered", "memory.corrected", "memory.extracted", "mem
 
 
 async def _pending(approvals: Approvals, user_id: str, since: float, source: str) -> list[Item]:
-    """Pending approvals of any age: `questions` are about memories, `approvals` are the others."""
-    waiting = await approvals.waiting(user_id, MOST_RECORDS)
+    """List pending approvals of any age: `questions` are about memories, `approvals` are all others."""
+    waiting = await approvals.list_open(user_id, MOST_RECORDS)
     return [
         Item(
             id=f"{source}:{each.id}",
@@ -171,7 +171,7 @@ def _of_draft(draft: Draft, since: float) -> Item:
         source="drafts",
         topic=_ENDED.get(draft.status, "under_way"),
         at=draft.updated_at,
-        title=title_of(draft),
+        title=describe_status(draft),
         records=(draft.id,),
         new=draft.updated_at > since,
     )
@@ -212,7 +212,7 @@ def _of_step(application: Application, due_at: float, since: float, now: float) 
     is_interview = application.status == "interview"
     near = "Your interview has passed: how did it go?" if application.is_interviewed(now) else "Your interview is near"
     step = application.next_step or (near if is_interview else FOLLOW_UP)
-    # A step that was already due when planned is new since it was planned.
+    # A step that was already due when it was planned counts as new since then.
     at = max(due_at, application.updated_at)
     return Item(
         id=f"follow_ups:{application.id}",
@@ -225,7 +225,7 @@ def _of_step(application: Application, due_at: float, since: float, now: float) 
     )
 
 
-def _of_interview(kept: KeptInterview, since: float) -> Item:
+def _of_interview(kept: StoredInterview, since: float) -> Item:
     return Item(
         id=f"interviews:{kept.conversation_id}",
         source="interviews",

@@ -1,6 +1,6 @@
-"""Begin due briefings, every minute. `domain/briefing.py` computes when the next one is due.
+"""Start due briefings, every minute. `domain/briefing.py` computes when the next one is due.
 
-The execution and the record are named by user and day, and the plan is advanced last: after a crash in between, the
+The execution and the record are named after user and day, and the plan is advanced last. After a crash in between, the
 same steps are repeated under the same names.
 """
 
@@ -15,17 +15,17 @@ from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.gather import gather_sources, new_briefing
 from qwestly_agent.domain.briefing import Gathered, run_of
 from qwestly_agent.services import Services
-from qwestly_agent.stores.briefing_plans import Plan
+from qwestly_agent.stores.briefing_plans import BriefingPlan
 from qwestly_agent.stores.briefings import Briefings
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.workflow_state import WorkflowState, state
 
 AT_ONCE = 40
 SWEEP_SECONDS = 40.0
-"""Time in which briefings are begun; the others stay due for the next minute."""
+"""Time limit for starting briefings; the others stay due for the next minute."""
 AWAY_SECONDS = 30 * 86_400.0
 LATE_SECONDS = 6 * 3600.0
-"""A briefing that is this late is skipped: the next one covers everything."""
+"""A briefing that is later than this is skipped; the next one covers everything."""
 
 
 class BriefingsSwept(WorkflowState):
@@ -54,25 +54,25 @@ async def sweep(services: Services, _: BriefingsSwept) -> BriefingsSwept:
 
 
 async def begin_if_due(services: Services, user_id: str) -> str:
-    """Begin the briefing of this user, or record that nothing is new; return what was done, in a word."""
+    """Start the user's briefing, or record that nothing is new. Returns the result in a word."""
     plan, now = await services.briefing_plans.get(user_id), services.clock()
     if plan.next is None:
         # Erased, switched off or unreadable: no longer due.
-        await services.briefing_plans.plan(user_id, now)
+        await services.briefing_plans.reschedule(user_id, now)
         return "off"
     if plan.next.at > now:
         return "changed"
     done = await _begin(services, plan, now)
-    await services.briefing_plans.advance(plan, now)
+    await services.briefing_plans.schedule_next(plan, now)
     return done
 
 
-async def _begin(services: Services, plan: Plan, now: float) -> str:
+async def _begin(services: Services, plan: BriefingPlan, now: float) -> str:
     assert plan.next
     if now - plan.next.at > LATE_SECONDS:
         return "late"
     if await services.signals.is_braked(plan.user_id):
-        await services.runs.note_stopped(plan.user_id, run_of(plan.user_id, plan.next.day), now)
+        await services.runs.record_stopped(plan.user_id, run_of(plan.user_id, plan.next.day), now)
         return "braked"
     if await _is_away(services.conversations, services.briefings, plan, now):
         return "away"
@@ -85,7 +85,7 @@ async def _begin(services: Services, plan: Plan, now: float) -> str:
     return "started"
 
 
-async def _say_nothing_new(services: Services, plan: Plan, given: BriefingState, gathered: Gathered) -> str:
+async def _say_nothing_new(services: Services, plan: BriefingPlan, given: BriefingState, gathered: Gathered) -> str:
     if plan.settings.quiet:
         return "quiet"
     briefing = await new_briefing(services, given, gathered)
@@ -94,10 +94,10 @@ async def _say_nothing_new(services: Services, plan: Plan, given: BriefingState,
     return "nothing_new"
 
 
-async def _is_away(conversations: Conversations, briefings: Briefings, plan: Plan, now: float) -> bool:
+async def _is_away(conversations: Conversations, briefings: Briefings, plan: BriefingPlan, now: float) -> bool:
     """True if the user has not written, read a briefing or changed a setting for this long."""
     since = now - AWAY_SECONDS
     if plan.changed_at and plan.changed_at > since:
         return False
-    used, read = await asyncio.gather(conversations.last_used(plan.user_id, 1), briefings.last_read(plan.user_id))
+    used, read = await asyncio.gather(conversations.list_recent(plan.user_id, 1), briefings.last_read_at(plan.user_id))
     return max(read or 0.0, *(each["last_used"] for each in used), 0.0) <= since

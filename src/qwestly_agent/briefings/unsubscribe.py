@@ -1,4 +1,4 @@
-"""End the mails of one kind by the link in one of them; the link can do nothing else."""
+"""Unsubscribe from one kind of mail by the link in such a mail. The link can do nothing else."""
 
 import re
 
@@ -14,18 +14,18 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 
 async def unsubscribe(services: Services, limits: Limits, token: str, source: str, *, posted: bool) -> LinkPage:
-    """Show the page; with `posted`, end the mails first. This POST needs no choice, as RFC 8058 requires: a mail
-    program sends it at its user's request. Mail scanners may send it too, so the app reports it."""
+    """Return the page; with `posted`, unsubscribe first. The POST needs no form, as RFC 8058 requires: mail programs
+    send it when their user unsubscribes. Mail scanners may send it too, so the app reports it."""
     brand = Brand.of(services.settings)
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
-        mail = await services.sweeps.mail_of_token(hash_of(token)) if _TOKEN.fullmatch(token) else None
+        mail = await services.sweeps.find_mail_by_token(hash_of(token)) if _TOKEN.fullmatch(token) else None
         if mail is None:
             limits.count(services.clock(), f"from {source}", times=INVALID_TOKEN_COUNTS)
             raise NotFound("Part of it may be missing. You can also turn off these emails in the app.")
         user_id, kind = mail
         if posted:
-            await services.user_settings.end_mails(user_id, kind, services.clock())
+            await services.user_settings.unsubscribe(user_id, kind, services.clock())
         return LinkPage(200, render("unsubscribe.html", brand, ended=posted, kind=kind), brand)
     except AgentError as error:
         return failed(error, brand)

@@ -1,4 +1,4 @@
-"""A briefing as its user reads it."""
+"""A briefing, as shown to its user."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -14,9 +14,9 @@ from qwestly_agent.stores.approvals import Approvals
 MOST_WAITING = 200
 DAY_SECONDS = 86_400.0
 OLD_DAYS = 2
-"""From then on a line says how old it is."""
+"""From this age on, a line shows how old it is."""
 OLD_WEEKS_DAYS = 21
-"""From then on in weeks."""
+"""From this age on, the age is shown in weeks."""
 
 
 class LineView(BaseModel):
@@ -24,46 +24,47 @@ class LineView(BaseModel):
     topic: Topic
     source: str
     records: tuple[str, ...]
-    """Ids of the records that it tells of: approvals, drafts, events."""
+    """Ids of the records that the line is about: approvals, drafts, events."""
     at: Moment
     why: str
-    """Why it is there."""
+    """Why the line is in the briefing."""
     now: str
-    """What has become of it since, such as "Decided."; empty while it is as it was."""
+    """The records' current state, such as "Decided."; empty if unchanged."""
     age: str
-    """How old it was when the briefing was made, such as "3 days ago"; empty within two days."""
+    """The line's age when the briefing was made, such as "3 days ago"; empty within two days."""
 
 
 class SourceView(BaseModel):
     name: str
-    """As lines name it."""
+    """The name that lines use in `source`."""
     label: str
-    """What it tells of, in words."""
+    """A label for the user."""
     why: str
-    """Why it is asked."""
+    """Why the source is part of the briefing."""
     as_of: Moment | None
-    """When it was asked; null if it could not be."""
+    """When the source was queried; null if that failed."""
 
 
 class BriefingView(BaseModel):
     id: str
     day: str
-    """The local day; empty for one that was asked for."""
+    """The local day; empty if the user requested the briefing."""
     kind: BriefingKind
-    """full: all sources told; lite: some could not be read, and tell what they told last; nothing: nothing was new."""
+    """full: all sources were read; lite: some could not be read, and their last items are repeated; nothing: nothing
+    was new."""
     at: Moment
-    """When it was made."""
+    """When the briefing was made."""
     summary: str
     lines: list[LineView]
     missing: tuple[str, ...]
-    """Sources that could not be asked."""
+    """Sources that could not be read."""
     as_of: Mapping[str, Moment]
-    """By source, when it was asked."""
+    """By source: when it was queried."""
     sources: list[SourceView]
-    """All that were asked, in the order of what they tell."""
+    """All sources that were queried, in the order of their lines."""
     read_at: Moment | None
     mailed: Mailed
-    """no, claimed (being sent), sent, refused (by the mail service), or paced (the day's quota is used up)."""
+    """no, claimed (being sent), sent, refused (by the mail service), or paced (above the daily limit)."""
 
 
 class BriefingList(BaseModel):
@@ -73,13 +74,13 @@ class BriefingList(BaseModel):
 
 
 async def shown(approvals: Approvals, briefings: Sequence[Briefing], user_id: str, zone: str) -> list[BriefingView]:
-    """With what has become of each line's records since."""
-    waiting = await approvals.waiting(user_id, MOST_WAITING) if briefings else []
+    """Return the briefings with the current state of each line's records."""
+    waiting = await approvals.list_open(user_id, MOST_WAITING) if briefings else []
     return [view_of(each, zone, {approval.id for approval in waiting}) for each in briefings]
 
 
 def view_of(briefing: Briefing, zone: str, waiting: Collection[str]) -> BriefingView:
-    """`waiting` are the ids of approvals that wait still."""
+    """Return the briefing for its user. `waiting` are the ids of approvals that are still pending."""
     return BriefingView(
         id=briefing.id,
         day=briefing.day,
@@ -138,11 +139,11 @@ SOURCES_TOLD: Mapping[str, tuple[str, str]] = {
     "interviews": ("interviews", "Interviews with your agent, and the drafts that grow from them."),
     "memories": ("what was remembered", "What your agent keeps of what you said."),
 }
-"""By source: what it tells of, and why it is asked."""
+"""By source: its label, and why it is part of the briefing."""
 
 
 def summary_of(briefing: Briefing, zone: str) -> str:
-    """One paragraph of figures, each with that of the briefing before; what is missing is named."""
+    """Return one paragraph of figures, each compared with the previous briefing. Missing sources are named."""
     return " ".join(_sentences(briefing, ZoneInfo(zone)))
 
 

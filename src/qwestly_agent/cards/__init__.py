@@ -5,7 +5,7 @@ from qwestly_agent.workflow import Workflow
 GENERATE_CARD = Workflow(
     "generate_card",
     __name__,
-    summary="what is known of a user, to a card that they publish",
+    summary="evidence about a user, to a published card",
     page="[above](#a-card-state-by-state)",
     reader=("cover", "draft_section", "gather_evidence"),
     writer=("keep_draft", "note_end", "publish", "read_decision"),

@@ -11,7 +11,7 @@ from pydantic import Field
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Answer
-from qwestly_agent.stores.drafts import Drafts, DraftStatus, pipeline
+from qwestly_agent.stores.drafts import Drafts, DraftStatus, pipeline_id_of
 from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState
 
 MOST_ROUNDS = 4
@@ -65,7 +65,7 @@ class CardState(UserState):
 
     @property
     def run_name(self) -> str:
-        return pipeline(self.draft_id)
+        return pipeline_id_of(self.draft_id)
 
     @property
     def labels(self) -> dict[str, str]:
@@ -77,4 +77,4 @@ async def tell_progress(
 ) -> None:
     """Show the progress to the user."""
     fields = {"label": label, **({"status": status} if status else {}), **more}
-    await drafts.tell(card.user_id, card.draft_id, clock(), **fields)
+    await drafts.update(card.user_id, card.draft_id, clock(), **fields)

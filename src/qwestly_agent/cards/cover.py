@@ -75,7 +75,7 @@ async def cover(services: ModelServices, card: CardState) -> CardState:
         return card
 
     async def keep(coverage: Coverage) -> None:
-        await services.drafts.keep(card.user_id, card.draft_id, coverage=coverage.model_dump(mode="json"))
+        await services.drafts.save_parts(card.user_id, card.draft_id, coverage=coverage.model_dump(mode="json"))
         await drop_forgotten(services, card.user_id, card.draft_id)
 
     if coverage is None:

@@ -32,7 +32,7 @@ async def draft_section(services: ModelServices, card: CardState) -> CardState:
 
     async def keep(section: SectionDraft) -> None:
         numbered = section.model_copy(update={"round": card.round})
-        await services.drafts.keep(card.user_id, card.draft_id, **{name: numbered.model_dump(mode="json")})
+        await services.drafts.save_parts(card.user_id, card.draft_id, **{name: numbered.model_dump(mode="json")})
         await drop_forgotten(services, card.user_id, card.draft_id)
 
     order = SectionOrder(
@@ -61,7 +61,7 @@ async def _tell_sections(drafts: Drafts, clock: Clock, card: CardState) -> None:
     done = sum(bool(each and each.done and each.round == card.round) for each in sections)
     if draft.status == "running" and done < len(plan):  # others may have ended it meanwhile
         label = f"Drafting {done + 1} of {len(plan)} sections"
-        await drafts.tell(card.user_id, card.draft_id, clock(), label=label)
+        await drafts.update(card.user_id, card.draft_id, clock(), label=label)
 
 
 def _style(draft: Draft) -> Style:

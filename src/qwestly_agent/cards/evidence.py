@@ -28,7 +28,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import DraftKind
-from qwestly_agent.stores.interviews import KeptInterview
+from qwestly_agent.stores.interviews import StoredInterview
 from qwestly_agent.stores.knowledge import Passage
 from qwestly_agent.text.clean import quoted, visible
 from qwestly_agent.text.contacts import without_contacts
@@ -71,7 +71,7 @@ class GatheredEvidence:
 async def gather(services: Services, user_id: str) -> list[GatheredEvidence]:
     """Return the evidence, best first, within the limit of a prompt."""
     profile, remembered, interviews, resumes = await asyncio.gather(
-        services.profiles.career(user_id),
+        services.profiles.get_career(user_id),
         services.memories.most_salient(user_id, MOST_MEMORIES),
         services.interviews.newest(user_id, MOST_INTERVIEWS),
         services.resumes.newest(user_id, MOST_LOOKED_AT),
@@ -199,7 +199,7 @@ def _wishes(preferences: Mapping[str, Any]) -> Iterator[str]:
 # --- interviews -------------------------------------------------------------------------------------------------------
 
 
-def _of_interview(kept: KeptInterview) -> Iterator[GatheredEvidence]:
+def _of_interview(kept: StoredInterview) -> Iterator[GatheredEvidence]:
     """Make a piece for each topic: of the person's words, not the draft's."""
     for place, topic in enumerate(kept.interview.topics):
         if words := kept.interview.words_of(topic):

@@ -24,11 +24,11 @@ MOST_INTERVIEWS = 1_000
 
 
 async def forget_in_drafts(
-    drafts: Drafts, user_id: str, evidence_ids: Collection[str], tells: Callable[[str], bool]
+    drafts: Drafts, user_id: str, evidence_ids: Collection[str], contains_forgotten: Callable[[str], bool]
 ) -> list[str]:
-    """Flag the user's drafts that rest on this evidence or contain what `tells`; return their ids."""
-    found = [each async for each in drafts.each(user_id)]
-    return [each.id for each in found if await _forget_in_draft(drafts, each, set(evidence_ids), tells)]
+    """Flag the user's drafts that rest on this evidence or contain what `contains_forgotten`; return their ids."""
+    found = [each async for each in drafts.iterate(user_id)]
+    return [each.id for each in found if await _forget_in_draft(drafts, each, set(evidence_ids), contains_forgotten)]
 
 
 async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Draft:
@@ -65,7 +65,7 @@ async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> s
     """Return the ids of this evidence whose memory was forgotten, whose résumé was deleted, or whose text changed; an
     interview that goes on may say more than it said."""
     memory_ids = [each.removeprefix(MEMORY) for each in cited if each.startswith(MEMORY)]
-    found = await services.memories.of_ids(user_id, memory_ids)
+    found = await services.memories.get_many(user_id, memory_ids)
     words = {evidence_id(each.id): words_of_memory(each) for each in found}
     gone = {each for each, text in cited.items() if each.startswith(MEMORY) and words.get(each) != text}
     talked_of = {each: text for each, text in cited.items() if each.startswith(INTERVIEW)}
@@ -79,12 +79,14 @@ async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> s
     return gone | {each for each in cited if each.startswith(RESUME) and resume_of(each) in deleted}
 
 
-async def _forget_in_draft(drafts: Drafts, draft: Draft, gone: set[str], tells: Callable[[str], bool]) -> bool:
+async def _forget_in_draft(
+    drafts: Drafts, draft: Draft, gone: set[str], contains_forgotten: Callable[[str], bool]
+) -> bool:
     """Remove it from a draft; True if the draft contained any. If another process writes a part meanwhile, read
     again."""
     flagged = False
     while True:
-        parts = {name: _without(name, part, gone, tells) for name, part in draft.parts.items()}
+        parts = {name: _without(name, part, gone, contains_forgotten) for name, part in draft.parts.items()}
         changed = {name: part for name, part in parts.items() if part != draft.parts[name]}
         if not changed:
             return flagged
@@ -93,15 +95,21 @@ async def _forget_in_draft(drafts: Drafts, draft: Draft, gone: set[str], tells: 
         draft = await drafts.get(draft.user_id, draft.id)
 
 
-def _without(name: str, part: Any, gone: set[str], tells: Callable[[str], bool]) -> Any:
+def _without(name: str, part: Any, gone: set[str], contains_forgotten: Callable[[str], bool]) -> Any:
     def stands(claim: Claim) -> bool:
-        return gone.isdisjoint(claim.evidence) and not any(map(tells, (claim.text, *(q.text for q in claim.quotes))))
+        return gone.isdisjoint(claim.evidence) and not any(
+            map(contains_forgotten, (claim.text, *(q.text for q in claim.quotes)))
+        )
 
     if name == "evidence":
         theirs = (each for each in part if each["id"] not in gone)
-        return [each for each in theirs if not (each.get("kind") in ("memory", "person") and tells(each["text"]))]
+        return [
+            each
+            for each in theirs
+            if not (each.get("kind") in ("memory", "person") and contains_forgotten(each["text"]))
+        ]
     if name == "wish":
-        return "" if tells(part) else part
+        return "" if contains_forgotten(part) else part
     if name == "card":
         checked = CheckedCard.model_validate(part["checked"])
         left = keep_claims(checked, stands)

@@ -23,7 +23,7 @@ async def gather_evidence(services: Services, card: CardState) -> CardState:
         said = draft.parts.get("evidence", ())
         evidence = [*(each.evidence.model_dump(mode="json") for each in found), *said]
         wishes = [each.evidence.id for each in found if each.is_wish]
-        await services.drafts.keep(card.user_id, card.draft_id, evidence=evidence, plan=plan, wishes=wishes)
+        await services.drafts.save_parts(card.user_id, card.draft_id, evidence=evidence, plan=plan, wishes=wishes)
         await drop_forgotten(services, card.user_id, card.draft_id)
         await tell_progress(services.drafts, services.clock, card, label=f"Drafting 1 of {_sections(len(plan))}")
     return card.model_copy(update={"sections": plan, "is_tailored": draft.kind in TAILORED})

@@ -50,7 +50,7 @@ async def keep_draft(services: Services, card: CardState) -> CardState:
             status="drafted" if answer == "refuse" else "running",
             label=_drafted(checked, is_asked=answer != "refuse", unchanged=unchanged),
         )
-        await services.drafts.keep(card.user_id, card.draft_id, card=kept)
+        await services.drafts.save_parts(card.user_id, card.draft_id, card=kept)
         await drop_forgotten(services, card.user_id, card.draft_id)
     if not checked.card.sections:
         raise NothingSupported

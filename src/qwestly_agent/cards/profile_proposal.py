@@ -46,7 +46,7 @@ async def check_still_wanted(services: Services, earlier: Approval, proposal: Pr
     deleted or replaced the message that led to it. `asks_as`: the id of the approval that would ask again."""
     if earlier.status != "revised" or earlier.revised_by == asks_as:
         return
-    newest = await services.approvals.all(earlier.user_id, MOST_READ)
+    newest = await services.approvals.list_all(earlier.user_id, MOST_READ)
     newer = [each for each in newest if each.created_at >= (earlier.decided_at or 0)]
     others = [each for each in newer if each.id not in (earlier.id, asks_as)]
     is_asked = earlier.revised_by or any(is_about(each, earlier.tool, proposal.args) for each in others)

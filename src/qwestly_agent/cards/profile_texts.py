@@ -31,7 +31,7 @@ async def write_profile_text(
     async def keep(section: SectionDraft) -> None:
         part = {f"section_{outlined.kind}": section.model_dump(mode="json")}
         if not await drafts.add(draft.model_copy(update={"parts": {**draft.parts, **part}})):
-            await drafts.keep(user_id, draft.id, **part)
+            await drafts.save_parts(user_id, draft.id, **part)
         await drop_forgotten(services, user_id, draft.id)
 
     before = revised.card.sections[0] if revised else None
@@ -42,13 +42,13 @@ async def write_profile_text(
     checked = without_contacts(CheckedCard(card=card, left_out=section.left_out), details)
     if not checked.card.claims:
         failed = {"status": "failed", "label": NothingSupported.sentence}
-        await drafts.tell(user_id, draft.id, services.clock(), **failed)
+        await drafts.update(user_id, draft.id, services.clock(), **failed)
         raise NothingSupported
     earlier = revised or await text_before_wish(drafts, draft)
     unchanged = earlier is not None and is_same_text(draft.kind, earlier, checked)
     part = {"round": 1, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}
-    await drafts.keep(user_id, draft.id, card=part)
-    await drafts.tell(user_id, draft.id, services.clock(), status="drafted", label="Drafted")
+    await drafts.save_parts(user_id, draft.id, card=part)
+    await drafts.update(user_id, draft.id, services.clock(), status="drafted", label="Drafted")
     return await drop_forgotten(services, user_id, draft.id)
 
 
@@ -65,5 +65,5 @@ async def _going_on(services: ModelServices, draft: Draft) -> Draft:
     """Take the draft over for this run, with evidence from which everything forgotten is removed."""
     told = draft.model_dump(include={"run_id", "conversation_id"})
     await drop_forgotten(services, draft.user_id, draft.id)
-    await services.drafts.tell(draft.user_id, draft.id, services.clock(), **told, flagged=False)
+    await services.drafts.update(draft.user_id, draft.id, services.clock(), **told, flagged=False)
     return await services.drafts.get(draft.user_id, draft.id)

@@ -62,7 +62,7 @@ async def _begin_round(
         await tell_progress(
             services.drafts, services.clock, card, status="running", round=number, label=label, flagged=False
         )
-        await services.drafts.keep(card.user_id, card.draft_id, evidence=evidence, revisions=answered)
+        await services.drafts.save_parts(card.user_id, card.draft_id, evidence=evidence, revisions=answered)
         await drop_forgotten(services, card.user_id, card.draft_id)
     return card.model_copy(
         update={

@@ -44,7 +44,7 @@ class Cards:
     async def start(self, style: Style, wish: str) -> Draft:
         """Start making a card, or find the one that is being made; return its draft. Raises `Invalid` and
         `Unavailable`."""
-        under_way = await self.services.drafts.under_way(self.user_id, MOST_UNDER_WAY)
+        under_way = await self.services.drafts.list_active(self.user_id, MOST_UNDER_WAY)
         drafts = [each for each in under_way if each.kind == "card"]
         if not wish and (making := self._being_made(drafts, style)):
             return making
@@ -57,7 +57,7 @@ class Cards:
             await self.services.workflows.start(self.services.settings.card_machine_arn, f"card-{draft.id}", given)
         except Unavailable:
             now = self.services.clock()
-            await self.services.drafts.tell(self.user_id, draft.id, now, status="failed", label=NOT_DRAFTED)
+            await self.services.drafts.update(self.user_id, draft.id, now, status="failed", label=NOT_DRAFTED)
             raise
         return draft
 
@@ -92,7 +92,7 @@ class Cards:
 
     async def _tried(self, draft: Draft) -> Draft | None:
         """Find the draft of the same text, begun earlier in this run, or recently and not finished."""
-        tries = await self.services.drafts.tries(draft, self.services.clock() - GONE_ON_WITH_SECONDS)
+        tries = await self.services.drafts.list_earlier_attempts(draft, self.services.clock() - GONE_ON_WITH_SECONDS)
         found = next((each for each in tries if _wanted(each) == _wanted(draft)), None)
         mine = {"run_id": self.run_id, "conversation_id": self.conversation_id}
         return found.model_copy(update=mine) if found else None

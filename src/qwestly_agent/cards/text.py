@@ -50,7 +50,7 @@ async def text_before_wish(drafts: Drafts, draft: Draft) -> CheckedCard | None:
     """Return the text before the person's last change request; None if there was no text or no request."""
     if "card" in draft.parts:
         return checked_of(draft)
-    earlier = await drafts.version_before(draft) if draft.parts.get("wish") else None
+    earlier = await drafts.find_previous_version(draft) if draft.parts.get("wish") else None
     return checked_of(earlier) if earlier else None
 
 

@@ -98,10 +98,10 @@ async def views_of(
     memory_ids = {memory_id for each in events if (memory_id := undone_memory(each))}
     approval_ids = {str(approval_id) for each in events if (approval_id := each.data.get("approval_id"))}
     until, about = dict[str, float](), dict[str, str]()
-    for memory in await memories.of_ids(user_id, list(memory_ids)) if memory_ids else []:
+    for memory in await memories.get_many(user_id, list(memory_ids)) if memory_ids else []:
         if memory.status in ("active", "unchecked"):
             until[memory.id] = memory.undo_until
-    for approval in await approvals.of_ids(user_id, approval_ids) if approval_ids else []:
+    for approval in await approvals.get_many(user_id, approval_ids) if approval_ids else []:
         until[approval.id], about[approval.id] = approval.undo_until or 0.0, approval.about
     return [_view_of(each, until, about, now) for each in events]
 

@@ -22,9 +22,9 @@ from qwestly_agent.stores.messages import (
     Problem,
     Status,
     Step,
+    messages_to_recover,
     role_of,
     unfinished_turns,
-    unrecorded_messages,
 )
 from qwestly_agent.stores.search import Document
 from qwestly_agent.text.clean import well_formed
@@ -183,7 +183,7 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
         return page
     holder = conversation.get("holder") if is_running(conversation, now) else None
     for turn in unfinished_turns(conversation):
-        found = unrecorded_messages(turn, 0, "running" if turn.run_id == holder else "interrupted")
+        found = messages_to_recover(turn, 0, "running" if turn.run_id == holder else "interrupted")
         known = {(message.id, message.content) for message in page}
         if len(found) == 2 and found[1].id not in {message.id for message in page}:
             replaced = turn.partial.replaced_run if turn.partial else None

@@ -28,8 +28,8 @@ async def delete(services: Services, user_id: str, conversation_id: str) -> None
         await services.approvals.forget_conversation(user_id, conversation_id)
         await services.drafts.forget_conversation(user_id, conversation_id)
         await services.lessons.forget_conversation(user_id, conversation_id)
-        await services.extractions.drop(user_id, conversation_id)
-        await services.unchecked.drop(
-            user_id, [each.id for each in await services.unchecked.of_conversation(user_id, conversation_id)]
+        await services.extractions.delete_unstored(user_id, conversation_id)
+        await services.unchecked.delete(
+            user_id, [each.id for each in await services.unchecked.list_of_conversation(user_id, conversation_id)]
         )
         await services.tool_calls.forget(user_id, conversation_id)

@@ -19,7 +19,7 @@ from pydantic_ai.ui.ag_ui import AGUIEventStream
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.design import NativeEvent
-from qwestly_agent.agents.guardrails import Asked, Decided
+from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.encode_plain import plain_events
 from qwestly_agent.chat.turn import Telling
@@ -46,9 +46,9 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
         async for each in super().handle_event(event):
             yield each
         match event:
-            case Asked(ends_the_turn=True):
+            case ApprovalRequested(ends_the_turn=True):
                 self.interrupts.append(_interrupt(event))
-            case Decided(call_id=str(call_id)) if call_id:
+            case ApprovalDecided(call_id=str(call_id)) if call_id:
                 yield ToolCallResultEvent(
                     message_id=self.new_message_id(),
                     tool_call_id=call_id,
@@ -78,7 +78,7 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
             yield event
 
 
-def _interrupt(asked: Asked) -> Interrupt:
+def _interrupt(asked: ApprovalRequested) -> Interrupt:
     approval = asked.approval
     return Interrupt(
         id=f"{approval.approval_id}:{asked.call_id}",

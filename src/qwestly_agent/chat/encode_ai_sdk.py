@@ -28,9 +28,9 @@ from pydantic_ai.ui.vercel_ai.response_types import (
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.design import DesignEvent
-from qwestly_agent.agents.guardrails import Asked, Decided, Progress
+from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested, Progress
 from qwestly_agent.agents.tools.memories import Remembered
-from qwestly_agent.agents.tools.work import ShownAgain
+from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
@@ -84,7 +84,7 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
         match event:
             case Progress():
                 yield DataChunk(type="data-progress", data={"label": event.label}, transient=True)
-            case Asked():
+            case ApprovalRequested():
                 if event.ends_the_turn:
                     yield _ToolApprovalRequestChunk(
                         approval_id=event.approval.approval_id,
@@ -92,7 +92,7 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
                         reason=event.approval.rationale or None,
                     )
                 yield _approval(event.approval)
-            case Decided():
+            case ApprovalDecided():
                 if event.call_id:
                     for chunk in _answer_at(event.call_id, event.approval, event.said_yes):
                         yield chunk
@@ -113,7 +113,7 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
             case Remembered():
                 memory = remembered_view_of(event.memory)
                 yield DataChunk(type="data-memory", id=memory.id, data=memory.model_dump(mode="json"))
-            case ShownAgain():
+            case ApprovalShown():
                 yield _approval(event.approval)
             case DesignEvent():
                 yield DataChunk(type=f"data-{event.part}", data=visible_data(event.values), transient=True)

@@ -15,9 +15,9 @@ from pydantic_ai.messages import (
 )
 
 from qwestly_agent.agents.design import DesignEvent, NativeEvent
-from qwestly_agent.agents.guardrails import Asked, Decided, Progress
+from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested, Progress
 from qwestly_agent.agents.tools.memories import Remembered
-from qwestly_agent.agents.tools.work import ShownAgain
+from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.view import ApprovalView, content_with
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
@@ -35,7 +35,7 @@ async def encode_plain(telling: Telling) -> AsyncIterator[str]:
     spoke = False
     try:
         async for event in telling.events:
-            if isinstance(event, Asked):
+            if isinstance(event, ApprovalRequested):
                 asked.append(event.approval)
             for name, data in plain_events(event, telling, spoke):
                 yield _sse(name, data)
@@ -70,11 +70,11 @@ def plain_events(event: NativeEvent, telling: Telling, spoke: bool) -> list[tupl
             return [("sources", {"sources": [source.model_dump() for source in sources]})]
         case Progress():
             return [("progress", {"label": event.label})]
-        case Asked() | ShownAgain():
+        case ApprovalRequested() | ApprovalShown():
             return [("approval_required", event.approval.model_dump(mode="json"))]
         case DraftEnded():
             return [("progress", {"label": f"Your {event.draft.kind}: {event.draft.label}"})]
-        case Decided():
+        case ApprovalDecided():
             return [("approval_decided", event.approval.model_dump(mode="json"))]
         case Remembered():
             return [("memory", remembered_view_of(event.memory).model_dump(mode="json"))]

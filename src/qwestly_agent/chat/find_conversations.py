@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.chat.conversation_view import ConversationSummary, summary_of
-from qwestly_agent.stores.conversation_search import ConversationSearch, Hit, Hits, pattern_of
+from qwestly_agent.stores.conversation_search import ConversationSearch, SearchHit, SearchPage, word_start_pattern
 from qwestly_agent.stores.conversations import TITLE_CHARACTERS
 from qwestly_agent.text.clean import one_line
 from qwestly_agent.text.sanitize import safe_text
@@ -54,21 +54,21 @@ async def find(
     words = words_of(query)
     if not words:
         return FoundConversations(items=[], next=None)
-    return found_of(await search.find(user_id, words, limit, after), words, now)
+    return found_of(await search.find_conversations(user_id, words, limit, after), words, now)
 
 
 def words_of(query: str) -> list[str]:
     return list(dict.fromkeys(one_line(query).split()))[:MOST_WORDS]
 
 
-def found_of(hits: Hits, words: Sequence[str], now: float) -> FoundConversations:
+def found_of(hits: SearchPage, words: Sequence[str], now: float) -> FoundConversations:
     items = [FoundConversation(**summary_of(each.conversation, now), found=_found(each, words)) for each in hits.found]
     return FoundConversations(items=items, next=None if hits.next is None else repr(hits.next))
 
 
-def _found(hit: Hit, words: Sequence[str]) -> ConversationHit:
+def _found(hit: SearchHit, words: Sequence[str]) -> ConversationHit:
     text = hit.message["content"] if hit.message else hit.conversation.get("title", "")
-    pattern = re.compile("|".join(pattern_of(word) for word in words), re.IGNORECASE)
+    pattern = re.compile("|".join(word_start_pattern(word) for word in words), re.IGNORECASE)
     snippet = _snippet(text, pattern)
     marked = dict.fromkeys(each[0] for each in pattern.finditer(snippet))
     return ConversationHit(message_id=hit.message["id"] if hit.message else None, snippet=snippet, words=list(marked))

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.services import Services
-from qwestly_agent.stores.drafts import UNDER_WAY, Draft
+from qwestly_agent.stores.drafts import ACTIVE_STATUSES, Draft
 
 MOST_STEPS = 3
 MOST_WAITING = 20
@@ -25,9 +25,9 @@ class NextStep(BaseModel):
 async def next_steps(services: Services, user_id: str) -> list[NextStep]:
     """At most three, the most urgent first."""
     waiting, drafts, career, card, resumes = await asyncio.gather(
-        services.approvals.waiting(user_id, MOST_WAITING),
-        services.drafts.all(user_id, MOST_WAITING),
-        services.profiles.career(user_id),
+        services.approvals.list_open(user_id, MOST_WAITING),
+        services.drafts.list_all(user_id, MOST_WAITING),
+        services.profiles.get_career(user_id),
         services.profiles.card_shown_first(user_id),
         services.resumes.newest(user_id, 1),
     )
@@ -46,7 +46,7 @@ def _steps(
         yield NextStep(label=f"Decide on {count}", does="review")
     if not resumes and not career.get("employment"):
         yield NextStep(label="Add my résumé", does="upload")
-    is_drafting = any(each.kind == "card" and each.status in UNDER_WAY for each in drafts)
+    is_drafting = any(each.kind == "card" and each.status in ACTIVE_STATUSES for each in drafts)
     if not card and not is_drafting:
         yield NextStep(label=DRAFT_CARD, does="say")
     if not career.get("headline"):

@@ -16,7 +16,7 @@ from qwestly_agent.chat.turn import Telling, new_events
 from qwestly_agent.chat.turn_registry import KEEP_SECONDS, RENEW_SECONDS, WENT_ON_ELSEWHERE
 from qwestly_agent.chat.turn_store import admit_stream
 from qwestly_agent.chat.used_sources import SourcesNamed, naming
-from qwestly_agent.stores.conversations import Followed
+from qwestly_agent.stores.conversations import FollowedAnswer
 from qwestly_agent.stores.messages import USAGE
 
 INTERRUPTED = "This answer was interrupted. What it had so far is kept."
@@ -35,7 +35,7 @@ class Following:
     gone: asyncio.Event
     """Set once the reader has hung up."""
 
-    async def states(self) -> AsyncIterator[Followed]:
+    async def states(self) -> AsyncIterator[FollowedAnswer]:
         """Yield the stored states of the answer, until it ends or the reader hangs up."""
         services = self.services
         attached = services.clock()
@@ -62,7 +62,7 @@ async def begin_to_follow(
     """None if nothing of this user runs there. Raises `TooManyTurns`."""
     now = services.clock()
     try:
-        run_id = await services.conversations.running_turn(user_id, conversation_id, now)
+        run_id = await services.conversations.find_running_run(user_id, conversation_id, now)
     except NotFound:  # a client may ask before the first message creates the conversation
         return None
     if run_id is None:
@@ -86,7 +86,7 @@ async def telling_again(following: Following) -> Telling | None:
     return None
 
 
-def _telling(following: Following, found: Followed, states: AsyncIterator[Followed]) -> Telling:
+def _telling(following: Following, found: FollowedAnswer, states: AsyncIterator[FollowedAnswer]) -> Telling:
     latest = found.partial
 
     async def events() -> AsyncIterator[NativeEvent]:
@@ -96,10 +96,10 @@ def _telling(following: Following, found: Followed, states: AsyncIterator[Follow
         while True:
             if state.partial:
                 latest = state.partial
-                for event in new_events(told, latest.told):
+                for event in new_events(told, latest.events):
                     are_sources_named |= isinstance(event, SourcesNamed)
                     yield event
-                told = latest.told
+                told = latest.events
             if state.state != "running":
                 break
             following_state = await anext(states, None)
@@ -123,7 +123,7 @@ def _telling(following: Following, found: Followed, states: AsyncIterator[Follow
     )
 
 
-def _failure_of(found: Followed) -> Exception | None:
+def _failure_of(found: FollowedAnswer) -> Exception | None:
     match found.state:
         case "interrupted":
             return Unavailable(INTERRUPTED)

@@ -27,18 +27,18 @@ from pydantic_ai.messages import (
 )
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.agents.background import BackgroundWork
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.calls import id_of, name_of
+from qwestly_agent.agents.calls import unique_call_id, valid_tool_name
 from qwestly_agent.agents.design import AgentTurn, Cancellation, NativeEvent
-from qwestly_agent.agents.guardrails import Decided
-from qwestly_agent.agents.tools.work import ShownAgain
+from qwestly_agent.agents.guardrails import ApprovalDecided
+from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.view import view_of
+from qwestly_agent.background_work import BackgroundWork
 from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.base.traces import Traces, fail
+from qwestly_agent.base.traces import Traces, mark_failed
 from qwestly_agent.cards.start import Cards
 from qwestly_agent.chat.activity_view import views_of
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
@@ -62,10 +62,10 @@ from qwestly_agent.llm.moderation import PATIENCE_SECONDS
 from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
-from qwestly_agent.model_calls.failures import cut_answer, failure_of
+from qwestly_agent.model_calls.failures import failure_of, truncation_error
 from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import PartialAnswers
-from qwestly_agent.stores.messages import Message, has_others_words
+from qwestly_agent.stores.messages import Message, has_untrusted_text
 from qwestly_agent.text.clean import visible, visible_data, well_formed
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.sanitize import SafeText, safe_text
@@ -94,12 +94,12 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
     for settled in turn.approvals.settled:
         decided = settled.decided
         said_yes = decided.verb in ("approve", "edit")
-        event = Decided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
+        event = ApprovalDecided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
         record.take(event, services.clock())
         yield event
     if card := turn.approvals.pointed_at:
         record.calls.fixed_words = USE_THE_CARD
-        shown = ShownAgain(approval=view_of(card))
+        shown = ApprovalShown(approval=view_of(card))
         record.take(shown, services.clock())
         yield shown
     for draft in turn.approvals.told:
@@ -110,7 +110,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
     async def keep() -> None:
         await _keep_assignment(services.partial_answers, turn)
         if record.told.grew:
-            await services.partial_answers.keep(turn.claim, turn.partial_answer(services.clock()))
+            await services.partial_answers.save(turn.claim, turn.partial_answer(services.clock()))
 
     cancellation, titled = Cancellation(), asyncio.ensure_future(_title(services, turn))
     with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
@@ -122,7 +122,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
             async for event in _answer(services, turn, cancellation):
                 record.take(event, services.clock())
                 yield event
-            if cut := cut_answer(record.messages):
+            if cut := truncation_error(record.messages):
                 raise cut
         except Exception as error:
             _note_failure(services, turn, error, watched)
@@ -151,7 +151,7 @@ async def _keep_assignment(partial_answers: PartialAnswers, turn: Turn) -> None:
     """Store the variant of a conversation that begins, once, so that a turn whose process dies is counted."""
     if turn.claim.assignment and turn.claim.assignment.trial and not turn.claim.last_seq and not turn.record.assigned:
         turn.record.assigned = True
-        await partial_answers.keep_assignment(turn.claim, turn.claim.assignment)
+        await partial_answers.save_assignment(turn.claim, turn.claim.assignment)
 
 
 async def _answer(services: ChatServices, turn: Turn, cancellation: Cancellation) -> AsyncIterator[NativeEvent]:
@@ -278,7 +278,7 @@ def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
 def _has_untrusted_content(turn: Turn) -> bool:
     """True if the window has any text that the user did not type."""
     summed_up = turn.summary is not None and turn.summary.has_others_words
-    return summed_up or holds_others_words(turn.text) or has_others_words(turn.window)
+    return summed_up or holds_others_words(turn.text) or has_untrusted_text(turn.window)
 
 
 def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched: RunningTurn) -> None:
@@ -289,7 +289,7 @@ def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched:
             return
         error = watched.error or error
     record.status = "failed"
-    record.error = failure_of(error, spoke=bool(record.content))
+    record.error = failure_of(error, has_shown_text=bool(record.content))
     if turn.goes_back:
         record.error.message += f" {WENT_BACK}"
     services.logger.warning(Event.TURN_FAILED, extra={"code": record.error.code, **cause_of(error)})
@@ -373,7 +373,7 @@ def begin_trace(traces: Traces | None, turn: Turn) -> Callable[[], None]:
         record = turn.record
         span.set_attribute("qwestly.status", record.status)
         if record.error:
-            fail(span, record.error.code)
+            mark_failed(span, record.error.code)
         span.set_attributes({f"qwestly.{name}": count for name, count in record.tokens().items()})
         if (cost := record.ceiling_usd()) is not None:
             span.set_attribute("qwestly.cost_usd", cost)
@@ -416,7 +416,7 @@ async def sanitized(
                     if index in calling or set(calling.values()) & set(made):
                         calling.clear()  # a new response begins
                     taken = {*made, *calling.values()}
-                    calling[index] = id_of(part.tool_call_id, taken, len(made) + len(calling) + 1)
+                    calling[index] = unique_call_id(part.tool_call_id, taken, len(made) + len(calling) + 1)
                     yield replace(event, part=replace(_call(part), tool_call_id=calling[index]))
                 case PartEndEvent(index=index, part=ToolCallPart() as part):
                     yield replace(event, part=replace(_call(part), tool_call_id=calling.get(index, part.tool_call_id)))
@@ -454,8 +454,8 @@ def _part(part: ModelResponsePart, hosts: Collection[str]) -> ModelResponsePart:
 def _call(part: ToolCallPart) -> ToolCallPart:
     return replace(
         part,
-        tool_name=name_of(part.tool_name),
-        tool_call_id=id_of(part.tool_call_id),
+        tool_name=valid_tool_name(part.tool_name),
+        tool_call_id=unique_call_id(part.tool_call_id),
         args=visible(well_formed(part.args)) if isinstance(part.args, str) else visible_data(part.args),
     )
 

@@ -48,7 +48,7 @@ from qwestly_agent.clients.workflows import Start
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.rollout import Assignment
 from qwestly_agent.domain.summary import Summary
-from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_counted, price_of
+from qwestly_agent.llm.models import ceiling_price_of, estimate_usage, has_plausible_counts, price_of
 from qwestly_agent.rollout.variants import VARIANTS
 from qwestly_agent.stores.messages import (
     ClaimedConversation,
@@ -301,9 +301,9 @@ class Record:
         """Store the run's messages; estimate the usage of an answer that broke off before the provider reported it."""
         self.messages, self.estimated = [], False
         for message in self._answered(messages):
-            if _is_of_model(message) and not is_counted(message.usage):
+            if _is_of_model(message) and not has_plausible_counts(message.usage):
                 self.estimated = True
-                usage = estimated_usage(prompt_characters(), len(message.text or ""))
+                usage = estimate_usage(prompt_characters(), len(message.text or ""))
                 message = replace(message, usage=usage)
             self.messages.append(message)
 
@@ -546,7 +546,7 @@ class Turn:
     def _is_told_what_is_under_way(self) -> bool:
         """True if an earlier note in the model's window says the same."""
         is_in_window = self.window_from == self.claim.window_from or not self.told_under_way
-        return is_in_window and self.told_under_way == self.claim.told_under_way
+        return is_in_window and self.told_under_way == self.claim.reported_work
 
     @cached_property
     def window_from(self) -> int:

@@ -64,7 +64,7 @@ async def settle_all(
     decided.
     """
     settled: list[Settled] = []
-    repeated = await services.approvals.of_ids(user_id, {each.approval_id for each in decisions if each.earlier})
+    repeated = await services.approvals.get_many(user_id, {each.approval_id for each in decisions if each.earlier})
     pending = {each.id for each in repeated if each.status == "pending"}
     for decided in decisions:
         if decided.earlier and decided.approval_id not in pending:
@@ -147,7 +147,7 @@ async def typed_answer(
     last = next(answers, None)
     if last is None or any(step.name == confirm_with_user.__name__ for step in last.steps):
         return TypedAnswer()
-    approvals = await services.approvals.of_conversation(user_id, conversation_id, MOST_RECENT)
+    approvals = await services.approvals.list_of_conversation(user_id, conversation_id, MOST_RECENT)
     cards = shown_with(last, approvals)
     waiting = [each for each in approvals if each.waits(services.clock())]
     # An approval that a workflow asked for after that answer is shown below its card.

@@ -161,7 +161,7 @@ class TurnRegistry:
     async def _read_signals_of(self, user_id: str, run_ids: list[str]) -> None:
         """Stop those of these runs that their user stopped; fail all if a brake is on, or if signals cannot be read."""
         try:
-            for run_id in await self.signals.stopped(user_id, run_ids) & self._turns.keys():
+            for run_id in await self.signals.list_stopped(user_id, run_ids) & self._turns.keys():
                 self._turns[run_id].stop()
         except Braked as braked:
             self._fail(run_ids, braked)

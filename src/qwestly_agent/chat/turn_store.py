@@ -45,7 +45,7 @@ from qwestly_agent.domain.rollout import Assignment, Rollout
 from qwestly_agent.memory.find import MOST_SALIENT, best_by_words, first_memories
 from qwestly_agent.rollout.choose import assign, read_rollout
 from qwestly_agent.rollout.look import OWN_FIRST_TEXT_MS
-from qwestly_agent.stores.conversations import LEASE_SECONDS, last_answer, title_of
+from qwestly_agent.stores.conversations import LEASE_SECONDS, last_answer_fields, make_title
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import ClaimedConversation, Message, NewTurn, PartialAnswer
 from qwestly_agent.stores.stage_day import DAY_SECONDS
@@ -143,7 +143,7 @@ class TurnStore:
             started_at=services.clock(),
         )
         conversation_id = request.conversation_id or services.new_id()
-        moderated = services.moderation.begin(typed_in(request.text or ""))
+        moderated = services.moderation.start_check(typed_in(request.text or ""))
         entering = asyncio.ensure_future(services.usage.enter(user_id, new.run_id, new.started_at))
         reading = asyncio.gather(
             self._history(user_id, conversation_id, request),
@@ -188,10 +188,12 @@ class TurnStore:
 
     async def _history(self, user_id: str, conversation_id: str, request: TurnRequest) -> History:
         messages = self.services.messages
-        recent = messages.recent(user_id, conversation_id, READ_LIMIT)
+        recent = messages.list_recent(user_id, conversation_id, READ_LIMIT)
         if request.message_id is None:
             return History(await recent, [])
-        return History(*await asyncio.gather(recent, messages.exchange(user_id, conversation_id, request.message_id)))
+        return History(
+            *await asyncio.gather(recent, messages.get_exchange(user_id, conversation_id, request.message_id))
+        )
 
     async def _context_data(self, user_id: str, conversation_id: str, request: TurnRequest) -> ContextData:
         """Raises `Braked`."""
@@ -205,23 +207,23 @@ class TurnStore:
             _,
         ) = await asyncio.gather(
             asyncio.gather(
-                services.profiles.career(user_id),
+                services.profiles.get_career(user_id),
                 services.user_settings.get(user_id),
                 read_rollout(services.rollouts, services.logger),
             ),
             asyncio.gather(
                 services.memories.most_salient(user_id, MOST_SALIENT + 1),
                 self._by_words(user_id, request),
-                services.memories.last_withdrawn(user_id),
+                services.memories.last_withdrawn_at(user_id),
             ),
             services.autonomy.level(user_id),
             asyncio.gather(
-                services.approvals.unreported(user_id, conversation_id),
-                services.drafts.unreported(user_id, conversation_id, MOST_DRAFTS_TOLD),
+                services.approvals.list_unreported(user_id, conversation_id),
+                services.drafts.list_unreported(user_id, conversation_id, MOST_DRAFTS_TOLD),
             ),
             asyncio.gather(
-                services.approvals.waiting(user_id, MOST_UNDER_WAY),
-                services.drafts.under_way(user_id, MOST_UNDER_WAY),
+                services.approvals.list_open(user_id, MOST_UNDER_WAY),
+                services.drafts.list_active(user_id, MOST_UNDER_WAY),
             ),
             services.signals.check_brake(user_id),
         )
@@ -301,7 +303,7 @@ class TurnStore:
         says_more = request.text is not None or request.regenerate
         if not settled and says_more:
             return TurnApprovals((), unreported)
-        unreported = await self.services.approvals.unreported(claim.user_id, claim.conversation_id)
+        unreported = await self.services.approvals.list_unreported(claim.user_id, claim.conversation_id)
         if not says_more and not unreported:
             raise nothing_new(settled)
         return TurnApprovals(settled, unreported)
@@ -359,13 +361,13 @@ class TurnStore:
         pinned = known.variant if known.variant in designs.variants and request.design is None else None
         found = assign(known.rollout, claim.assignment, pinned, claim.user_id, claim.role, is_new=is_new)
         # Another release may have begun the trial: what this one does not know, it does not count either.
-        is_known = found is None or found.agents is None or designs.of_variant(found.agents, claim.role)
+        is_known = found is None or found.agents is None or designs.find_variant(found.agents, claim.role)
         return found if is_known else None
 
     def _agent_of(self, claim: ClaimedConversation) -> TurnAgent:
         """That of the conversation's variant, else that of its design. Raises `Unavailable` if both are gone."""
         designs = self.services.designs
-        of_variant = designs.of_variant(claim.assignment.agents, claim.role) if claim.assignment else None
+        of_variant = designs.find_variant(claim.assignment.agents, claim.role) if claim.assignment else None
         agent = of_variant or designs.find(claim.design, claim.role)
         if agent is None:
             raise Unavailable("This conversation cannot go on as it began. Please start a new one.")
@@ -541,15 +543,15 @@ class TurnStore:
         if kept and not nothing_new:
             # The note is stored in the conversation now, and so is part of every later prompt.
             await asyncio.gather(
-                *(services.approvals.told(each) for each in turn.approvals.unreported),
-                *(services.drafts.told(turn.claim.user_id, each.id) for each in turn.approvals.ended),
+                *(services.approvals.mark_reported(each) for each in turn.approvals.unreported),
+                *(services.drafts.mark_reported(turn.claim.user_id, each.id) for each in turn.approvals.ended),
             )
         return kept
 
     async def _retitle(self, turn: Turn) -> None:
         """Title a new conversation: by the title made of its first message, or, if that message was replaced, by the
         beginning of its replacement."""
-        title = turn.record.title or (title_of(turn.text) if turn.replaced else "")
+        title = turn.record.title or (make_title(turn.text) if turn.replaced else "")
         if title and not turn.record.calls.trouble:
             await self.services.conversation_search.retitle(
                 turn.claim.user_id, turn.claim.conversation_id, title, turn.message_id
@@ -562,7 +564,7 @@ class TurnStore:
             await asyncio.gather(
                 services.messages.exclude_run_from_prompts(user_id, turn.run_id),
                 services.conversations.drop_contexts(user_id),
-                services.tool_calls.empty(user_id, (), lambda _: False, turn.run_id),
+                services.tool_calls.clear_texts(user_id, (), lambda _: False, turn.run_id),
             )
             await services.conversation_search.forget_titles(user_id, lambda _: False)
 
@@ -584,7 +586,7 @@ async def admit_stream(services: ChatServices, user_id: str, load: Load, now: fl
     most = services.settings.running_turns
     if len(load.running) < most:
         return
-    holding = await services.conversations.running(user_id, now)
+    holding = await services.conversations.list_running_runs(user_id, now)
     dead = [run for run, began in load.running.items() if run not in holding and now - began > LEASE_SECONDS]
     if dead:
         await services.usage.release(user_id, dead)
@@ -614,11 +616,11 @@ def _changes(turn: Turn, messages: Sequence[Message], receipt: dict[str, Any]) -
         **({"context": context} if context != turn.claim.context else {}),
         **({"summary_due": turn.window_from} if turn.needs_summary else {}),
         "window_from": turn.window_from,
-        **last_answer(turn.run_id, told),
+        **last_answer_fields(turn.run_id, told),
         **({"assignment": assignment.model_dump()} if assignment and assignment.trial else {}),
     }
 
 
 def _told(turn: Turn) -> dict[str, Any]:
     told = turn.told_under_way
-    return {"told_under_way": list(told)} if told != turn.claim.told_under_way else {}
+    return {"told_under_way": list(told)} if told != turn.claim.reported_work else {}

@@ -25,7 +25,7 @@ from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import SENT, Approval, sha256_hex
 from qwestly_agent.services import Services
-from qwestly_agent.stores.activity import Copied
+from qwestly_agent.stores.activity import CopiedEvent
 from qwestly_agent.stores.drafts import Draft, Drafts
 
 T = TypeVar("T", Approval, Draft)
@@ -112,7 +112,7 @@ class Cursor:
         flags = ("a" if self.is_active else "") + ("p" if self.is_pausing else "")
         return ".".join((str(round(self.since.timestamp() * 1000)), flags, *self.told))
 
-    def moved(self, copied: Sequence[Copied]) -> "Cursor":
+    def moved(self, copied: Sequence[CopiedEvent]) -> "Cursor":
         """Move behind these events, the first copied first, all of which were copied since `since`."""
         if not copied:
             return replace(self, told=())
@@ -147,7 +147,7 @@ async def updates(services: Services, user_id: str, after: str | None) -> Update
     failed. A poll with nothing new, while nothing runs, is one find. Raises `Invalid`."""
     if after is None:
         # First the feed, then the state: what happens in between is told by the next poll.
-        last = await services.activity.last_copied(user_id, MOST_TOLD)
+        last = await services.activity.latest_copied(user_id, MOST_TOLD)
         cursor = Cursor(to_datetime(0)).moved(last[::-1])
         return await _answer(services, user_id, cursor, await _read_state(services, user_id))
     cursor = Cursor.parse(after)
@@ -162,10 +162,10 @@ async def updates(services: Services, user_id: str, after: str | None) -> Update
 
 async def _read_state(services: Services, user_id: str) -> _Read:
     approvals, drafts, brake, turns = await asyncio.gather(
-        services.approvals.waiting(user_id, MOST_ITEMS),
+        services.approvals.list_open(user_id, MOST_ITEMS),
         _drafts_now(services.drafts, services.clock, user_id),
         pause.read(services.signals, user_id),
-        services.conversations.running(user_id, services.clock()),
+        services.conversations.list_running_runs(user_id, services.clock()),
     )
     return _Read(approvals, drafts, brake, turns, tells_brake=True)
 
@@ -174,16 +174,16 @@ async def _read_named(services: Services, user_id: str, cursor: Cursor, news: Se
     """Read what these events name, and what runs."""
     tells_brake = cursor.is_pausing or any(each.type.startswith("brake.") for each in news)
     named, drafts, under_way, brake, turns, views = await asyncio.gather(
-        services.approvals.of_ids(user_id, _ids("approval_id", news)),
-        services.drafts.of_ids(user_id, _ids("draft_id", news)),
-        services.drafts.under_way(user_id, MOST_ITEMS),
+        services.approvals.get_many(user_id, _ids("approval_id", news)),
+        services.drafts.get_many(user_id, _ids("draft_id", news)),
+        services.drafts.list_active(user_id, MOST_ITEMS),
         pause.read(services.signals, user_id),
-        services.conversations.running(user_id, services.clock()),
+        services.conversations.list_running_runs(user_id, services.clock()),
         views_of(services.approvals, services.memories, user_id, news, services.clock()),
     )
     running = [each for each in under_way if each.status == "running"]
     # The brake freezes what waits, and its release thaws it.
-    waiting = await services.approvals.waiting(user_id, MOST_ITEMS) if tells_brake or cursor.is_active else []
+    waiting = await services.approvals.list_open(user_id, MOST_ITEMS) if tells_brake or cursor.is_active else []
     sent = await refresh_outcomes(services, [each for each in waiting if each.status in CARRIED_OUT])
     told = _once([*named, *(waiting if tells_brake else ()), *sent])
     return _Read(told, _once([*drafts, *running]), brake, turns, tells_brake, views)
@@ -233,8 +233,8 @@ def _approval_update(approval: Approval, brake: Pause) -> ApprovalUpdate:
 async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]:
     """Drafts that run or wait, and each conversation's newest draft if it failed or was stopped by a pause."""
     under_way, lately = await asyncio.gather(
-        drafts.under_way(user_id, MOST_ITEMS),
-        drafts.touched_since(user_id, clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),
+        drafts.list_active(user_id, MOST_ITEMS),
+        drafts.list_changed_since(user_id, clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),
     )
     last = {each.conversation_id: each for each in lately}
     return [*under_way, *(each for each in last.values() if each.status in ("failed", "stopped"))]

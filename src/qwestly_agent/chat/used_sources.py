@@ -13,7 +13,7 @@ from itertools import chain
 
 from pydantic_ai.messages import CapabilityEvent
 
-from qwestly_agent.agents.tools.sources import Returned
+from qwestly_agent.agents.tools.sources import SourceRecord
 from qwestly_agent.domain.source import Source
 from qwestly_agent.stores.messages import Step, sources_of
 from qwestly_agent.text.stems import tokens_of
@@ -99,7 +99,7 @@ class ReturnedRecord:
     signs: _Signs
 
     @classmethod
-    def of(cls, record: Returned) -> "ReturnedRecord":
+    def of(cls, record: SourceRecord) -> "ReturnedRecord":
         return cls(record.source, record.name, _Signs(f"{record.name}\n{record.text}"))
 
     @cached_property

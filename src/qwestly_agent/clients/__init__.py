@@ -1,1 +1,1 @@
-"""Clients of external systems other than the database, each a small class."""
+"""Clients of external systems other than the database, one small class each."""

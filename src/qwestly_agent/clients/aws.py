@@ -8,10 +8,10 @@ ATTEMPTS, CONNECT_SECONDS, ANSWERS_WITHIN_SECONDS = 2, 2, 5
 
 
 class AWS:
-    """AWS clients, each created on first use: botocore is slow to import. Creating one is not thread-safe, hence the
-    lock.
+    """AWS clients, each created at its first use, because botocore is slow to import. Creating one is not thread-safe,
+    hence the lock.
 
-    Made by botocore, without boto3, whose other imports (for S3) take a third of the time.
+    They come from botocore rather than boto3, whose other imports (for S3) take a third of the time.
     """
 
     def __init__(self) -> None:

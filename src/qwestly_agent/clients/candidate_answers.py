@@ -1,4 +1,4 @@
-"""Parse the candidate app's answers, which are untrusted input, into the outcome of a write."""
+"""Parse the candidate app's responses, which are untrusted input, into the outcome of a write."""
 
 import re
 from dataclasses import dataclass
@@ -14,53 +14,54 @@ LONGEST_REASON_CHARACTERS = 200
 @dataclass(frozen=True)
 class Done:
     version: str | None
-    """The subject's new version; None if it is deleted."""
+    """The subject's new version; None if it was deleted."""
     result: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Changed:
-    """Nothing was done: the subject has changed since the person saw it, and has this version."""
+    """Nothing was done, because the subject has changed since the user saw it. `version` is the current one."""
 
     version: str
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A definite refusal: nothing was done, and the same request gets the same answer, unless `retry_after` is set."""
+    """A definite refusal: nothing was done, and a repeated request is refused again, unless `retry_after` is set."""
 
     code: str
     reason: str
-    """A sentence for a person: the candidate app's, cleaned and cut."""
+    """The candidate app's sentence for the user, cleaned and truncated."""
     retry_after: int | None = None
-    """Seconds."""
+    """In seconds."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """It was accepted, and will be done or fail by itself."""
+    """The request was accepted; it will be done or fail later."""
 
 
 @dataclass(frozen=True)
 class NeverArrived:
-    """Nothing was done so far. It may be sent again under the same key, in case the first one is only late."""
+    """Nothing was done so far. The request may be sent again with the same key, in case the first one is only
+    delayed."""
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """The outcome is not known: ask `outcome_of`."""
+    """The outcome is not known yet; query it with `outcome_of`."""
 
 
 Outcome: TypeAlias = Done | Changed | Refused | Pending | NeverArrived | Unknown
 
 
 class Unreadable(Exception):
-    """Larger than any answer."""
+    """The response is larger than any valid one."""
 
 
 async def body_of(response: httpx2.Response) -> bytes:
     body = bytearray()
-    # Raw bytes: an answer that is compressed although we refuse that is never unpacked, to any size.
+    # Raw bytes: a response that is compressed although we refuse that must not be unpacked to an arbitrary size.
     async for chunk in response.aiter_raw():
         body += chunk
         if len(body) > LARGEST_ANSWER_BYTES:
@@ -78,7 +79,7 @@ _Version: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[!#-~]{1,128}$
 _Text: TypeAlias = Annotated[str, StringConstraints(max_length=2000)]
 
 
-# Built when the first answer is read: every function has this client, and most send no request.
+# Built when the first response is read: every function has this client, but most send no request.
 _LATER = ConfigDict(defer_build=True)
 
 
@@ -132,7 +133,7 @@ REFUSAL = TypeAdapter(_Refusal)
 _OPERATION: TypeAdapter[_Operation] = TypeAdapter(_Operation, config=_LATER)
 
 _REFUSALS = (401, 403, 404, 409, 422, 428, 429)
-"""The statuses of the contract. Another one below 500 may come from a proxy, and says nothing about the effect."""
+"""The statuses of the contract. Another status below 500 may come from a proxy, and says nothing about the effect."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Answer:
     retry_after: int | None
 
     def parsed(self, shape: TypeAdapter[_Shape]) -> _Shape | None:
-        """Return None for another shape."""
+        """Parse the body; None if it has another shape."""
         try:
             return shape.validate_json(self.body)
         except ValidationError:

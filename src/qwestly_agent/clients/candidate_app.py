@@ -1,7 +1,7 @@
 """The client of the candidate app's write API, `docs/candidate-app-api.yaml`.
 
-A write is sent once. After `Unknown`, callers query `outcome_of` for its key later; the same write may be sent again
-only under the same key.
+A write is sent once. After `Unknown`, callers query `outcome_of` with the key later. The same write may be sent again
+only with the same key.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ ISSUER = "qwestly-agent"
 AUDIENCE = "candidate-app"
 LIFE_SECONDS = 60
 TIMEOUT_SECONDS = 10.0
-"""Time for a write, and for both attempts of a read."""
+"""Time limit for a write, and for both attempts of a read."""
 CONNECT_SECONDS = 3.0
 UNAUTHORIZED = 401
 READ_ATTEMPT_SECONDS = 4.5
@@ -47,7 +47,7 @@ READ_ATTEMPTS = 2
 
 PROFILE, PREFERENCES, LINKEDIN_PROFILE = "profile", "preferences", "linkedin-profile"
 INGESTION_PATH = "../../linkedin/profile"
-"""Relative to the API's address: an existing path of the candidate app."""
+"""An existing path of the candidate app, relative to the API's URL."""
 _SUBJECT = pattern(
     rf"{PROFILE}|{PREFERENCES}|{LINKEDIN_PROFILE}|({LINKEDIN_PROFILE}/suggestions|cards|documents|applications)/[A-Za-z0-9_-]{{1,128}}",
     re.ASCII,
@@ -55,17 +55,17 @@ _SUBJECT = pattern(
 
 
 def card(card_id: str) -> str:
-    """The subject's name; the profile, the preferences and the LinkedIn profile have constants."""
+    """Return the subject of a card. The profile, the preferences and the LinkedIn profile have constants."""
     return f"cards/{card_id}"
 
 
 def linkedin_suggestion(draft_id: str) -> str:
-    """The subject's name."""
+    """Return the subject of a LinkedIn suggestion."""
     return f"{LINKEDIN_PROFILE}/suggestions/{draft_id}"
 
 
 def application(job_id: str) -> str:
-    """The subject's name."""
+    """Return the subject of an application."""
     return f"applications/{job_id}"
 
 
@@ -74,15 +74,16 @@ def application(job_id: str) -> str:
 
 @dataclass(frozen=True)
 class Effect:
-    """The user, the approval or draft (`act`), the idempotency key, and the expected version of the subject."""
+    """Identifies a write: the user, the approval or draft (`act`), the idempotency key, and the expected version."""
 
     user_id: str
     act: str
     key: str
     version: str | None
-    """The version that the person saw; None if the subject must be new."""
+    """The version that the user saw; None if the subject must not exist yet."""
     begun_at: float | None = None
-    """When the approval was marked as begun. The token's life counts from here, however late the request is sent."""
+    """When the approval was marked as executing. The token's lifetime counts from here, however late the request is
+    sent."""
 
 
 class CardSection(BaseModel):
@@ -94,6 +95,7 @@ class CardSection(BaseModel):
 
 
 class CardText(BaseModel):
+    # The docstring is part of the digest of `publish_card`'s arguments: another text needs an upgrade.
     """A card as others read it: without the evidence, which stays with us."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
@@ -107,15 +109,15 @@ class CardText(BaseModel):
 class CandidateApp:
     http: httpx2.AsyncClient
     base_url: str
-    """With the path of the API, as in the contract's `servers`."""
+    """The API's URL with its path, as in the contract's `servers`."""
     secret: str = field(repr=False)
     clock: Clock
     new_id: NewId
     renewed_secret: Callable[[], Awaitable[str]] | None = None
-    """Reads the secret again, as a refused one may have been rotated."""
+    """Reads the secret again, since a rejected one may have been rotated."""
 
     async def version_of(self, user_id: str, act: str, subject: str) -> str | None:
-        """Return None if there is no such subject. Raises `Unavailable`.
+        """Return the subject's version; None if it does not exist. Raises `Unavailable`.
 
         Read the version before the content that is shown with it, so that a change in between is detected.
         """
@@ -130,7 +132,7 @@ class CandidateApp:
         raise Unavailable("Your profile cannot be reached right now.", retry_after=answer and answer.retry_after)
 
     async def outcome_of(self, user_id: str, act: str, key: str) -> Outcome:
-        """Query the outcome of a write; never `Changed`, because a refused write leaves no trace under its key."""
+        """Query the outcome of a write. Never `Changed`, because a refused write leaves no trace under its key."""
         answer = await self._read(user_id, act, f"operations/{quote(key, safe='')}")
         if not answer:
             return Unknown()
@@ -141,11 +143,11 @@ class CandidateApp:
         return NeverArrived() if never_arrived else Unknown()
 
     async def publish_card(self, effect: Effect, card_id: str, content: CardText) -> Outcome:
-        """Publish under an id of ours; replace a published card if the effect names its version."""
+        """Publish a card under an id of ours. Replaces a published card if the effect names its version."""
         return await self._write(effect, "PUT", card(card_id), content.model_dump(mode="json", exclude_none=True))
 
     async def activate_card(self, effect: Effect, card_id: str, *, active: bool) -> Outcome:
-        """Show this card first; or, if not `active`, none."""
+        """Show this card first, or if not `active`, none."""
         return await self._write(
             effect, "POST" if active else "DELETE", card(card_id), path=f"{card(card_id)}/activation"
         )
@@ -154,7 +156,7 @@ class CandidateApp:
         return await self._write(effect, "DELETE", card(card_id))
 
     async def set_profile_fields(self, effect: Effect, values: Mapping[ProfileField | Preference, Any]) -> Outcome:
-        """Set all fields or none, also those of the preferences; None removes a value."""
+        """Set these fields of profile and preferences, all or none. None removes a value."""
         return await self._write(effect, "PATCH", PROFILE, {**values})
 
     async def set_preference(self, effect: Effect, name: Preference, value: Any) -> Outcome:
@@ -162,17 +164,17 @@ class CandidateApp:
         return await self._write(effect, "PATCH", PREFERENCES, {name: value})
 
     async def ingest_linkedin(self, effect: Effect, url: str, *, refresh: bool) -> Outcome:
-        """Start an import from LinkedIn. Often `Pending`, because it takes long."""
+        """Start an import from LinkedIn. Often returns `Pending`, because it takes long."""
         return await self._write(
             effect, "POST", LINKEDIN_PROFILE, {"url": url, "refresh": refresh}, path=INGESTION_PATH
         )
 
     async def suggest_linkedin(self, effect: Effect, draft_id: str, text: str) -> Outcome:
-        """Keep a text for the About section, which the user may copy; nothing is sent to LinkedIn."""
+        """Store a text for the About section that the user may copy. Nothing is sent to LinkedIn."""
         return await self._write(effect, "PUT", linkedin_suggestion(draft_id), {"section": "about", "text": text})
 
     async def send_application(self, effect: Effect, job_id: str, content: dict[str, Any]) -> Outcome:
-        """Send it to the advertiser. With a version it was sent before, which the person saw."""
+        """Send the application to the advertiser. With a version, it replaces one that was sent before."""
         return await self._write(effect, "PUT", application(job_id), content)
 
     async def keep_document(self, effect: Effect, document_id: str, title: str, text: str) -> Outcome:
@@ -207,7 +209,7 @@ class CandidateApp:
         return outcome_of_write(answer, effect.key)
 
     async def _read(self, user_id: str, act: str, path: str) -> Answer | None:
-        """Return None if two requests had no answer."""
+        """Send a read request; None if both attempts failed."""
         for _ in range(READ_ATTEMPTS):
             try:
                 answer = await self._ask(lambda: self._request(user_id, act, "GET", path), READ_ATTEMPT_SECONDS)
@@ -218,8 +220,8 @@ class CandidateApp:
         return None
 
     async def _ask(self, request: Callable[[], httpx2.Request], seconds: float) -> Answer:
-        """Send the request; once more if our signature is refused and the secret has changed. A refused write had no
-        effect."""
+        """Send the request. It is sent once more if our signature was rejected and the secret has changed; a rejected
+        write had no effect."""
         used = self.secret
         answer = await self._send(request(), seconds)
         if answer.status != UNAUTHORIZED or not self.renewed_secret:
@@ -239,7 +241,7 @@ class CandidateApp:
     ) -> httpx2.Request:
         if not (self.secret and self.base_url):
             raise InvalidSettings("Nothing is asked of the candidate app without its secret and address.")
-        # Not made by the client, which would send one user's cookies with the next user's request.
+        # The request is not built by the client, which would send one user's cookies with the next user's request.
         return httpx2.Request(
             method,
             urljoin(f"{self.base_url.rstrip('/')}/", path),
@@ -260,7 +262,7 @@ class CandidateApp:
             "iss": ISSUER,
             "aud": AUDIENCE,
             "sub": user_id,
-            # An object, as RFC 8693 registers it.
+            # An object, as registered by RFC 8693.
             "act": {"sub": act},
             "iat": now,
             "exp": now + LIFE_SECONDS,

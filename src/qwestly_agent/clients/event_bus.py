@@ -1,7 +1,7 @@
 """Put events on an EventBridge bus: signed ids and enumerated words, without titles or other text.
 
-Listeners get each event at least once, within about a minute; its `id` is the same each time. `token` signs it (HS256,
-by the secret that the candidate app shares), so that a listener behind a webhook need not trust the transport.
+Listeners receive each event at least once, within about a minute, always with the same `id`. `token` signs it (HS256,
+with the secret shared with the candidate app), so that a listener behind a webhook need not trust the transport.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ AUDIENCE = "candidate-app-events"
 LIFE_SECONDS = 86_400
 """EventBridge retries delivery for a day."""
 MOST_ENTRIES = 10
-"""Maximum entries of one request to EventBridge."""
+"""Maximum number of entries in one request to EventBridge."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class EventBus:
     aws: Callable[[str], Any]
     """Returns the client of a service."""
     name: str
-    """Empty for none."""
+    """Empty if no bus is configured."""
     secret: str
     clock: Clock
 

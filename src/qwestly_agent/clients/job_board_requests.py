@@ -1,5 +1,5 @@
-"""Requests to job boards: at most two attempts within `TIMEOUT_SECONDS`, and once more with a new key if ours is
-refused and was rotated."""
+"""Requests to job boards: at most two attempts within `TIMEOUT_SECONDS`, and once more if our key is rejected and was
+rotated."""
 
 import asyncio
 import random
@@ -18,18 +18,18 @@ ATTEMPTS = 2
 LONGEST_WAIT_SECONDS = 2.0
 MOST_BYTES = 4_000_000
 REFUSED = (401, 403, 422)
-"""Statuses for a wrong key, of Adzuna, JSearch and Brave."""
+"""Statuses with which Adzuna, JSearch and Brave reject a key."""
 
 
 class KeyRefused(Unavailable):
-    """The board refuses our key."""
+    """The board rejects our key."""
 
 
 T = TypeVar("T")
 
 
 async def with_current_key(secrets: Secrets, search: Callable[[Settings], Awaitable[T]]) -> T:
-    """Search with the keys of these settings; once more if a key is refused and secrets have changed."""
+    """Search with the current keys, and once more if a key is rejected and the secrets have changed."""
     current = secrets.settings
     try:
         return await search(current)
@@ -47,7 +47,7 @@ async def ask(
     parameters: Mapping[str, str],
     headers: Mapping[str, str] | None = None,
 ) -> Mapping[str, Any]:
-    """Raises `Unavailable`, whose sentence names the board."""
+    """Send a request to a board and return its JSON. Raises `Unavailable`, whose sentence names the board."""
     why = f"{title} could not be reached."
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):

@@ -1,4 +1,4 @@
-"""Parse the answers of job boards and web search: Adzuna, JSearch and Brave.
+"""Parse the responses of job boards and the web search: Adzuna, JSearch and Brave.
 
 All of it is untrusted text. `job_board_requests` sends the queries.
 """
@@ -21,7 +21,7 @@ from qwestly_agent.text.clean import visible
 from qwestly_agent.text.language import language_of
 
 MOST_ADVERTS = 50
-"""Maximum adverts of one query."""
+"""Maximum number of adverts per query."""
 MOST_PAGES = 8
 LONGEST_TEXT = 12_000
 LONGEST_SNIPPET = 500
@@ -60,11 +60,11 @@ class JobBoard(Protocol):
 
     @property
     def title(self) -> str:
-        """The name that people know."""
+        """The board's public name."""
         ...
 
     async def search(self, query: JobQuery, now: float) -> list[Advert]:
-        """Return at most `MOST_ADVERTS`. Raises `Unavailable`."""
+        """Return at most `MOST_ADVERTS` adverts. Raises `Unavailable`."""
         ...
 
 
@@ -95,7 +95,7 @@ class Adzuna:
         return _adverts(answer.get("results"), self._advert, now)
 
     def _advert(self, told: Mapping[str, Any], now: float) -> Advert:
-        # Skip pay that Adzuna only predicts.
+        # Leave out pay that Adzuna only predicts.
         predicted = str(told.get("salary_is_predicted", "0")) == "1"
         lowest, highest = (None if predicted else _number(told.get(each)) for each in ("salary_min", "salary_max"))
         return _advert(
@@ -165,7 +165,7 @@ class WebSearch:
     title: str = "the web search"
 
     async def search(self, words: str) -> list[WebPage]:
-        """Raises `Unavailable`."""
+        """Return web pages. Raises `Unavailable`."""
         return await with_current_key(self.secrets, lambda settings: self._search(settings, words))
 
     async def _search(self, settings: Settings, words: str) -> list[WebPage]:
@@ -183,7 +183,7 @@ class WebSearch:
 
 @dataclass(frozen=True)
 class JobBoards:
-    """The boards whose keys are set."""
+    """The boards and the web search whose keys are set."""
 
     boards: Sequence[JobBoard] = ()
     web: WebSearch | None = None
@@ -201,7 +201,7 @@ def make_job_boards(http: httpx2.AsyncClient, secrets: Secrets) -> JobBoards:
 
 
 def _adverts(told: Any, advert_of: Any, now: float) -> list[Advert]:
-    """Parse the adverts of the list; skip everything else."""
+    """Parse the adverts in a list, skipping anything else."""
     found: list[Advert] = []
     for each in (told if isinstance(told, list) else [])[:MOST_ADVERTS]:
         try:
@@ -230,7 +230,7 @@ def _advert(board: Board, *, id: Any, title: Any, text: Any, url: Any, now: floa
 
 
 def _plain(text: Any, longest: int) -> str:
-    """Remove markup, invisible characters and runs of spaces."""
+    """Remove markup, invisible characters and repeated spaces."""
     if not isinstance(text, str):
         return ""
     bare = html.unescape(_TAGS.sub("", _BREAKS.sub("\n", text[: longest * 4])))

@@ -14,13 +14,13 @@ from qwestly_agent.base.errors import Unavailable
 @dataclass(frozen=True)
 class Mail:
     aws: Callable[[str], Any]
-    """Returns the boto3 client of a service."""
+    """Returns the client of a service."""
     sender: str
 
     async def send(self, to: str, subject: str, text: str, html: str, *, unsubscribe: str = "") -> None:
-        """Send the message; `unsubscribe` is where one POST without a form ends such mails (RFC 8058).
+        """Send the message. `unsubscribe` is the URL at which a single POST ends such mails (RFC 8058).
 
-        Raises `Unavailable` if SES refuses it, also for an invalid address.
+        Raises `Unavailable` if SES rejects it, also for an invalid address.
         """
         try:
             message = _message(self.sender, to, subject, text, html)

@@ -10,8 +10,8 @@ from qwestly_agent.base.errors import InvalidSettings
 PARAMETERS_A_CALL = 10
 """Limit of `GetParameters`."""
 WAITS_SECONDS = (0.2, 0.4, 0.8, 1.2, 1.4)
-"""Maximum delays before further tries, 4 s in all: a new role's rights take a moment to take effect, and Parameter
-Store throttles when many containers start together."""
+"""Maximum delays before retries, 4 s in total: permissions of a new role take a moment to apply, and Parameter Store
+throttles when many containers start together."""
 _PASSING = frozenset({"AccessDeniedException", "InternalServerError", "InternalServiceError", "ThrottlingException"})
 
 ClientOf = Callable[[str], Any]
@@ -24,7 +24,7 @@ def look_up_all(
     sleep: Callable[[float], None] = time.sleep,
     chance: Callable[[], float] = random.random,
 ) -> dict[str, str]:
-    """Return the values by their references. Raises `InvalidSettings`, which names those that cannot be read."""
+    """Return the values by reference. Raises `InvalidSettings`, which names those that cannot be read."""
     parameters = sorted({each.removeprefix("ssm:") for each in references if each.startswith("ssm:")})
     secrets = sorted({each.removeprefix("secret:") for each in references if each.startswith("secret:")})
     values: dict[str, str] = {}
@@ -51,7 +51,7 @@ def _secret(client_of: ClientOf, name: str) -> str:
 def _patiently(
     names: list[str], read: Callable[[], Any], sleep: Callable[[float], None], chance: Callable[[], float]
 ) -> Any:
-    """Read the values; retry transient failures for a few seconds."""
+    """Read the values, retrying transient failures for a few seconds."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     for wait in (*WAITS_SECONDS, None):
@@ -61,5 +61,5 @@ def _patiently(
             cause = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
             if wait is None or cause not in _PASSING:
                 raise InvalidSettings(f"{', '.join(names)} cannot be read: {cause}.") from error
-            sleep(wait * chance())  # with jitter: other containers begin at the same moment
+            sleep(wait * chance())  # with jitter, since other containers start at the same time
     raise AssertionError("unreachable")

@@ -1,7 +1,7 @@
 """Start Step Functions executions, and answer those that wait for a person by a task token.
 
-A task token is a credential: it is sealed with a KMS key as soon as it is seen, bound to its record, and opened only to
-be sent back.
+A task token is a credential: it is encrypted with a KMS key as soon as it is received, bound to its record, and
+decrypted only to be sent back.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ class Start:
 @dataclass(frozen=True)
 class Workflows:
     aws: Callable[[str], Any]
-    """Returns the boto3 client of a service."""
+    """Returns the client of a service."""
     key_id: str
-    """Id of the KMS key that seals task tokens."""
+    """Id of the KMS key that encrypts task tokens."""
 
     async def start(self, machine_arn: str, name: str, given: Mapping[str, Any]) -> None:
         """Start an execution (idempotent by name). Raises `Unavailable`."""
@@ -45,7 +45,7 @@ class Workflows:
         )
 
     async def answer(self, task_token: str, output: Mapping[str, Any]) -> bool:
-        """Answer the waiting execution; False if it no longer waits. Raises `Unavailable`."""
+        """Answer the waiting execution. Returns False if it no longer waits. Raises `Unavailable`."""
         answered = await self._call(
             "stepfunctions",
             "send_task_success",
@@ -64,7 +64,7 @@ class Workflows:
         return base64.b64encode(sealed["CiphertextBlob"]).decode()
 
     async def opened(self, sealed: str, approval_id: str) -> str:
-        """Decrypt the task token. Raises `Unavailable`, also if it was sealed for another record."""
+        """Decrypt the task token. Raises `Unavailable`, also if it was encrypted for another record."""
         opened = await self._call(
             "kms",
             "decrypt",
@@ -77,7 +77,7 @@ class Workflows:
         return opened["Plaintext"].decode()
 
     async def _call(self, service: str, operation: str, given: Mapping[str, Any], passed: tuple[str, ...] = ()) -> Any:
-        """Call the service; return None for errors that are ignored."""
+        """Call the service; None for errors that are ignored."""
 
         def call() -> Any:
             return getattr(self.aws(service), operation)(**given)

@@ -1,1 +1,2 @@
-"""Documents for a job: written by generate_card's machine from the person's evidence, and downloaded as files."""
+"""Documents for a job: written by the state machine of generate_card from the person's evidence, and downloaded as
+files."""

@@ -37,7 +37,7 @@ class Applying:
         return await self.services.applications.newest(self.user_id, limit)
 
     async def prepare(self, job_id: str) -> Application:
-        """Return the application for this job, or list a new one as being prepared. Raises `NotFound`."""
+        """Return the application for this job, or add a new one to the list as being prepared. Raises `NotFound`."""
         match, now = await self.jobs.keep(job_id), self.services.clock()
         new = Application(
             id=application_id(match.id),
@@ -52,23 +52,23 @@ class Applying:
         return await add_to_list(self.services.applications, self.services.job_matches, new)
 
     async def proposal(self, job_id: str, document_ids: Sequence[str], note: str) -> Proposal:
-        """Return what would be sent; write nothing. Raises `Invalid` if it was sent or is pending, or a document is not
-        ready, and `NotFound`."""
+        """Return the proposal without writing anything. Raises `Invalid` if the application was sent or is pending, or
+        if a document is not ready, and `NotFound`."""
         match = await self._match(job_id)
         if await self._waiting(match):
             raise Invalid(ASKED_ALREADY)
         return await self._proposal(match, document_ids, note)
 
     async def _match(self, job_id: str) -> JobMatch:
-        """Get the application; an advert of a search has one if a document was written for it. Raises `NotFound`."""
+        """Get the match. An advert from a search has one if a document was written for it. Raises `NotFound`."""
         advert, match = await self.jobs.read(job_id)
         return match or await self.services.job_matches.get(self.user_id, match_id(self.user_id, advert.id))
 
     async def _waiting(self, match: JobMatch) -> Approval | None:
-        """Return the pending approval of this. Raises `Invalid` if it was sent or is being sent: approvals know, while
-        the user may change the list."""
+        """Return the pending approval of this application. Raises `Invalid` if it was sent or is being sent, by the
+        approvals: the user may edit the list."""
         subject = candidate_app.application(match.id)
-        standing = await self.services.approvals.standing(self.user_id, APPLY.tool, subject, self.services.clock())
+        standing = await self.services.approvals.find_active(self.user_id, APPLY.tool, subject, self.services.clock())
         if standing and standing.status != "pending":
             raise Invalid(SENT_ALREADY if standing.status == "done" else IS_SENT)
         with suppress(NotFound):
@@ -87,7 +87,7 @@ class Applying:
         subject = candidate_app.application(match.id)
         if await self.services.candidate_app.version_of(self.user_id, drafts[0].id, subject) is not None:
             raise Invalid(SENT_ALREADY)  # sent before approvals expired, or not by us
-        profile = await self.services.profiles.career(self.user_id)
+        profile = await self.services.profiles.get_career(self.user_id)
         head: Head = {"name": str(profile.get("name", "")), "location": str(profile.get("location", ""))}
         documents = [
             {"kind": each.kind, "document_id": each.id, "text": file_of(content_of(each, head), "md").decode()}
@@ -112,9 +112,10 @@ class Applying:
         )
 
     async def ask(self, job_id: str, document_ids: Sequence[str], note: str, run_id: str) -> Approval:
-        """Ask the user, who began this on their page: the same request returns the same approval.
+        """Request the user's approval for an application that they started on the page. The same request returns the
+        same approval.
 
-        Raises what `proposal` raises, `Braked` and `Unavailable`.
+        Raises the errors of `proposal`, `Braked` and `Unavailable`.
         """
         await pause.check(self.services.signals, self.user_id)
         match = await self._match(job_id)
@@ -129,14 +130,14 @@ class Applying:
         return approval
 
     async def _asked(self, proposal: Proposal, run_id: str) -> Approval:
-        if len(await self.services.approvals.waiting(self.user_id, MOST_WAITING)) >= MOST_WAITING:
+        if len(await self.services.approvals.list_open(self.user_id, MOST_WAITING)) >= MOST_WAITING:
             raise Invalid(TOO_MUCH_WAITS)
         asker = Asker(self.user_id, run_id, await self.services.autonomy.level(self.user_id))
         approval_id = f"ap_{sha256_hex(self.user_id, 'apply', canonical_json(proposal.args))[:32]}"
         approval = await ask(self.services, approval_id, proposal, asker, "queue")
         if approval.waits(self.services.clock()):
             return approval
-        again = f"ap_{sha256_hex(approval_id, run_id)[:32]}"  # it was asked before, and nothing was sent
+        again = f"ap_{sha256_hex(approval_id, run_id)[:32]}"  # it was requested before, and nothing was sent
         return await ask(self.services, again, proposal, asker, "queue")
 
     async def _ready(self, match: JobMatch, document_id: str) -> Draft:

@@ -1,4 +1,4 @@
-"""The content of a document for a job, in order: code adds headings, dates and places to the grounded sentences."""
+"""The content of a document for a job, in order: code adds headings, dates and places to the checked sentences."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,9 +19,9 @@ from qwestly_agent.text.language import language_of
 class Block:
     heading: str = ""
     level: int = 1
-    """Level of its heading: 1 for a section, 2 within one."""
+    """Level of the heading: 1 for a section, 2 within one."""
     aside: str = ""
-    """A period of time, beside the heading."""
+    """A period of time, shown next to the heading."""
     lines: tuple[str, ...] = ()
     is_list: bool = False
 
@@ -29,14 +29,14 @@ class Block:
 @dataclass(frozen=True)
 class Content:
     title: str
-    """The person's name, or the job's title if it is unknown."""
+    """The person's name, or the job's title if the name is unknown."""
     under: str
-    """The line below."""
+    """The line below the title."""
     contact: str
     """Contact details that the person chose; often empty."""
     blocks: tuple[Block, ...]
     name: str
-    """Name of the file, without its ending."""
+    """Name of the file, without its extension."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ _IN_ENGLISH = _Words("Hello,", "Kind regards,", "Experience", "Also", "Skills", 
 
 
 def content_of(draft: Draft, head: Head) -> Content:
-    """`head` has the fields to show there. Raises `NotFound` if nothing in the draft is supported."""
+    """Build the content. `head` has the fields for the document's head. Raises `NotFound` if nothing in the draft is
+    supported."""
     name, place = head.get("name", ""), head.get("location", "")
     contact = " · ".join(filter(None, (head.get(each) for each in ("email", "phone", "links"))))
     checked, advert = supported_in(draft), advert_of(draft)
@@ -75,7 +76,8 @@ def content_of(draft: Draft, head: Head) -> Content:
 
 
 def positions_from_resume(draft: Draft) -> list[Position]:
-    """Return the positions that it names and the profile does not. Raises `NotFound` if nothing in it is supported."""
+    """Return the positions in the draft that the profile lacks. Raises `NotFound` if nothing in the draft is
+    supported."""
     kinds = {each.kind for each in supported_in(draft).card.sections}
     if draft.kind != "resume" or POSITIONS not in kinds:
         return []

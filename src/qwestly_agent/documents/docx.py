@@ -1,5 +1,5 @@
-"""Write a DOCX with headings, paragraphs and lists only: without columns, tables or boxes, employers' programs can read
-it."""
+"""Write a DOCX with headings, paragraphs and lists only. Applicant tracking systems cannot read columns, tables and
+boxes."""
 
 import io
 import zipfile
@@ -11,7 +11,7 @@ from qwestly_agent.documents.content import Block, Content
 
 _NO_XML = pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MADE_AT = (1980, 1, 1, 0, 0, 0)
-"""The earliest time in an archive: the same document gives the same bytes."""
+"""The earliest possible time in an archive, so that the same document always has the same bytes."""
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

@@ -1,4 +1,4 @@
-"""The head of a document: name, place and contact details, added by code at download; no model sees it."""
+"""The head of a document: name, place and contact details, added by code at download. No model sees it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ MOST_LINKS = 4
 
 
 async def head_of(profiles: Profiles, resumes: Resumes, user_id: str) -> Head:
-    """Return the available fields: from the profile, the account and the newest résumé that has one."""
+    """Return the available fields, from the profile, the account and the newest résumé that has them."""
     profile, account, found = await asyncio.gather(
-        profiles.career(user_id), profiles.contact(user_id), resumes.contacts(user_id)
+        profiles.get_career(user_id), profiles.get_mail_recipient(user_id), resumes.contacts(user_id)
     )
     words = {kind: [each.words for each in found if each.kind == kind] for kind in ("email", "phone", "url")}
     there: dict[HeadField, str] = {

@@ -1,4 +1,4 @@
-"""The positions of a person: those of the profile, and those only in the résumé, the latest first."""
+"""A person's positions: those in the profile, and those only in the résumé, latest first."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Position:
 
     @property
     def header(self) -> str:
-        """The résumé's words that name it; empty if the profile has it."""
+        """The résumé's words that name the position; empty if the profile has it."""
         return header_of(self.evidence[0]) if is_position(self.evidence[0]) else ""
 
     @property
@@ -46,8 +46,9 @@ class Position:
         return bool(self._fields.company) and self._fields.company.casefold() in words
 
     def is_also(self, other: Evidence) -> bool:
-        """True if this piece of the résumé is about it: the same employer, and either the same title and first year, or
-        the same period. In doubt it is another position, as a duplicate is noticed sooner than a missing one."""
+        """True if this part of the résumé is about the same position: the same employer, and either the same title and
+        first year, or the same period. In doubt it is another position, because a duplicate is noticed sooner than a
+        missing one."""
         mine, theirs = self._fields, other.fields
         if bare_company(mine.company) != bare_company(theirs.company):
             return False
@@ -72,7 +73,7 @@ def positions_of(evidence: Mapping[str, Evidence]) -> list[Position]:
 
 
 def _date_in(date: str) -> str:
-    """YYYY or YYYY-MM; empty if there is none."""
+    """Return YYYY or YYYY-MM; empty if there is no date."""
     found = _DATE.search(date)
     return found[0] if found else ""
 
@@ -83,7 +84,7 @@ def _agree(one: str, other: str) -> bool:
 
 
 def position_of(claim: Claim, positions: Sequence[Position]) -> Position | None:
-    """Return the position that it quotes, else the only one whose employer it names."""
+    """Return the position that the claim quotes, otherwise the only one whose employer it names."""
     said = " ".join([claim.text, *(quote.text for quote in claim.quotes)]).casefold()
     quoted = [each for each in positions if each.is_quoted_in(claim)]
     found = quoted or [each for each in positions if each.is_named_in(said)]

@@ -1,1 +1,1 @@
-"""Pure models and tables that stores and workflows share."""
+"""Pure models and tables shared by stores and workflows."""

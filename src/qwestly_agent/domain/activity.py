@@ -1,8 +1,8 @@
-"""Activity: events that show a user what their agent did, does and waits for.
+"""Activity: events that show users what their agent did, does and waits for.
 
-An event contains nobody's words: its title is a fixed sentence, at most with the title of a preview or support's reason
-for a look, and its data are ids, numbers and enumerated words. It therefore stays when a memory is forgotten or a
-conversation is deleted.
+An event contains no user text: its title is a fixed sentence, which may include a preview's title or the reason that
+support gave for opening an account, and its data are ids, numbers and enumerated words. It is therefore kept when a
+memory is forgotten or a conversation is deleted.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ Severity: TypeAlias = Literal["info", "warning", "action_required"]
 Role: TypeAlias = Literal[
     "chat", "interview", "cards", "memory", "briefing", "resumes", "learning", "jobs", "user", "operators"
 ]
-"""Who acted: the agent in a conversation, as it interviews, as it drafts, as it remembers, as it briefs, as it reads a
-résumé, as it teaches, or as it looks for jobs · the user · operators."""
+"""Who acted: the agent (in a conversation, interviewing, drafting, remembering, briefing, reading a résumé, teaching,
+or searching for jobs), the user, or operators."""
 
 
 class ActivityEvent(BaseModel):
@@ -51,13 +51,13 @@ _APPROVALS: Mapping[str, tuple[str, Severity, str]] = {
     "unknown": ("unknown", "warning", "Not known yet whether this was done"),
     "changed": ("changed", "warning", "It had changed meanwhile, so nothing was done"),
 }
-"""By status: the verb, the severity, and the words after the preview's title."""
+"""By status: the verb, the severity, and the sentence after the preview's title."""
 _PERMITTED_BY = {"level": "At your level, your agent does this without asking", "undo": "You asked to undo this"}
 _PERMISSION = ("draft_id", "conversation_id", "kind", "tool", "effect", "level", "answer", "decided_by", "undoes")
 
 
 def of_approval(approval: Approval) -> ActivityEvent:
-    """Make the event of an approval whose status has just changed."""
+    """Return the event of an approval whose status has just changed."""
     verb, severity, sentence = _APPROVALS.get(approval.status, (approval.status, "info", approval.status.capitalize()))
     if approval.status == "approved":
         sentence = _PERMITTED_BY.get(approval.decided_by or "", sentence)
@@ -65,7 +65,7 @@ def of_approval(approval: Approval) -> ActivityEvent:
         sentence = "Undone"
     fields = {"approval_id": approval.id, **approval.model_dump(include=set(_PERMISSION))}
     return ActivityEvent(
-        # Each is performed once, and undone by this id.
+        # Each approval is performed once, and undone by this id.
         id=f"{approval.id}:{'done' if approval.status == 'done' else approval.revision}",
         user_id=approval.user_id,
         at=approval.updated_at,
@@ -90,7 +90,7 @@ _MEMORIES: Mapping[str, str] = {
 def of_memory(
     verb: str, user_id: str, memory_id: str, at: float, *, conversation_id: str | None = None
 ) -> ActivityEvent:
-    """The event of a memory that was `remembered` or `corrected` (in a conversation, or by the user on their page),
+    """Return the event of a memory that was `remembered` or `corrected` (in a conversation, or on the user's page),
     `undone` or `forgotten`."""
     where = {"conversation_id": conversation_id} if conversation_id else {}
     return ActivityEvent(
@@ -105,7 +105,7 @@ def of_memory(
 
 
 def of_conversation(user_id: str, conversation_id: str, at: float) -> ActivityEvent:
-    """The event of a conversation that is deleted."""
+    """Return the event of a deleted conversation."""
     return ActivityEvent(
         id=f"{conversation_id}:deleted",
         user_id=user_id,
@@ -118,7 +118,7 @@ def of_conversation(user_id: str, conversation_id: str, at: float) -> ActivityEv
 
 
 def of_deleted(subject: Literal["lesson", "resume"], user_id: str, deleted_id: str, at: float) -> ActivityEvent:
-    """The event of a lesson or a résumé that its user deletes."""
+    """Return the event of a lesson or résumé that its user deleted."""
     title = "You deleted a lesson" if subject == "lesson" else "You deleted a résumé"
     return ActivityEvent(
         id=f"{deleted_id}:deleted",

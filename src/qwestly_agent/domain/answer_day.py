@@ -1,4 +1,4 @@
-"""The answers of a day as counts, without texts or users."""
+"""One day's answers as counts, without texts or users."""
 
 from datetime import date
 

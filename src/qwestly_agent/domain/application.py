@@ -1,4 +1,4 @@
-"""Applications: the jobs that a user applied for, their status, and the next step with its date."""
+"""Job applications: their status, and the next step with its date."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,7 +12,7 @@ ApplicationStatus: TypeAlias = Literal["preparing", "applied", "interview", "off
 OVER: frozenset[ApplicationStatus] = frozenset({"rejected", "withdrawn", "closed"})
 DAY_SECONDS = 86_400.0
 FOLLOW_UP_SECONDS = 7 * DAY_SECONDS
-"""Time of a reminder after sending, if no step is planned."""
+"""Delay of the reminder after an application was sent, if no step is planned."""
 FOLLOW_UP = "Ask how it stands"
 FURTHEST_SECONDS = 3_653 * DAY_SECONDS
 
@@ -27,7 +27,7 @@ class StatusChange(_Frozen):
 
 
 class Application(_Frozen):
-    """Moments are seconds since the epoch."""
+    """A user's application for a job. Times are in seconds since the epoch."""
 
     id: str
     user_id: str
@@ -45,10 +45,10 @@ class Application(_Frozen):
     document_ids: tuple[str, ...] = ()
     """Ids of documents that we sent."""
     approval_id: str | None = None
-    """The last approval about it; the one that sent it, if we did."""
+    """The last approval concerning it, or the one with which we sent it."""
     applied_at: float | None = None
     told_due_at: float | None = None
-    """The `due_at` of the last reminder."""
+    """The `due_at` that the user was last reminded of."""
     changed_by: tuple[str, ...] = ()
     """Idempotency keys of the last changes."""
     history: tuple[StatusChange, ...] = ()
@@ -58,8 +58,8 @@ class Application(_Frozen):
 
     @property
     def due_at(self) -> float | None:
-        """When the user is reminded of the next step: a day before an interview, a week after sending, else as planned.
-        None if nothing is due, or the reminder was sent."""
+        """When the user is reminded of the next step: a day before an interview, a week after sending, otherwise as
+        planned. None if nothing is due, or if the reminder was sent."""
         if self.status in OVER:
             return None
         if self.next_at is not None:
@@ -71,11 +71,12 @@ class Application(_Frozen):
         return None if due == self.told_due_at else due
 
     def is_interviewed(self, now: float) -> bool:
-        """True if the time of its interview has passed."""
+        """True if the time of the interview has passed."""
         return self.status == "interview" and self.next_at is not None and self.next_at <= now
 
     def after(self, changes: Mapping[str, Any], now: float) -> "Application":
-        """Change these fields. `applied_at` is set while the user says that it was sent, and for good if we sent it."""
+        """Return the application with these fields changed. `applied_at` is set while the status says that it was sent,
+        and permanently if we sent it."""
         after = self.model_copy(update=dict(changes))
         if after.status == "applied" and after.applied_at is None:
             after = after.model_copy(update={"applied_at": now})
@@ -85,7 +86,7 @@ class Application(_Frozen):
 
 
 def planned_at(at: datetime, now: float) -> float:
-    """Parse the time of a next step. Raises `Invalid` if it is more than ten years away."""
+    """Return the time of a next step in seconds since the epoch. Raises `Invalid` if it is more than ten years away."""
     moment = at.timestamp()
     if abs(moment - now) > FURTHEST_SECONDS:
         raise Invalid("A next step has a date within ten years.")

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from qwestly_agent.base.clock import to_datetime
 
 Effect: TypeAlias = Literal["read", "draft", "memory", "write", "outward", "destructive"]
-"""The effect of a tool's call: changes nothing · makes something private to us · changes memories · changes the user's
-saved data · is visible to others · cannot be undone."""
+"""The effect of a tool call: changes nothing · creates something private within our service · changes memories ·
+changes the user's saved data · is visible to others · cannot be undone."""
 
 Level: TypeAlias = Literal["L0", "L1", "L2", "L3"]
 """How much the agent may do without asking."""
@@ -20,19 +20,19 @@ LEVEL_NAMES: Mapping[str, str] = {"L0": "Suggest", "L1": "Assist", "L2": "Superv
 
 NEW_USERS_LEVEL: Level = "L1"
 UNREADABLE_LEVEL: Level = "L0"
-"""Used if the user's level cannot be read, because an unknown permission is none."""
+"""Used if the user's level cannot be read, because an unknown permission is no permission."""
 
 EVERYBODY = "everybody"
-"""Stands for all users in the operators' brake. No token may name it."""
+"""Stands for all users in the operators' brake. No token may use it as a user id."""
 
 Confidence: TypeAlias = Literal["low", "medium", "high"]
 
 LONGEST_REASON_CHARACTERS = 2_000
 LONGEST_VALUE = 60
-"""Maximum characters of a value that is quoted in a line."""
+"""Maximum length of a value that is shown in a single line."""
 
 Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
-"""Do it now · wait for the user's yes · go on, and do it once the user says yes · do not."""
+"""Do it now · wait for the user's approval · continue, and do it once the user approves · do not do it."""
 
 # --- what a person is shown -------------------------------------------------------------------------------------------
 
@@ -43,22 +43,22 @@ class _Frozen(BaseModel):
 
 class ShownQuote(_Frozen):
     source: str
-    """Name of the source for a person: "résumé.pdf"."""
+    """Name of the source, for the user: "résumé.pdf"."""
     before: str
     quote: str
     """Verbatim."""
     after: str
-    """The rest of its sentence."""
+    """The rest of the sentence."""
 
 
 class Change(_Frozen):
-    """A value before and after a change; None if there is none."""
+    """A value before and after a change; None if there is no value."""
 
     name: str
     before: str | None
     after: str | None
     evidence: tuple[str, ...] = ()
-    """Names of sources for a person."""
+    """Names of sources, for the user."""
     quotes: tuple[ShownQuote, ...] = ()
     """Quotes that support the new value."""
 
@@ -67,21 +67,21 @@ class ShownClaim(_Frozen):
     text: str
     quotes: tuple[ShownQuote, ...] = ()
     arithmetic: tuple[str, ...] = ()
-    """Steps by which its figures follow from quoted ones."""
+    """Steps by which the claim's figures are computed from quoted ones."""
     confirmed: bool = False
-    """True if the person wrote or confirmed it for this purpose."""
+    """True if the user wrote or confirmed the claim for this purpose."""
     unchecked: bool = False
-    """True if no judge has checked yet that its quotes support it."""
+    """True if no judge has checked yet that the quotes support the claim."""
     judged_by: str = ""
-    """The model that read it against its quotes; empty if none did."""
+    """The model that checked the claim against its quotes; empty if none did."""
     is_detail: bool = False
-    """True if it is a detail of the position in an earlier claim."""
+    """True if the claim is a detail of the position in an earlier claim."""
 
 
 class ShownSection(_Frozen):
     heading: str
     kind: str = ""
-    """The kind of a card's section: "experience" is shown as a timeline, "skills" as chips."""
+    """Kind of a card's section: "experience" is shown as a timeline, "skills" as chips."""
     claims: tuple[ShownClaim, ...]
 
 
@@ -91,24 +91,24 @@ class ShownLeftOut(_Frozen):
 
 
 class Preview(_Frozen):
-    """The preview of an approval. Plain text throughout."""
+    """The preview of an approval, all in plain text."""
 
     title: str
     """For example "Change your headline"."""
     person: str = ""
-    """The name above a card."""
+    """The name shown above a card."""
     changes: tuple[Change, ...] = ()
     sections: tuple[ShownSection, ...] = ()
     left_out: tuple[ShownLeftOut, ...] = ()
     difference: tuple[str, ...] = ()
-    """What changed since the previous round."""
+    """Changes since the previous round."""
 
 
 # --- the approval record ----------------------------------------------------------------------------------------------
 
 Kind: TypeAlias = Literal["card", "profile", "preference", "linkedin", "deletion", "memory", "autonomy", "application"]
 PRIVATE: frozenset[Kind] = frozenset({"memory"})
-"""Kinds whose texts are never mailed, and are removed from the record once it is decided; the title stays."""
+"""Kinds whose texts are never mailed, and are removed from the record once it is decided; the title is kept."""
 KEEPS_MEMORIES = "keep_memories"
 """The tool whose approvals refer to proposed memories."""
 Status: TypeAlias = Literal[
@@ -124,11 +124,11 @@ Status: TypeAlias = Literal[
     "unknown",
     "changed",
 ]
-"""Pending · decided: yes, no, changes wanted, expired · executing · the result. `accepted` will be done, or fail, by
-itself; it and `unknown` are queried until the result is known. `changed` means that the subject had changed since, so
-that nothing was done."""
+"""Pending · decided: approved, rejected, revised or expired · executing · the result. An `accepted` effect will still
+be done or fail on the other side; it and `unknown` are queried until the result is known. `changed` means that nothing
+was done because the subject had changed."""
 SENT: frozenset[Status] = frozenset({"accepted", "unknown"})
-"""Statuses of an effect that was sent, and whose end is not known yet."""
+"""Statuses of an effect that was sent but whose result is not known yet."""
 FINAL: frozenset[Status] = frozenset({"rejected", "revised", "expired", "done", "failed", "changed"})
 _ON_ITS_WAY: frozenset[Status] = frozenset({"executing", "accepted", "unknown", "done", "failed", "changed"})
 MOVES: Mapping[Status, frozenset[Status]] = {
@@ -138,9 +138,9 @@ MOVES: Mapping[Status, frozenset[Status]] = {
     "accepted": _ON_ITS_WAY,
     "unknown": _ON_ITS_WAY,
 }
-"""The statuses that may follow each one; none follows a final one."""
+"""The statuses that may follow each status; none may follow a final one."""
 Verb: TypeAlias = Literal["approve", "edit", "revise", "reject"]
-"""Yes · yes, with other arguments · no, but with changes · no."""
+"""Approve · approve with other arguments · reject and request changes · reject."""
 _BECOMES: Mapping[Verb, Status] = {
     "approve": "approved",
     "edit": "approved",
@@ -150,26 +150,26 @@ _BECOMES: Mapping[Verb, Status] = {
 DecidedBy: TypeAlias = Literal["chat", "queue", "link", "level", "undo", "nobody"]
 
 MAIL_AFTER_SECONDS = 600.0
-"""Delay of the mail about an approval asked for in the chat, which the user may still decide there."""
+"""Delay before an approval requested in the chat is mailed, since the user may still decide it there."""
 LEFT_BEHIND_SECONDS = 60.0
-"""Time after which an approved or begun record was left behind by a process that died."""
+"""Age at which an approved or executing record counts as abandoned by a dead process."""
 UNDELIVERABLE_SECONDS = LEFT_BEHIND_SECONDS + 30.0
-"""Time after which a begun effect can no longer arrive: the life of its token, and the difference of clocks that the
+"""Age at which a sent effect can no longer arrive: the lifetime of its token plus the clock difference that the
 candidate app allows."""
 LOOK_SECONDS = (2.0, 5.0, 10.0, 30.0)
 """Delays after sending an effect at which its outcome is queried; the last one repeats."""
 UNDO_SECONDS = 86_400.0
-"""Time in which an effect can be undone."""
+"""How long an effect can be undone."""
 KEYS_KEPT_SECONDS = 48 * 3600.0
 """How long the candidate app keeps outcomes: docs/candidate-app-api.yaml."""
 
 
 class IllegalMove(Exception):
-    """A record cannot take this step from its status: a mistake of the code that asks for it."""
+    """The record's status does not allow this transition: a programming error in the caller."""
 
 
 class Edit(_Frozen):
-    """Other arguments with which a person approves, and what they say."""
+    """The changed arguments with which a user approves, and their preview."""
 
     args: str
     args_digest: str
@@ -180,17 +180,17 @@ class Edit(_Frozen):
 
 
 class Approval(_Frozen):
-    """One question to one person, and all its results. Moments are seconds since the epoch.
+    """One question to one user, and all that follows. Times are in seconds since the epoch.
 
-    Its methods are its only changes: each returns the next record, which the store's compare-and-set writes, and raises
-    `IllegalMove` where none may follow.
+    The record changes only through its methods. Each returns the next record, to be written by the store's
+    compare-and-set, and raises `IllegalMove` if the transition is not allowed.
     """
 
     id: str
     user_id: str
     run_id: str
     conversation_id: str | None = None
-    """None if it was not asked in a conversation."""
+    """None if it was not requested in a conversation."""
     draft_id: str | None = None
     """The draft of a workflow that waits for the decision."""
 
@@ -201,38 +201,38 @@ class Approval(_Frozen):
     """JSON, exactly as it is executed."""
     args_digest: str
     schema_digest: str
-    """Digest of the arguments' schema when the approval was created."""
+    """Digest of the arguments' schema at the creation of the approval."""
     subject: str
     version: str | None
-    """The subject's version; None if it must be new."""
+    """The subject's version; None if the subject must not exist yet."""
     shown: Mapping[str, str] = Field(default_factory=dict)
-    """The subject's values when it was shown."""
+    """The subject's values when the preview was made."""
     preview: Preview
     rationale: str = ""
     alternatives: tuple[str, ...] = ()
     """Other values that the same action accepts, as text."""
     confidence: Confidence | None = None
-    """The proposer's estimate."""
+    """The proposing model's own estimate."""
     role: str = ""
     """The design whose agent proposed it; empty for a workflow."""
     variant: str | None = None
-    """The tag of the trial's counts to which it belongs."""
+    """Tag of the rollout whose counts include this approval."""
     evidence: tuple[str, ...] = ()
     """Ids of evidence."""
     editable: tuple[str, ...] = ()
     """Arguments that a person may edit when approving."""
     revisable: bool = True
-    """True if the person may ask for changes."""
+    """True if the user may request changes."""
 
     wished: bool = False
     """True if the user typed each new value in their newest message."""
 
     level: Level
-    """The level in force: the user's, or one that the agent earned."""
+    """The level in force: the user's own, or one that the agent earned."""
     earned: bool = False
-    """True if the agent earned the level, above the user's own."""
+    """True if the agent earned the level, which is then above the user's own."""
     answer: Answer
-    """The gate's answer: asked, queued, or run at the user's level."""
+    """The gate's answer: ask, queue, or run at the user's level."""
     status: Status = "pending"
     created_at: float
     expires_at: float
@@ -240,13 +240,13 @@ class Approval(_Frozen):
     decided_at: float | None = None
     decided_by: DecidedBy | None = None
     reason: str | None = None
-    """The person's own text."""
+    """The user's own text."""
     edited: bool = False
-    """True if the person approved other arguments than the proposed ones."""
+    """True if the user approved arguments other than the proposed ones."""
     begun_at: float | None = None
-    """When its effect was last sent."""
+    """When the effect was last sent."""
     outcome: str | None = None
-    """The outcome in a sentence for the person and the model."""
+    """The outcome in a sentence for the user and the model."""
     result: Mapping[str, str] = Field(default_factory=dict)
     inverse: str = ""
     """JSON of the arguments with which the same action undoes this; empty if it cannot be undone."""
@@ -255,25 +255,25 @@ class Approval(_Frozen):
     revises: str | None = None
     revised_by: str | None = None
     round: int = 1
-    """Incremented each time the person asks for changes."""
+    """Incremented each time the user requests changes."""
     wish: str | None = None
-    """The changes that the person asked for in the record that this one revises."""
+    """The changes that the user requested in the record that this one revises."""
     redraft_id: str | None = None
-    """The draft of the workflow that makes a new version, because the person asked for changes."""
+    """The draft of the workflow that writes a new version after the user requested changes."""
 
     task_token: str | None = Field(default=None, repr=False)
-    """Sealed token of the waiting execution; it never leaves the backend."""
+    """Encrypted token of the waiting execution; it never leaves the backend."""
     told_execution: bool = False
     """True if the execution was notified or no longer waits; for a redraft, if it was started."""
     links: tuple[str, ...] = Field(default=(), repr=False)
-    """Hashes of the tokens in the links that were mailed."""
+    """Hashes of the tokens in mailed links."""
     mails: int = 0
     mail_at: float | None = None
-    """When the next mail is due; None for no more."""
+    """When the next mail is due; None for no more mails."""
     news: bool = False
-    """True if the model has not been told the outcome yet."""
+    """True if the outcome was not reported to the model yet."""
     audit: tuple[str, ...] = ()
-    """Who did what, when, from where; oldest first."""
+    """Who did what, when and from where; oldest first."""
     revision: int = 0
 
     @property
@@ -281,7 +281,7 @@ class Approval(_Frozen):
         return json.loads(self.args)
 
     def waits(self, now: float) -> bool:
-        """True if its user can decide it."""
+        """True if the user can still decide it."""
         return self.status == "pending" and self.expires_at > now
 
     @property
@@ -291,14 +291,14 @@ class Approval(_Frozen):
 
     @property
     def is_unfinished(self) -> bool:
-        """True if a follow-up is still missing."""
+        """True if a follow-up is still missing after the final status."""
         leaves = self.task_token is not None or self.kind in PRIVATE or self.redraft_id is not None
         return self.status in FINAL and leaves and not self.told_execution
 
     @property
     def about(self) -> str:
-        """The title, with the value if it is one short text: "Change your location to Lisbon"; never that of a memory,
-        which only its card shows."""
+        """The title, with the new value if that is one short text: "Change your location to Lisbon". A memory's text is
+        left out, since only its card shows it."""
         title, changes = self.preview.title, self.preview.changes
         value = changes[0].after if len(changes) == 1 and self.kind not in PRIVATE else None
         return f"{title} to {value}" if value and len(value) <= LONGEST_VALUE and "\n" not in value else title
@@ -311,7 +311,7 @@ class Approval(_Frozen):
 
     @property
     def _next_look(self) -> float:
-        """When its outcome is queried next; `updated_at` is the last time."""
+        """When the outcome is queried next; `updated_at` is the time of the last query."""
         sent = self.begun_at or self.created_at
         looks = (sent + each for each in LOOK_SECONDS)
         return next((each for each in looks if each > self.updated_at), self.updated_at + LOOK_SECONDS[-1])
@@ -344,72 +344,73 @@ class Approval(_Frozen):
         redraft_id: str | None = None,
         edit: Edit | None = None,
     ) -> "Approval":
-        """Apply a person's decision; `where` it came from is for the audit."""
+        """Apply a user's decision. `where` it came from is recorded in the audit."""
         after = self._copy(**dict(edit)) if edit else self
         line = f"{verb} by {by} {where}".rstrip()
         return after._decided(_BECOMES[verb], now, line, by, reason=reason, redraft_id=redraft_id)
 
     def expired(self, now: float, outcome: str | None = None) -> "Approval":
-        """End it without a decision; `outcome` is the reason, unless its time is over."""
+        """End the approval without a decision. `outcome` gives the reason, unless it simply expired."""
         return self._decided("expired", now, "expired by nobody", "nobody", outcome=outcome)
 
     def withdrawn(self, now: float, outcome: str) -> "Approval":
-        """End it as `changed`, before anything was done."""
+        """End the approval as `changed`, before anything was done."""
         return self._decided("changed", now, "changed by nobody", "nobody", outcome=outcome)
 
     def _decided(self, status: Status, now: float, line: str, by: DecidedBy, **changes: Any) -> "Approval":
-        # The texts go in the write of the decision: a process that dies after a rejection must not leave them.
+        # Remove the texts in the same write as the decision, so that a process that dies after a rejection leaves none
+        # behind.
         after = self.scrubbed() if self.kind in PRIVATE else self
         return after._moved(status, now, line, decided_at=now, decided_by=by, mail_at=None, **changes)
 
     # --- carried out ---
 
     def begun(self, now: float, inverse: str) -> "Approval":
-        """Mark that its effect is sent from now on; `inverse` are the arguments that undo it."""
+        """Mark that the effect is about to be sent. `inverse` are the arguments that undo it."""
         return self._moved("executing", now, begun_at=now, inverse=inverse)
 
     def rebased(self, version: str | None) -> "Approval":
-        """Its subject has another version, of which nothing differs that was shown."""
+        """Accept a new version of the subject in which nothing that was shown differs."""
         return self._copy(version=version)
 
     def ended(self, status: Status, now: float, outcome: str, result: Mapping[str, str] | None = None) -> "Approval":
-        """What became of the effect, as far as it is known; the same status again is no news."""
+        """Set the outcome of the effect as far as it is known. A repeated status is not reported again."""
         changes = {"outcome": outcome, "result": result or {}}
         if status == self.status and status in SENT:
             return self._copy(updated_at=now, **changes)
         return self._moved(status, now, status, **changes)
 
     def refused_again(self, begun_at: float, now: float, outcome: str) -> "Approval":
-        """A repeated request was refused, while the one that was begun at `begun_at` may still arrive."""
+        """Record that a repeated request was refused while the one sent at `begun_at` may still arrive."""
         return self.ended("unknown", now, outcome)._copy(begun_at=begun_at)
 
     def undone(self, by: str) -> "Approval":
-        """Name the approval that undid it."""
+        """Record the approval that undid this one."""
         return self._copy(undone_by=by)
 
     # --- told ---
 
     def execution_told(self, *, is_gone: bool = False) -> "Approval":
-        """Its execution was notified or started, or no longer waits."""
+        """Record that the execution was notified or started, or no longer waits."""
         return self._copy(told_execution=True, **({"task_token": None} if is_gone else {}))
 
     def awaited_by(self, task_token: str | None) -> "Approval":
-        """Another delivery of its execution's state waits for it."""
+        """Attach the task token of another delivery of the execution's state."""
         return self._copy(task_token=task_token, told_execution=False)
 
     def model_told(self) -> "Approval":
         return self._copy(news=False)
 
     def succeeded(self, by: str) -> "Approval":
-        """Name the approval that revises it."""
+        """Record the approval that revises this one."""
         return self._copy(revised_by=by)
 
     def mailing(self, links: Sequence[str], mail_at: float | None) -> "Approval":
-        """A mail with these links is being sent, and again at that time unless it is noted as sent."""
+        """Record that a mail with these links is being sent. It is due again at `mail_at` unless recorded as sent."""
         return self._copy(mails=self.mails + 1, mail_at=mail_at, links=(*self.links, *links))
 
     def mailed(self, mail_at: float | None, line: str | None = None) -> "Approval":
-        """The next mail is due at that time; none is, if it was decided meanwhile."""
+        """Set when the next mail is due, if the approval is still pending."""
         return self._copy(
             mail_at=mail_at if self.status == "pending" else None, audit=(*self.audit, *filter(None, [line]))
         )
@@ -417,20 +418,20 @@ class Approval(_Frozen):
     # --- texts taken out ---
 
     def scrubbed(self) -> "Approval":
-        """Without texts; its title and the number of its items stay."""
+        """Return the record without texts. Its title and the number of its items are kept."""
         left = {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": "", "alternatives": ()}
         return self._copy(**left, inverse="")
 
-    def without_words(self, tells: Callable[[str], bool], title: str) -> "Approval":
-        """Without texts and arguments, and without what a person or the outcome said where that `tells`; `title` takes
-        the place of one that does."""
+    def without_words(self, contains_forgotten: Callable[[str], bool], title: str) -> "Approval":
+        """Return the record without texts and arguments. The user's and the outcome's texts are removed if
+        `contains_forgotten` matches them, and so is the title, which `title` replaces."""
         said = {name: getattr(self, name) for name in ("reason", "wish", "outcome")}
-        left = {name: None if tells(text or "") else text for name, text in said.items()}
-        kept = title if tells(self.preview.title) else self.preview.title
+        left = {name: None if contains_forgotten(text or "") else text for name, text in said.items()}
+        kept = title if contains_forgotten(self.preview.title) else self.preview.title
         return self.scrubbed()._copy(args="{}", preview=Preview(title=kept), **left)
 
     def shows(self, preview: Preview, shown: Mapping[str, str] | None = None) -> "Approval":
-        """The same question without something that was forgotten."""
+        """Return the record with a preview from which something forgotten was removed."""
         return self._copy(preview=preview, shown=self.shown if shown is None else shown)
 
     # --- how it moves ---
@@ -444,7 +445,7 @@ class Approval(_Frozen):
         return self._copy(status=status, updated_at=now, **changes)
 
     def _copy(self, **changes: Any) -> "Approval":
-        assert changes.keys() <= type(self).model_fields.keys()  # `model_copy` takes any name
+        assert changes.keys() <= type(self).model_fields.keys()  # `model_copy` accepts any name
         return self.model_copy(update=changes)
 
 

@@ -1,4 +1,4 @@
-"""Briefings: when the next one is due, the items gathered for it, and its lines."""
+"""Briefings: when the next one is due, the items collected for it, and its lines."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from qwestly_agent.domain.approval import sha256_hex
 
 SCHEMA_VERSION = 1
-"""Version of a stored briefing's form."""
+"""Version of the stored format."""
 MOST_LINES = 10
 WORDS_A_LINE = 13
-"""Ten lines and the paragraph stay below 200 words."""
+"""Keeps ten lines and the paragraph below 200 words."""
 
 Topic: TypeAlias = Literal["needs_you", "found", "changed", "failed", "done", "under_way", "remembered"]
 """`found` are jobs, `changed` are applications."""
 BriefingKind: TypeAlias = Literal["full", "lite", "nothing"]
 """All sources were read · some could not be read, and their last items are repeated · nothing is new."""
 Mailed: TypeAlias = Literal["no", "claimed", "sent", "refused", "paced"]
-"""Not mailed, or not yet · being sent · accepted by SES · refused by SES · above the day's quota."""
+"""Not mailed, or not yet · being sent · accepted by SES · rejected by SES · above the daily limit."""
 
 Weekday = Annotated[int, Field(ge=0, le=6)]
 """0 is Monday."""
@@ -29,7 +29,8 @@ EVERY_DAY: tuple[Weekday, ...] = (0, 1, 2, 3, 4, 5, 6)
 
 
 def run_of(user_id: str, key: str) -> str:
-    """The name of the one execution for this user and key, a local day or a request; also the briefing's id."""
+    """Return the name of the only execution for this user and key (a local day or a request); also the briefing's
+    id."""
     return f"brief-{sha256_hex(user_id, key)[:32]}"
 
 
@@ -44,26 +45,25 @@ class BriefingSettings(_Frozen):
     minute: Annotated[int, Field(ge=0, le=59)] = 0
     days: Annotated[tuple[Weekday, ...], Field(min_length=1, max_length=7)] = EVERY_DAY
     mail: bool = True
-    """True if it is mailed as well as shown in the app."""
+    """True if briefings are mailed as well as shown in the app."""
     quiet: bool = False
     """True if no briefing is made when nothing is new."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """The next briefing of a user."""
+    """A user's next briefing."""
 
     at: float
     """Seconds since the epoch."""
     day: str
-    """The local day that it is for (ISO 8601). A user has one briefing a day."""
+    """The local day of the briefing (ISO 8601). A user has one scheduled briefing a day."""
 
 
 def next_briefing(settings: BriefingSettings, zone: str, after: float, told: str | None = None) -> Planned:
-    """Return the first one after this moment for a later day than `told`.
+    """Return the first briefing after this time, for a day later than `told`.
 
-    A local time that does not exist moves by as much as the clocks went forward; of one that comes twice, the first
-    counts.
+    A local time that the clocks skip is moved by the same amount; of a repeated one, the first counts.
     """
     here = ZoneInfo(zone)
     day = datetime.fromtimestamp(after, here).date()
@@ -80,8 +80,8 @@ def next_briefing(settings: BriefingSettings, zone: str, after: float, told: str
 
 
 class Item(_Frozen):
-    """A source's item about one or several records. Its title contains nobody's words, except titles of previews,
-    adverts and applications, and the user's own next step."""
+    """A source's item about one or several records. Its title contains no user text except titles of previews, adverts
+    and applications, and the user's own next step."""
 
     id: str
     """`source:record`."""
@@ -91,21 +91,21 @@ class Item(_Frozen):
     """When it happened, in seconds since the epoch."""
     title: str
     records: tuple[str, ...]
-    """Ids of the records that it is about."""
+    """Ids of the records that the item is about."""
     new: bool = True
-    """False if an earlier briefing had it, and it still holds."""
+    """False if an earlier briefing had the item, and it still applies."""
 
 
 class Gathered(_Frozen):
-    """The items of all sources, for one briefing."""
+    """The items of all sources for one briefing."""
 
     items: tuple[Item, ...] = ()
     missing: tuple[str, ...] = ()
     """Sources that failed or took too long."""
     marks: Mapping[str, float] = Field(default_factory=dict)
-    """By source, the moment of the newest item that was read."""
+    """By source: the time of the newest item that was read."""
     as_of: Mapping[str, float] = Field(default_factory=dict)
-    """By source, when it was read."""
+    """By source: when it was read."""
 
     @property
     def new(self) -> int:
@@ -125,14 +125,14 @@ class Briefing(_Frozen):
     user_id: str
     run_id: str
     day: str
-    """The local day, or empty if its user asked for it."""
+    """The local day; empty if the user requested the briefing."""
     kind: BriefingKind = "full"
     created_at: float
     since: float | None = None
-    """When the briefing before was made; None if there was none."""
+    """When the previous briefing was made; None if there was none."""
     gathered: Gathered = Gathered()
     before: Mapping[Topic, int] = Field(default_factory=dict)
-    """Numbers of the briefing before, by topic."""
+    """The previous briefing's counts by topic."""
     lines: tuple[Line, ...] = ()
     delivered_at: float | None = None
     read_at: float | None = None
@@ -141,7 +141,7 @@ class Briefing(_Frozen):
 
     @property
     def counts(self) -> dict[Topic, int]:
-        """Numbers of items by topic."""
+        """Number of records by topic."""
         counts: dict[Topic, int] = {}
         for each in self.gathered.items:
             counts[each.topic] = counts.get(each.topic, 0) + len(each.records)

@@ -1,4 +1,4 @@
-"""The fields of a candidate that a user may have changed."""
+"""The candidate's fields that a user may have changed."""
 
 from typing import Literal, TypeAlias
 
@@ -21,4 +21,4 @@ WORK_MODE_LABELS = (
     ("hybrid", "hybrides Arbeiten", "hybride", "híbrido"),
     ("on-site", "onsite", "on site", "in the office", "vor Ort", "im Büro", "sur site", "au bureau", "presencial"),
 )
-"""Labels of each way to work, in people's words and in forms: all of a group mean the same."""
+"""Labels of each way to work, in people's words and in forms. All labels in a group mean the same."""

@@ -1,6 +1,6 @@
-"""The assumed collections and shapes of the candidate app: a wrong assumption is corrected only here.
+"""The assumed collections and shapes of the candidate app. A wrong assumption has to be corrected only here.
 
-docs/candidate-app.md lists the assumptions, and what is known about each.
+docs/candidate-app.md lists the assumptions and what is known about each.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ PROFILE_CACHE = "CandidateProfileCache"
 CARDS = "qc_sections"
 
 OWNER = "user_id"
-"""The field of every document that holds the user's id."""
+"""The field with the user's id, in every document."""
 EMAIL = "email"
 """The candidate's address; used only for mail."""
 
@@ -39,12 +39,12 @@ READ_FIELDS: Mapping[str, Mapping[str, str]] = {
     PROFILE_CACHE: _as_named("summary", "strengths"),
     CARDS: _as_named("card_id", "style", "headline", "sections", "active"),
 }
-"""The allow-list: our name of a field → its name in their documents. Other fields never reach a prompt: pay, contact
+"""The allow-list: our field name → the name in their documents. Other fields never reach a prompt: pay, contact
 details, fields added later."""
 EMPTY = (None, "", [], {})
 """Values that say nothing."""
 HEADING, CLAIMS = "heading", "claims"
-"""Their names of the visible parts of a published card's section."""
+"""The candidate app's field names for the visible parts of a card's section."""
 
 
 def projection(collection: str) -> dict[str, int]:
@@ -52,7 +52,7 @@ def projection(collection: str) -> dict[str, int]:
 
 
 def query(collection: str, user_id: str, **fields: Any) -> Fields:
-    """Make a query for the user's documents, with our names of fields."""
+    """Return a query for the user's documents, given our field names."""
     asked = {OWNER: user_id}
     for name, value in fields.items():
         asked[READ_FIELDS[collection][name]] = value
@@ -60,7 +60,7 @@ def query(collection: str, user_id: str, **fields: Any) -> Fields:
 
 
 def as_named_here(collection: str, document: Mapping[str, Any] | None) -> Fields:
-    """Return the allowed fields of their document under our names, without empty ones."""
+    """Return the allowed, non-empty fields of their document under our names."""
     found: Fields = {}
     if not document:
         return found
@@ -74,7 +74,7 @@ def as_named_here(collection: str, document: Mapping[str, Any] | None) -> Fields
 
 
 def sections_of(stored: Any) -> list[Fields]:
-    """Return sections with `heading` and `claims`; either may be empty, as in theirs."""
+    """Return sections with `heading` and `claims`; either may be empty, as in the stored document."""
     if not isinstance(stored, list):
         return []
     sections = [each for each in stored if isinstance(each, dict)]

@@ -1,4 +1,4 @@
-"""A card, its claims, and the evidence they quote."""
+"""A card, its claims, and the evidence that they quote."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -20,13 +20,14 @@ class _Frozen(BaseModel):
 
 
 class Fields(_Frozen):
-    """The fields of structured evidence, beside its text. Dates as the source writes them: 2019, 2019-03, present."""
+    """The fields of structured evidence, in addition to its text. Dates are as in the source: 2019, 2019-03,
+    present."""
 
     company: str = ""
     title: str = ""
     start: str = ""
     end: str = ""
-    """`present` if it is going on; empty if unknown."""
+    """`present` if ongoing; empty if unknown."""
     degree: str = ""
     school: str = ""
     skills: tuple[str, ...] = ()
@@ -38,12 +39,12 @@ class Evidence(_Frozen):
     trust: Trust
     text: str
     source: str
-    """Its origin for a person: "résumé.pdf", "your message of 3 May"."""
+    """The source's name, for the user: "résumé.pdf", "your message of 3 May"."""
     fields: Fields = Field(default_factory=Fields)
 
     @property
     def publishable(self) -> bool:
-        """True if it may support published text: guesses and strangers' text may not."""
+        """True if it may support published text. Guesses and other people's text may not."""
         return self.trust not in ("inferred", "external")
 
     @property
@@ -52,24 +53,24 @@ class Evidence(_Frozen):
 
 
 def person_said(number: int, words: str, source: str = "your note") -> Evidence:
-    """Make evidence of words that a person typed for a document."""
+    """Return evidence from text that a person typed for a document."""
     return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=visible(words), source=source)
 
 
 class Claim(_Frozen):
     text: str
     quotes: tuple[Quote, ...] = ()
-    """Quotes of evidence by its id."""
+    """Quotes of evidence, by its id."""
     arithmetic: tuple[str, ...] = ()
-    """Steps by which its figures follow from quoted ones."""
+    """Steps by which the claim's figures are computed from quoted ones."""
     unchecked: bool = False
-    """True if no judge was available to check that its quotes support it."""
+    """True if no judge was available to check that the quotes support the claim."""
     judged_by: str = ""
-    """The model that read it against its quotes; empty if none did."""
+    """The model that checked the claim against its quotes; empty if none did."""
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Ids of its evidence, each once."""
+        """Ids of the quoted evidence, each once."""
         return tuple(dict.fromkeys(quote.source for quote in self.quotes))
 
 
@@ -82,7 +83,7 @@ class Section(_Frozen):
 class Card(_Frozen):
     style: Style
     headline: Claim | None
-    """None if none is supported."""
+    """None if no headline is supported."""
     sections: tuple[Section, ...]
 
     @property
@@ -94,12 +95,12 @@ class Card(_Frozen):
 class LeftOut(_Frozen):
     claim: Claim
     why: tuple[str, ...]
-    """Sentences for a person."""
+    """Reasons, as sentences for the user."""
 
 
 class CheckedCard(_Frozen):
     card: Card
-    """Without what is refused."""
+    """The card without its refused claims."""
     left_out: tuple[LeftOut, ...]
 
 
@@ -110,10 +111,10 @@ class SectionDraft(_Frozen):
     section: Section
     """The section with all claims as written."""
     verdicts: tuple[GroundingVerdict, ...] = ()
-    """One verdict per claim, once grounded."""
+    """One verdict per claim, once checked."""
     rewritten: bool = False
     tries: int = 0
-    """How often its judge was unavailable."""
+    """How often no judge was available."""
     done: bool = False
 
     @property
@@ -122,7 +123,7 @@ class SectionDraft(_Frozen):
 
     @property
     def standing(self) -> Section:
-        """Without what is refused."""
+        """The section without its refused claims."""
         pairs = zip(self.section.claims, self.verdicts, strict=True)
         claims = tuple(_with(claim, verdict) for claim, verdict in pairs if verdict.outcome != "refused")
         return self.section.model_copy(update={"claims": claims})
@@ -143,19 +144,19 @@ def _with(claim: Claim, verdict: GroundingVerdict) -> Claim:
 
 
 class Requirement(_Frozen):
-    """Something that an advert asks for, and whether its person's own words say that they have it."""
+    """A requirement of an advert, and whether the person's own words say that they meet it."""
 
     text: str
     advert_quote: str
     met: Literal["met", "partly", "not_met"] = "not_met"
     quotes: tuple[Quote, ...] = ()
-    """Of evidence by its id; empty where it is not met."""
+    """Quotes of evidence, by its id; empty if the requirement is not met."""
 
 
 class Coverage(_Frozen):
     requirements: tuple[Requirement, ...]
     checked: bool = False
-    """True once a judge has read what is said to be met."""
+    """True once a judge has checked the requirements that are said to be met."""
 
 
 EvidenceById = Mapping[str, Evidence]

@@ -1,6 +1,6 @@
-"""Earned autonomy: after ten yeses in a row to one kind of change, a higher level may be offered for it.
+"""Earned autonomy: after ten approvals in a row of one kind of change, the user may be offered a higher level for it.
 
-This module only evaluates a user's records: `approvals.earned` offers, grants and revokes.
+This module only evaluates a user's records. `approvals.earned` offers, grants and revokes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ def higher(one: Level, other: Level) -> Level:
 
 
 class Grant(BaseModel):
-    """One level more for one kind of change, accepted by the user."""
+    """A level one step higher for one kind of change, accepted by the user."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
 
@@ -35,47 +35,47 @@ class Grant(BaseModel):
     subject: str
     level: Level
     since: float
-    """When it was offered, in seconds since the epoch: a no from then on ends it."""
+    """When it was offered, in seconds since the epoch. A rejection since then ends it."""
     schema_digest: str
-    """Digest of the arguments' schema: with another schema counting begins anew."""
+    """Digest of the arguments' schema. If the schema changes, counting starts again."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The levels of a user: their own, and what the agent earned."""
+    """A user's levels: their own, and what the agent has earned."""
 
     level: Level
-    """The floor: it holds for everything."""
+    """The user's own level, which applies to everything."""
     ceiling: Level
-    """The top of what may be earned."""
+    """The highest level that the agent may earn."""
     grants: tuple[Grant, ...] = ()
 
     def grant(self, tool: str, subject: str) -> Grant | None:
         return next((each for each in self.grants if (each.tool, each.subject) == (tool, subject)), None)
 
     def with_grant(self, grant: Grant | None) -> Level:
-        """The level for the grant's kind of change."""
+        """Return the level for this grant's kind of change."""
         return higher(self.level, lower(grant.level, self.ceiling)) if grant else self.level
 
     def next_level(self, grant: Grant | None) -> Level | None:
-        """One step more than now; None at the ceiling."""
+        """Return the next higher level; None at the ceiling."""
         step = LADDER.index(self.with_grant(grant)) + 1
         return LADDER[step] if step <= LADDER.index(self.ceiling) else None
 
 
 @dataclass(frozen=True)
 class Streak:
-    """The yeses of one kind since the last no."""
+    """The approvals of one kind since the last rejection."""
 
     yeses: int = 0
     since: float | None = None
-    """The first of them."""
+    """When the first of them was decided."""
     broken_at: float | None = None
-    """The last no, edit, wish for changes or undo."""
+    """When the last rejection, edit, request for changes or undo happened."""
 
 
 def streak_of(records: Iterable[Approval], schema_digest: str) -> Streak:
-    """`records` are of one user and one kind of change, in any order."""
+    """Count the streak. `records` belong to one user and one kind of change, in any order."""
     streak = Streak()
     for record in sorted(records, key=lambda each: each.decided_at or 0.0):
         if is_no(record):
@@ -86,19 +86,19 @@ def streak_of(records: Iterable[Approval], schema_digest: str) -> Streak:
 
 
 def is_yes(record: Approval) -> bool:
-    """True for a signed-in yes, without edits, to something that the user had asked for."""
+    """True for an unedited approval by the signed-in user of something that they had asked for."""
     agreed = record.status in _AGREED and record.decided_by in _SIGNED_IN
     return agreed and record.wished and not (record.edited or record.undone_by or record.undoes)
 
 
 def is_no(record: Approval) -> bool:
-    """True for a no, a wish for changes, an edit or an undo, signed in or by link."""
+    """True for a rejection, a request for changes, an edit or an undo, signed in or by link."""
     if record.undoes:
         return record.status in _AGREED
     return record.status in ("rejected", "revised") or record.edited
 
 
 def is_standing(grant: Grant, since_then: Iterable[Approval], schema_digest: str) -> bool:
-    """True if nothing has ended the grant. `since_then`: decisions of its kind since the offer."""
+    """True if nothing has ended the grant. `since_then` are decisions of its kind since the offer."""
     spoilt = any(is_no(each) and (each.decided_at or 0.0) >= grant.since for each in since_then)
     return grant.schema_digest == schema_digest and not spoilt

@@ -1,3 +1,3 @@
-"""The dimensions of every vector."""
+"""The dimensions of all vectors."""
 
 DIMENSIONS = 1536

@@ -1,6 +1,6 @@
 """An interview: topics with their aspects, and the person's statements about each.
 
-An aspect is covered only by a statement that quotes the person, or closed by their own words.
+An aspect is covered only by a statement that quotes the person, and closed only by their own words.
 """
 
 from typing import Literal, TypeAlias
@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict
 TopicStatus: TypeAlias = Literal["mentioned", "backlog", "active", "completed"]
 Phase: TypeAlias = Literal["divergence", "deep_dive", "convergence", "end"]
 Closing: TypeAlias = Literal["asking", "offered", "last"]
-"""How near a topic is to its end: asked about; the person was offered to sum it up; the last question was asked."""
+"""How close a topic is to its end: questions continue; the person was offered to sum up; the last question was
+asked."""
 EndReason: TypeAlias = Literal["covered", "nothing_new", "tired", "asked", "out_of_topics", "out_of_time"]
 
 
@@ -19,35 +20,35 @@ class _Frozen(BaseModel):
 
 
 class Said(_Frozen):
-    """Words of the person, verbatim."""
+    """A quote of the person, verbatim."""
 
     message_id: str
     text: str
     known_from: str = ""
-    """The source from before this conversation, for a person: "cv.pdf"."""
+    """The earlier source that the quote comes from, such as "cv.pdf"; empty if it is from this conversation."""
 
 
 class Aspect(_Frozen):
     name: str
     status: Literal["open", "covered", "closed"] = "open"
     quotes: tuple[Said, ...] = ()
-    """Quotes that cover it, or with which the person closed it."""
+    """Quotes that cover the aspect, or with which the person closed it."""
     asked: int = 0
-    """How often it was asked for."""
+    """How often a question about it was asked."""
     answer: str = ""
-    """Id of the message that came next, when it was asked for last."""
+    """Id of the message that followed the last question about it."""
     evaded: bool = False
-    """True if that answer contained nothing for the draft."""
+    """True if that message contained nothing for the draft."""
 
 
 class Topic(_Frozen):
     title: str
     status: TopicStatus = "mentioned"
     priority: int = 0
-    """The highest is asked about first."""
+    """The topic with the highest priority comes first."""
     aspects: tuple[Aspect, ...] = ()
     turns: int = 0
-    """Answers of the person while it was active."""
+    """Number of the person's answers while the topic was active."""
     closing: Closing = "asking"
 
     @property
@@ -56,7 +57,7 @@ class Topic(_Frozen):
 
     @property
     def completeness(self) -> float:
-        """(covered + closed) / all aspects; 0 without any."""
+        """(covered + closed) / all aspects; 0 without aspects."""
         return 1 - len(self.open_aspects) / len(self.aspects) if self.aspects else 0.0
 
 
@@ -68,49 +69,50 @@ class DraftSentence(_Frozen):
     text: str
     quotes: tuple[Said, ...]
     since: int
-    """The version of the draft that added it."""
+    """Version of the draft that added it."""
     until: int | None = None
-    """The version that dropped or replaced it."""
+    """Version of the draft that dropped or replaced it."""
 
 
 class Ended(_Frozen):
     reason: EndReason
     quote: str = ""
-    """The person's words, if they ended it."""
+    """The person's words, if they ended the interview."""
     told_to: int | None = None
-    """`seq` of the message whose answer says so."""
+    """`seq` of the message whose answer announces the end."""
 
 
 class Interview(_Frozen):
-    """The stored state, within its conversation's document; `stores/interviews.py` changes it by `revision`."""
+    """The stored state, part of its conversation's document. `stores/interviews.py` changes it by compare-and-set on
+    `revision`."""
 
     revision: int = 0
     phase: Phase = "divergence"
     topics: tuple[Topic, ...] = ()
     statements: tuple[DraftSentence, ...] = ()
     version: int = 0
-    """Version of the draft: counts additions, replacements and removals."""
+    """Version of the draft; counts additions, replacements and removals."""
     counted_to: int = 0
-    """`seq` of the last message of the person that was counted."""
+    """`seq` of the person's last counted message."""
     drafted_to: int = 0
-    """`seq` of the last message that the draft has read."""
+    """`seq` of the last message that the draft covers."""
     turns: int = 0
     idle_turns: int = 0
     """Consecutive turns without a new statement, counted when the draft of a turn is ready."""
     lengths: tuple[int, ...] = ()
-    """Number of words of each answer."""
+    """Number of words in each answer."""
     asking: str = ""
-    """The aspect of the active topic that is asked about now; empty if the model may choose."""
+    """The aspect of the active topic to ask about now; empty if the model may choose."""
     directive: str = ""
     """The orchestrator's advice for the next question."""
     terms: tuple[str, ...] = ()
-    """Terms of the person that the draft keeps."""
+    """The person's own terms, which the draft keeps."""
     avoided: tuple[str, ...] = ()
     """Words that the draft must avoid."""
     has_agenda: bool = False
-    """True if its topics are fixed, as in an onboarding."""
+    """True if the topics are fixed, as in an onboarding."""
     has_memories: bool = False
-    """True if its first draft reads memories, which may answer part of the agenda."""
+    """True if the first draft also reads memories, which may answer part of the agenda."""
     minutes: int | None = None
     """The person's time budget."""
     started_at: float = 0.0
@@ -122,7 +124,7 @@ class Interview(_Frozen):
 
     @property
     def may_be_known(self) -> bool:
-        """True until the memories have been read for answers to the agenda."""
+        """True until the memories have been searched for answers to the agenda."""
         return self.has_memories and not self.drafted_to
 
     @property
@@ -135,10 +137,10 @@ class Interview(_Frozen):
         return sum(each.status != "open" for each in aspects) / len(aspects) if aspects else 0.0
 
     def words_of(self, topic: Topic) -> str:
-        """Return the person's statements about it, with quotes, one a line."""
+        """Return the quotes of the statements about a topic, one statement per line."""
         said = (" … ".join(quote.text for quote in each.quotes) for each in self.draft if each.topic == topic.title)
         return "\n".join(dict.fromkeys(said))
 
     def topic(self, title: str) -> Topic | None:
-        """Compare without letter case."""
+        """Return the topic with this title, ignoring case."""
         return next((each for each in self.topics if each.title.casefold() == title.strip().casefold()), None)

@@ -12,7 +12,7 @@ Verdict: TypeAlias = Literal["up", "down", "not_this_kind"]
 Period: TypeAlias = Literal["hour", "day", "week", "month", "year"]
 Board: TypeAlias = Literal["adzuna", "jsearch"]
 Wish: TypeAlias = Literal["remote", "pay", "never"]
-"""A job wish that the candidate app has no preference for."""
+"""A job wish for which the candidate app has no preference."""
 
 Words = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
 Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
@@ -23,7 +23,7 @@ class _Frozen(BaseModel):
 
 
 class Pay(_Frozen):
-    """The pay that an advert names. A board's estimate is left out."""
+    """The pay that an advert states. Estimates by a board are left out."""
 
     lowest: float | None = None
     highest: float | None = None
@@ -33,7 +33,7 @@ class Pay(_Frozen):
 
 
 class Advert(_Frozen):
-    """One job as boards advertise it. It holds no user data, and its words are strangers'."""
+    """A job advert. It holds no user data, and its text is untrusted."""
 
     id: str
     title: str
@@ -43,7 +43,7 @@ class Advert(_Frozen):
     pay: Pay | None = None
     posted_at: float | None = None
     text: str = ""
-    """Plain, at most `stores.adverts.LONGEST_TEXT` characters."""
+    """Plain text of at most `stores.adverts.LONGEST_TEXT` characters."""
     language: str = ""
     """Two letters (ISO 639-1); empty if unknown."""
     url: str = ""
@@ -52,11 +52,11 @@ class Advert(_Frozen):
     attribution: str = ""
     """The attribution that the board's terms require."""
     seen_at: float = 0.0
-    """When a board listed it last."""
+    """When a board last listed it."""
 
 
 class JobWishes(_Frozen):
-    """A person's wishes. An empty field limits nothing."""
+    """A person's wishes. An empty field is no restriction."""
 
     titles: Annotated[tuple[Words, ...], Field(max_length=10)] = ()
     places: Annotated[tuple[Words, ...], Field(max_length=10)] = ()
@@ -67,9 +67,9 @@ class JobWishes(_Frozen):
     languages: Annotated[tuple[Words, ...], Field(max_length=10)] = ()
     """Two-letter codes; adverts in other languages are left out."""
     work_permits: Annotated[tuple[Words, ...], Field(max_length=20)] = ()
-    """Countries in which they may work without sponsorship, by their names."""
+    """Names of countries in which the person may work without sponsorship."""
     never: Annotated[tuple[Words, ...], Field(max_length=50)] = ()
-    """Excluded companies and words."""
+    """Companies and words to exclude."""
 
 
 def wishes_told(wishes: JobWishes) -> dict[Wish, str | list[str]]:
@@ -84,7 +84,8 @@ def wishes_told(wishes: JobWishes) -> dict[Wish, str | list[str]]:
 
 
 def with_wishes(wishes: JobWishes, values: Mapping[Wish, Any]) -> JobWishes:
-    """Return the wishes with these values, in the form of `wishes_told`; None removes one. Raises `ValidationError`."""
+    """Return the wishes with these values, in the format of `wishes_told`. None removes a wish. Raises
+    `ValidationError`."""
     changed = dict[str, Any]()
     for name, value in values.items():
         match name:
@@ -99,13 +100,13 @@ def with_wishes(wishes: JobWishes, values: Mapping[Wish, Any]) -> JobWishes:
 
 
 class Reason(_Frozen):
-    """A reason for or against a job: words of the advert, and of the person."""
+    """A reason for or against a job, with quotes of the advert and of the person."""
 
     text: str
     advert_quote: str
     person_quote: str | None = None
     person_source: str | None = None
-    """The source of the person's words, for a person."""
+    """Where the person's words come from, for the person."""
 
 
 def match_id(user_id: str, advert_id: str) -> str:
@@ -118,15 +119,15 @@ class JobMatch(_Frozen):
     user_id: str
     run_id: str
     advert: Advert
-    """As it was when it was found."""
+    """The advert when it was found."""
     status: MatchStatus = "new"
     verdict: Verdict | None = None
     judged_at: float | None = None
-    """When its user gave or took back the verdict."""
+    """When the user set or removed the verdict."""
     reasons_for: tuple[Reason, ...] = ()
     reasons_against: tuple[Reason, ...] = ()
     evidence: tuple[str, ...] = ()
-    """Ids of the evidence that its reasons quote."""
+    """Ids of the evidence that the reasons quote."""
     score: float = 0.0
     found_at: float
     updated_at: float

@@ -1,11 +1,11 @@
-"""Types of learning: modules of the library, lessons with their questions, offers, and what a person wants to reach."""
+"""Types of learning: modules of the library, lessons with their questions, offers, and a person's goals."""
 
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 Granularity: TypeAlias = Literal["subject", "topic", "module", "nothing"]
-"""`subject` is broad, `topic` is one skill or concept, `module` is very specific; `nothing` cannot be learnt."""
+"""`subject` is broad, `topic` is one skill or concept, `module` is very specific; `nothing` cannot be learned."""
 LessonStatus: TypeAlias = Literal["writing", "ready", "failed", "stopped"]
 DecisionKind: TypeAlias = Literal["goal", "next", "later", "never"]
 Rating: TypeAlias = Literal["again", "hard", "good", "easy"]
@@ -21,17 +21,17 @@ class _Frozen(BaseModel):
 
 
 class Module(_Frozen):
-    """One page of the library."""
+    """A page of the library."""
 
     id: str
     subject: str
     topic: str
     title: str
     also: tuple[str, ...] = ()
-    """Other names of its topic."""
+    """Other names of the topic."""
     summary: str
     order: int
-    """Its place within its topic."""
+    """Position within the topic."""
     text: str = ""
     """Markdown; empty if only the tree was read."""
 
@@ -45,10 +45,10 @@ class LessonQuote(_Frozen):
 
 
 class LessonSentence(_Frozen):
-    """A sentence of a lesson. Without quotes it is general knowledge that nobody checked."""
+    """A sentence of a lesson. Without quotes it is general knowledge that was not checked."""
 
     point: int
-    """Index of the point of the outline that it belongs to."""
+    """Index of the outline's point that it belongs to."""
     text: str
     quotes: tuple[LessonQuote, ...] = ()
 
@@ -57,13 +57,13 @@ class LessonQuestion(_Frozen):
     text: str
     options: tuple[str, ...]
     right: int
-    """Index of the right option."""
+    """Index of the correct option."""
     sentence: int
-    """Index of the lesson's sentence that answers it."""
+    """Index of the lesson's sentence that answers the question."""
 
 
 class Practice(_Frozen):
-    """The schedule of a question, by `fsrs`."""
+    """The schedule of a question, computed by `fsrs`."""
 
     due_at: float
     state: int
@@ -82,12 +82,12 @@ class Lesson(_Frozen):
     conversation_id: str | None
     """None once the conversation is deleted."""
     subject: str = ""
-    """Empty if the library has no such topic."""
+    """Empty if the library lacks the topic."""
     topic: str
     module_id: str = ""
     title: str
     wish: str = ""
-    """The person's wish for it, in the model's words."""
+    """The person's wish for the lesson, in the model's words."""
     language: str = ""
     status: LessonStatus = "writing"
     label: str = ""
@@ -99,9 +99,9 @@ class Lesson(_Frozen):
     practices: tuple[Practice, ...] = ()
     """One for each question, once the lesson is ready."""
     left_out: int = 0
-    """Number of sentences that the second reading refused."""
+    """Number of sentences that the check rejected."""
     revision: int = 0
-    """Counts the answers."""
+    """Incremented with each answer."""
     created_at: float
     updated_at: float
 
@@ -114,17 +114,17 @@ class Lesson(_Frozen):
 
 
 class Offer(_Frozen):
-    """A question that the agent asked and that a typed yes answers. Never an approval."""
+    """A question by the agent that a typed yes answers. Never an approval."""
 
     topic: str
     question: str
     granularity: Granularity
     seq: int
-    """Of the person's message in whose turn it was asked."""
+    """`seq` of the person's message in whose turn it was asked."""
 
 
 class PersonQuote(_Frozen):
-    """Quotes of the person, or of records about them."""
+    """A quote of the person, or of records about them."""
 
     source: str
     text: str
@@ -139,12 +139,12 @@ class LearningDecision(_Frozen):
 
 
 class JobRequirement(_Frozen):
-    """A requirement of a chosen job. It is untrusted text, and says nothing about the person."""
+    """A requirement of a chosen job. It is untrusted text, and no statement about the person."""
 
     job_id: str
     requirement: str
     quote: str
-    """As it stands in the posting."""
+    """Verbatim from the posting."""
 
 
 class Gap(_Frozen):
@@ -160,7 +160,7 @@ class Gap(_Frozen):
     """What the person already has; empty if unknown."""
     have_quotes: tuple[PersonQuote, ...] = ()
     topic: str
-    """The library's topic for it."""
+    """The library's topic that closes the gap."""
 
 
 class LearningPlan(_Frozen):
@@ -168,17 +168,17 @@ class LearningPlan(_Frozen):
 
     revision: int = 0
     forgettings: int = 0
-    """Number of times that the person had something forgotten."""
+    """How often the person had something forgotten."""
     goal: str = ""
     decisions: tuple[LearningDecision, ...] = ()
     gaps: tuple[Gap, ...] = ()
     gaps_of: str = ""
-    """The goal that the gaps were found for."""
+    """The goal that the gaps belong to."""
     gaps_at: float | None = None
 
     def with_gaps(self, gaps: tuple[Gap, ...], goal: str, now: float, before: "LearningPlan") -> "LearningPlan":
-        """Return the plan with these gaps, unless something was forgotten or another goal chosen since `before`, from
-        which the gaps were found."""
+        """Return the plan with these gaps. It is unchanged if, since `before` was read, something was forgotten or
+        another goal chosen."""
         if (self.forgettings, self.goal) != (before.forgettings, before.goal):
             return self
         return self.model_copy(update={"gaps": gaps, "gaps_of": goal, "gaps_at": now})
@@ -189,4 +189,4 @@ class LearningTalk(_Frozen):
 
     offer: Offer | None = None
     openings: tuple[str, ...] = ()
-    """How the last answers and their questions began, the newest last."""
+    """Openings of the last answers and of their questions, newest last."""

@@ -1,4 +1,4 @@
-"""Rank memories by importance and age, without a job that decays scores."""
+"""Rank memories by importance and age, without a job that updates scores."""
 
 import math
 
@@ -9,12 +9,12 @@ LEAST_IMPORTANCE = 0.01
 def salience(importance: float, created_at: float) -> float:
     """Return `ln(importance) + created_at/τ` for an importance in [0.01, 1] and seconds since the epoch.
 
-    With exponential decay the order of `importance·e^(−age/τ)` never changes as time goes by, so its logarithm, less
-    the part that all memories share, can be stored once and indexed.
+    With exponential decay the order of `importance·e^(−age/τ)` never changes over time. So its logarithm, minus the
+    term that all memories share, can be stored once and indexed.
     """
     return math.log(min(max(importance, LEAST_IMPORTANCE), 1.0)) + created_at / TAU_SECONDS
 
 
 def present(stored_salience: float, now: float) -> float:
-    """Convert the stored part of salience to the present `importance·e^(−age/τ)`."""
+    """Convert a stored salience to the current `importance·e^(−age/τ)`."""
     return math.exp(min(0.0, stored_salience - now / TAU_SECONDS))

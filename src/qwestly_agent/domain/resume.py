@@ -1,4 +1,4 @@
-"""Résumés: the record of one, and the fields read from it, as in the JSON Resume schema."""
+"""Résumés: the stored record, and the fields parsed from it, as in the JSON Resume schema."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 ResumeStatus: TypeAlias = Literal["reading", "parsing", "checking", "saving", "proposed", "done", "failed", "stopped"]
-"""Under way: its file is opened, a model reads it, a second one checks that, its text becomes a document. Ended: the
-profile's changes were proposed, or there were none; it failed; the brake stopped it."""
+"""In progress: the file is opened, a model parses it, a second model checks that, and the text is saved as a document.
+Ended: changes to the profile were proposed, or there were none; it failed; the brake stopped it."""
 UNDER_WAY: frozenset[ResumeStatus] = frozenset({"reading", "parsing", "checking", "saving"})
 UNNAMED = "your résumé"
-"""The name of a file without one."""
+"""Shown for a file without a name."""
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
 
@@ -21,7 +21,7 @@ class _Frozen(BaseModel):
 
 
 class Found(_Frozen):
-    """A value that the résumé says, and the words that say it."""
+    """A value in the résumé, and the quote that supports it."""
 
     value: Words
     quote: Words
@@ -53,7 +53,7 @@ class FoundEducation(_Frozen):
 
 
 class FoundResume(_Frozen):
-    """What a parser found, before anybody checked it."""
+    """The result of a parser, before it is checked."""
 
     basics: FoundBasics = FoundBasics()
     work: Annotated[tuple[FoundWork, ...], Field(max_length=30)] = ()
@@ -66,42 +66,42 @@ class FoundResume(_Frozen):
 
 
 class ReadField(_Frozen):
-    """One field as it was read and checked."""
+    """One field, parsed and checked."""
 
     path: str
     """Path in the JSON Resume document: "/skills/0/name"."""
     value: str
-    """A date in the schema's form if it is clear: 2021-03; empty if it continues to the present."""
+    """A date is in the schema's format if it is unambiguous: 2021-03; empty if it continues to the present."""
     original: str
     """The value as it was found."""
     quote: str
-    """The text's words from `start` to `end`."""
+    """The text from `start` to `end`."""
     start: int
     end: int
     """Position of the quote in the text."""
     is_checked: bool
-    """False if no second reader could be asked."""
+    """False if no second model was available."""
 
 
 class ResumeRecord(_Frozen):
-    """Moments are seconds since the epoch."""
+    """An uploaded résumé. Times are in seconds since the epoch."""
 
     id: str
     user_id: str
     run_id: str
     name: str
-    """Of the file, for a person."""
+    """Name of the file, for the user."""
     status: ResumeStatus = "reading"
     label: str
-    """The status, for a person."""
+    """The status, for the user."""
     text: str = ""
-    """Without contact details, of which each is replaced by its kind in brackets."""
+    """The text in which each contact detail is replaced by its kind in brackets."""
     contacts: Mapping[str, tuple[str, ...]] = {}
     """Contact details by kind: "email", "phone"."""
     found: FoundResume | None = None
     read: tuple[ReadField, ...] | None = None
     left_out: Mapping[str, str] = {}
-    """Reasons for fields that were left out, by path."""
+    """Why fields were left out, by path."""
     approval_id: str | None = None
     created_at: float
     updated_at: float
@@ -115,7 +115,7 @@ _INDEX = re.compile(r"\d+")
 
 
 def json_resume(fields: tuple[ReadField, ...]) -> dict[str, Any]:
-    """The fields as a JSON Resume document."""
+    """Return the fields as a JSON Resume document."""
     document: dict[str, Any] = {}
     for each in fields:
         _put(document, each.path.split("/")[1:], each.value)
@@ -154,7 +154,7 @@ def _renumbered(path: str, numbers: dict[str, dict[str, int]]) -> str:
 
 
 def found_fields(found: FoundResume) -> Iterator[tuple[str, Found]]:
-    """Each field with its path."""
+    """Yield each field with its path."""
     yield from _of("/basics", found.basics)
     for section in ("work", "education"):
         for number, item in enumerate(getattr(found, section)):

@@ -8,16 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from qwestly_agent.domain.approval import sha256_hex
 
 BASE = "base"
-"""The name for users without a variant: the default design as configured."""
+"""The name for users without a variant, who have the default design as configured."""
 SHARES = (10, 50, 100)
-"""Percent of the users who have the variant, step by step. A variant may begin with another first share."""
+"""Percent of the users who get the variant, step by step. A rollout may start with another share."""
 BUCKETS = 10_000
 FEATURE = "variant"
-"""The name of the feature flag."""
+"""Name of the feature flag."""
 JOURNAL_KEPT = 200
 
 State: TypeAlias = Literal["trying", "held", "kept"]
-"""Being tried · paused for an operator: beyond a limit, but not worse than the base · finished successfully."""
+"""Being tried · paused for an operator, because a limit was exceeded without being worse than the base · finished
+successfully."""
 Move: TypeAlias = Literal["begun", "on", "back", "held", "kept", "ended", "forced"]
 
 
@@ -26,27 +27,27 @@ class _Frozen(BaseModel):
 
 
 class Trial(_Frozen):
-    """A variant that is being tried, or was tried to its end. Moments are seconds since the epoch."""
+    """A variant that is being tried or was kept. Times are in seconds since the epoch."""
 
     id: str
-    """Id of this trial: a variant may be tried more than once."""
+    """Id of this trial; the same variant may be tried more than once."""
     variant: str
     salt: str
-    """Users are drawn anew for each trial."""
+    """Makes each trial select other users."""
     roles: tuple[str, ...]
     shares: tuple[int, ...]
     """Percent of the users, for each step."""
     share: int
     leg: int = 0
-    """Incremented with each change of share: counts belong to the leg in which their conversation began."""
+    """Incremented with each change of share. Counts belong to the leg in which their conversation began."""
     since: float
     """When this leg began."""
     base_leg: int = 0
-    """The leg whose base the variant is compared with: at 100 % nobody else is left, so that it is the leg before."""
+    """The leg whose base the variant is compared with. At 100 % nobody has the base, so it is an earlier leg."""
     state: State = "trying"
 
     def tag(self, variant: str, leg: int | None = None) -> str:
-        """Names the counts of a variant in a leg."""
+        """Return the tag of a variant's counts in a leg."""
         return tag_of(self.id, self.leg if leg is None else leg, variant)
 
     @property
@@ -64,7 +65,7 @@ def tag_of(trial_id: str, leg: int, variant: str) -> str:
 
 
 class Entry(_Frozen):
-    """A line of the journal."""
+    """An entry of the journal."""
 
     at: float
     by: Literal["code", "operator"]
@@ -76,47 +77,47 @@ class Entry(_Frozen):
 
 
 class Rollout(_Frozen):
-    """The document that turns read."""
+    """The rollout document, which every turn reads."""
 
     flags: Mapping[str, Any] = Field(default_factory=dict)
-    """Feature flags in the schema of Powertools: who has which variant."""
+    """Feature flags in the schema of Powertools: which users have which variant."""
     trial: Trial | None = None
     journal: tuple[Entry, ...] = ()
-    """The newest last."""
+    """Newest last."""
     revision: int = 0
 
 
 class Assignment(_Frozen):
-    """The variant of a conversation: kept on it."""
+    """The variant of a conversation, stored with it."""
 
     trial: str
-    """Empty if an operator pinned its user to the variant: then it is not counted."""
+    """Empty if an operator pinned the user to the variant; the conversation is then not counted."""
     leg: int
     variant: str
     failed_in_row: int = 0
-    """Failed turns since the last success."""
+    """Failed turns since the last successful one."""
     counted: bool = True
-    """False in legs after the one in which it began."""
+    """False in legs after the one in which the conversation began."""
     given_up: bool = False
-    """True once three turns in a row failed: the conversation goes on with the base."""
+    """True once three turns in a row failed; the conversation then continues with the base."""
 
     @property
     def tag(self) -> str | None:
-        """Names the counts that it belongs to; None if it is not counted."""
+        """Tag of the counts that include the conversation; None if it is not counted."""
         is_counted = self.trial and self.counted and not self.given_up
         return tag_of(self.trial, self.leg, self.variant) if is_counted else None
 
     @property
     def agents(self) -> str | None:
-        """The variant whose agents answer; None for those of the base."""
+        """The variant whose agents answer; None for the base."""
         return None if self.given_up or self.variant == BASE else self.variant
 
     def after(self, *, failed: bool) -> "Assignment":
-        """The assignment after a turn."""
+        """Return the assignment after a turn."""
         return self._with_failed(self.failed_in_row + 1 if failed else 0)
 
     def after_deaths(self, turns: int) -> "Assignment":
-        """The assignment after turns whose process died."""
+        """Return the assignment after turns whose process died."""
         return self._with_failed(self.failed_in_row + turns)
 
     def _with_failed(self, in_row: int) -> "Assignment":
@@ -128,7 +129,7 @@ MOST_FAILED_IN_ROW = 3
 
 
 def bucket_of(salt: str, user_id: str) -> int:
-    """A number from 0 to `BUCKETS` - 1, always the same for a user in a trial."""
+    """Return a number from 0 to `BUCKETS` - 1, constant for a user within a trial."""
     return int(sha256_hex(salt, user_id)[:12], 16) % BUCKETS
 
 
@@ -138,7 +139,7 @@ def bucket_of(salt: str, user_id: str) -> int:
 def begun(
     rollout: Rollout, variant: str, roles: tuple[str, ...], share: int, now: float, trial_id: str, why: str
 ) -> Rollout:
-    """Begin a trial with this share; it replaces one that was tried to its end."""
+    """Start a trial with this share; it replaces a finished one."""
     shares = (share, *(each for each in SHARES if each > share))
     trial = Trial(id=trial_id, variant=variant, salt=trial_id, roles=roles, shares=shares, share=share, since=now)
     entry = Entry(at=now, by="operator", move="begun", variant=variant, share=share, why=(why,) if why else ())
@@ -146,9 +147,9 @@ def begun(
 
 
 def moved(rollout: Rollout, trial: Trial, share: int, entry: Entry) -> Rollout:
-    """Go to another share: a new leg, with counts of its own."""
+    """Move to another share: this starts a new leg with its own counts."""
     leg = trial.leg + 1
-    # At 100 % the base has nobody: the variant is compared with the last base that somebody had.
+    # At 100 % nobody has the base, so the variant is compared with the last leg that had one.
     base_leg = leg if share < 100 else (trial.leg if trial.share < 100 else trial.base_leg)
     changes = {"share": share, "leg": leg, "base_leg": base_leg, "since": entry.at, "state": "trying"}
     return _with(rollout, trial.model_copy(update=changes), entry)
@@ -159,7 +160,7 @@ def marked(rollout: Rollout, trial: Trial, state: State, entry: Entry) -> Rollou
 
 
 def ended(rollout: Rollout, entry: Entry) -> Rollout:
-    """End the trial: everybody has the base, also in existing conversations."""
+    """End the trial: all users have the base, in existing conversations too."""
     return _with(rollout, None, entry)
 
 
@@ -173,7 +174,8 @@ def _with(rollout: Rollout, trial: Trial | None, entry: Entry) -> Rollout:
 
 
 def flags_of(trial: Trial | None) -> dict[str, Any]:
-    """The feature flags of a trial. Shares are nested: whoever has the variant keeps it while its share grows."""
+    """Return the feature flags of a trial. Shares are nested: a user who has the variant keeps it as the share
+    grows."""
     if trial is None:
         return {}
     has_role = {"action": "KEY_IN_VALUE", "key": "role", "value": list(trial.roles)}

@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class SaidBefore:
-    """A message that may enter a prompt."""
+    """An earlier message that may be used in a prompt."""
 
     id: str
     conversation_id: str

@@ -10,13 +10,13 @@ SourceKind: TypeAlias = Literal[
 
 
 class Source(BaseModel):
-    """A record that a tool returned, as a person reads it under the answer."""
+    """A record that a tool returned, as shown under the answer."""
 
     model_config = ConfigDict(frozen=True)
 
     id: str
-    """Id of the record, after its kind: `memory:mem_1`."""
+    """Id of the record, prefixed by its kind: `memory:mem_1`."""
     kind: SourceKind
     title: str
     text: str = ""
-    """The beginning of its passage."""
+    """The beginning of the passage."""

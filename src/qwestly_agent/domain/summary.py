@@ -1,4 +1,4 @@
-"""The summary of messages that are no longer in a conversation's window."""
+"""The summary of messages that are no longer in the conversation's window."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ class SummaryLine(BaseModel):
 
     who: Literal["user", "agent"]
     text: str
-    """A model's words, if a judge found that the quote supports them; else empty, and the quote is used."""
+    """Written by a model, if a judge found that the quote supports it; otherwise empty, and the quote is used."""
     quote: str
     """Verbatim from the message."""
     message_id: str
@@ -20,9 +20,9 @@ class Summary(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     to: int
-    """The `seq` up to which it covers all messages: where the window began when it was made."""
+    """The summary covers all messages up to this `seq`, the start of the window when it was made."""
     lines: tuple[SummaryLine, ...] = ()
     saw: tuple[str, ...] = ()
     """Ids of the records that the summarized answers saw, as in a message's `saw`."""
     has_others_words: bool = False
-    """True if any of its sources was written by others than the user."""
+    """True if anyone other than the user wrote part of its sources."""

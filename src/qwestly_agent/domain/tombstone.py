@@ -1,4 +1,4 @@
-"""The record of a forgotten memory: hashes salted by user and a coarse signature of its vector; no text."""
+"""The record of a forgotten memory: hashes salted with the user id and a coarse signature of its vector; no text."""
 
 import hashlib
 import math
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 PLANES = 256
-"""Bits of a signature: at a cosine of 0.6 the estimate has a standard deviation of 0.07."""
+"""Bits of a signature. At a cosine of 0.6 the estimate has a standard deviation of 0.07."""
 SEED = 20_261_122
-"""Seed of the random planes. Changing it makes every stored signature meaningless."""
+"""Seed of the random planes. Changing it invalidates every stored signature."""
 LEAST_WORDS = 3
 LEAST_LETTERS = 6
-"""Used in place of words for scripts without spaces between them."""
+"""Used instead of words for scripts without spaces."""
 
 _TO_ONE_MARK = str.maketrans(dict.fromkeys(QUOTATION_MARKS, "'"))
 _ENDS = " '.!?…。！？"
@@ -31,13 +31,13 @@ class Tombstone:
     id: str
     user_id: str
     hashes: frozenset[str]
-    """Hashes of its content and of its quotes."""
+    """Hashes of the memory's content and quotes."""
     signature: bytes = b""
-    """Empty if it had no vector."""
+    """Empty if the memory had no vector."""
     dimensions: int = 0
-    """Dimensions of that vector: vectors of other models have others and are not comparable."""
+    """Dimensions of that vector. Vectors of other models may have others, and cannot be compared."""
     message_ids: frozenset[str] = frozenset()
-    """The messages that said it."""
+    """Ids of the messages that stated the memory."""
 
     def cosine(self, vector: Sequence[float]) -> float:
         """Estimate the cosine from the Hamming distance of the signatures (Charikar 2002): cos(π · distance / bits)."""
@@ -49,28 +49,28 @@ class Tombstone:
 
 
 def folded(text: str) -> str:
-    """Normalize the text for comparison: white space, case, quotation marks, NFKC, and the end of a sentence."""
+    """Normalize the text for comparison: white space, case, quotation marks, NFKC, and final punctuation."""
     plain = unicodedata.normalize("NFKC", text).translate(_TO_ONE_MARK).casefold()
     return " ".join(plain.split()).strip(" '").rstrip(_ENDS)
 
 
 def is_telling(words: str) -> bool:
-    """Check that words are long enough to be recognized elsewhere: "Yes" and "in Lisbon" stand in many messages."""
+    """True if the text is long enough to be recognized elsewhere. "Yes" and "in Lisbon" occur in many messages."""
     unspaced = sum(unicodedata.category(letter) == "Lo" for letter in words)
     return len(words.split()) >= LEAST_WORDS or unspaced >= LEAST_LETTERS
 
 
 class TellingWords:
-    """Words that are long enough to be recognized in other texts."""
+    """Phrases that are long enough to be recognized in other texts."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = {folded(each): each.strip(_ENDS) for each in words if is_telling(each)}
 
     def stands_in(self, text: str) -> bool:
-        """Check if some of the words stand verbatim in a text, also inside JSON."""
+        """True if one of the phrases occurs verbatim in the text, which may be JSON."""
         if not self.words or not text:
             return False
-        # Normalizing the whole text is fast, and finds all that the exact search could.
+        # Normalizing the whole text first is fast, and misses nothing that the exact search would find.
         text = unescaped(text)
         plain = folded(text)
         return any(short in plain and find_span(words, text) for short, words in self.words.items())
@@ -83,7 +83,7 @@ def hashes_of(user_id: str, content: str, quote: str) -> frozenset[str]:
 
 
 def signature_of(vector: Sequence[float]) -> bytes:
-    """Return a bit for each random plane: the side on which the vector lies. Empty without a vector."""
+    """Return one bit for each random plane: the side on which the vector lies. Empty without a vector."""
     import numpy as np  # imported late: it would cost every cold start 60 ms
 
     if not len(vector):
@@ -96,5 +96,5 @@ def signature_of(vector: Sequence[float]) -> bytes:
 def _planes(dimensions: int) -> "np.ndarray[Any, Any]":
     import numpy as np
 
-    # The legacy generator: its stream is the same in every version of numpy.
+    # The legacy generator produces the same numbers in every version of numpy.
     return np.random.RandomState(SEED).standard_normal((PLANES, dimensions)).astype(np.float32)

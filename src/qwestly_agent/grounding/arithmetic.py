@@ -1,13 +1,13 @@
-"""Derive a figure from those of the quotes by one of four steps. What is derived is shown to a person as proof, so that
-each step is narrow: what it does not cover is left to the judge, and nothing is shown.
+"""Derive a statement's figure from the figures in its quotes. Each derivation is shown to the user as proof, so only
+four narrow steps are allowed; anything else is left to the judge, and nothing is shown.
 
-1. Difference or percentage: of one quantity that the quote names from its beginning to its end ("from 80k to 52k").
-   Where it rises without an arrow, the quote must say that it rose: "from 3 to 5 students" may be a range.
-2. Span: between the two dates of one entry ("2016–2019", "Mar 2020 – present").
-3. Span of entries that follow each other: from the first one's beginning to the last one's end.
-4. Sum: of one figure a quote, of the same thing in the same words, where no quote names a time.
+1. Difference or percentage: between two figures of one quantity in a quote ("from 80k to 52k"). For an increase without
+   an arrow the quote must also state that it rose: "from 3 to 5 students" may be a range.
+2. Period: between the two dates of one entry ("2016–2019", "Mar 2020 – present").
+3. Period of consecutive entries: from the start of the first to the end of the last.
+4. Sum: of one figure per quote, counting the same thing in the same words, if no quote names a time.
 
-No step is shown for what is only about right: "over eight years" needs eight whole ones.
+Approximate figures are derived only if the computed value satisfies them: "over eight years" needs eight full years.
 """
 
 import re
@@ -26,7 +26,7 @@ from qwestly_agent.grounding.units import MINUTES, MONTHS, PERCENT, TIMES, UNITS
 
 MOST_ENTRIES = 12
 LONGEST_GAP_MONTHS = 2
-"""Between two entries that follow each other."""
+"""Longest gap between two consecutive entries."""
 _BETWEEN_ENDS = pattern(r"\s*(?:→|[-=]>|to|down to|up to|auf|à|a|para|até|al?|tot|naar)\s*", re.IGNORECASE)
 _FROM = pattern(r"(?<!\w)(?:from|von|de|du|del|da|dal|van)\s*(?:[€$£]|R\$)?\s*$", re.IGNORECASE)
 _RANGE = pattern(r"\s*(?:[-–—→]|to|until|till|bis|à|au|a|al|hasta|até|tot)\s*", re.IGNORECASE)
@@ -35,14 +35,14 @@ _END = pattern(
     r"(?:[€$£]|R\$)?\s*$",
     re.IGNORECASE,
 )
-"""Right before a figure that is the beginning or the end of a change: it is told, never derived."""
+"""Matches before a figure that is the start or end of a change. Such a figure must be quoted; it is never derived."""
 _OF_A_TIME = f"{PART_OF}|{RELATIVE}|{PRESENT}|{RISING}|{FALLING}"
-"""Words by which a figure is a part or the whole of another, or holds at one time."""
+"""Words that make a figure a part or the total of another, or valid at one time only."""
 
 
 def derived(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[Figure]]], today: date) -> str | None:
-    """Describe the step by which the figure of a statement's `text` follows from those of its quotes; None if no step
-    of the four leads to it. `today` ends what is told to go on."""
+    """Describe the step that derives this figure of a statement's `text` from the figures in its quotes; None if none
+    of the four applies. `today` ends periods that are still going on."""
     if figure.days or figure.year or _END.search(text, max(0, figure.start - 30), figure.start):
         return None
     steps = (_changes(figure, text, found), _spans(figure, found, today), _sums(figure, text, found))
@@ -80,7 +80,7 @@ def _changes(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequen
 
 
 def _is_one_quantity(one: Figure, other: Figure, quote: FoundQuote) -> bool:
-    """True for "from 80k to 52k €" and "38 % → 31 %": not for a range, nor where a figure may be read in two ways."""
+    """True for "from 80k to 52k €" and "38 % → 31 %"; False for a range, or if a figure is ambiguous."""
     text = quote.source.text
     is_alike = one.unit == other.unit and one.rate == other.rate and not (one.unread or other.unread)
     is_plain = all(len(each.amounts) == 1 and not each.days and each.year is None for each in (one, other))
@@ -119,7 +119,7 @@ def _spans(figure: Figure, found: Sequence[tuple[FoundQuote, Sequence[Figure]]],
 
 
 def _entries(quote: FoundQuote, known: Sequence[Figure], today: date) -> Iterator[tuple[Day, Day, str]]:
-    """The beginning and the end of each period of a quote, and how it is told."""
+    """Yield the start and end of each period in a quote, with a description."""
     text = quote.source.text
     dated = [(each, _day(each)) for each in known if _day(each)]
     for one, first in dated:
@@ -140,7 +140,7 @@ def _entries(quote: FoundQuote, known: Sequence[Figure], today: date) -> Iterato
 
 
 def _day(figure: Figure) -> Day | None:
-    """The date that it means, if there is one with a year."""
+    """Return the date that the figure denotes, if it includes a year."""
     days = figure.days or ((Day(figure.year),) if figure.year else ())
     return days[0] if days and days[0].year and (figure.is_span or len(days) == 1) else None
 
@@ -150,7 +150,7 @@ def _months(day: Day) -> int:
 
 
 def _lasts(figure: Figure, first: Day, last: Day) -> bool:
-    """True if the figure is the time between two dates, in whole years or months, as far as both are known."""
+    """True if the figure equals the time between two dates, in whole years or months, as far as both are known."""
     unit = figure.unit.factor if figure.unit else Fraction(1)
     if not (first.month and last.month):
         return (
@@ -159,7 +159,7 @@ def _lasts(figure: Figure, first: Day, last: Day) -> bool:
             and first.year != last.year
         )
     months = _months(last) - _months(first)
-    told = {each // 12 * 12 if unit == 12 else each for each in (months, months + 1)}  # the last month may count
+    told = {each // 12 * 12 if unit == 12 else each for each in (months, months + 1)}  # the last month may be included
     return meet(figure.amounts, {Fraction(each) for each in told if each > 0})
 
 
@@ -184,24 +184,24 @@ def _sums(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[
 
 
 def counted(figure: Figure, text: str) -> tuple[str, ...]:
-    """Return the beginnings of the up to three words right behind a figure, which say what is counted; a short word
-    ("in", "and") ends them."""
+    """Return what a figure counts: the first letters of up to three words after it, up to a short word such as "in" or
+    "and"."""
     behind = re.match(r"(?:[\s-]+[^\W\d_]{4,}){0,3}", text[figure.end_in(text) :])
     return tuple(word.casefold()[:5] for word in re.findall(r"[^\W\d_]+", behind[0] if behind else ""))
 
 
 def _is_rounded(figure: Figure, exact: Fraction) -> bool:
-    """True if the figure equals the exact number when rounded to the figure's own places."""
+    """True if the exact number, rounded to the figure's precision, equals the figure."""
     return any(abs(value - exact) <= Fraction(1, 2 if value.denominator == 1 else 20) for value in figure.values)
 
 
 def is_fall(figure: Figure, text: str) -> bool:
-    """Recognize a percentage of decrease: "fell by 38 %", but not "to 38 %" or "38 % of it"."""
+    """True if the figure is a percentage of decrease: "fell by 38 %", but not "to 38 %" or "38 % of it"."""
     return _is_change(figure, text, FALLING)
 
 
 def is_rise(figure: Figure, text: str) -> bool:
-    """Recognize a percentage of increase; not where its sentence also has a word of decrease."""
+    """True if the figure is a percentage of increase, and its text has no word of decrease."""
     return _is_change(figure, text, RISING) and not has_words(FALLING, text)
 
 

@@ -1,4 +1,5 @@
-"""Compare weekdays, and a year's season, half or part: as exact as a date, and the same in every translation."""
+"""Compare weekdays and the seasons, halves and parts of a year. They are as exact as dates, and translate
+unambiguously."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -42,10 +43,8 @@ _KINDS = (
 
 
 def calendar_words(text: str, quotes: Sequence[FoundQuote]) -> Iterator[tuple[str, bool]]:
-    """Yield each of these that the quotes do not name, and True if the only one that they do (of that year) is another.
-
-    Where they name several (which may be a span), or none, only a reader can tell.
-    """
+    """Yield each calendar word that the quotes lack, with True if they name exactly one other word of its kind (for the
+    same year). If they name none or several (perhaps a range), only the judge can decide."""
     for kind in _KINDS:
         for each in kind:
             if said := each.search(text):

@@ -1,4 +1,4 @@
-"""Compare figures: only equal ones are the same, whatever their words leave open ("nearly 300")."""
+"""Compare figures: only equal ones match, even if one is approximate ("nearly 300")."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ def is_same(figure: Figure, known: Figure) -> bool:
     if figure.rate and figure.rate != known.rate and not bare:
         return False
     if figure.unit is None and known.unit and known.unit.dimension != TIMES:
-        return False  # it may have a unit that is in no table
+        return False  # its unit may be missing in the tables
     if figure.unit is None or (figure.unit.dimension == TIMES and known.unit is None):
         years = {day.year for day in known.days}
         return meet(figure.values, known.values) or (figure.year is not None and figure.year in years)
@@ -40,12 +40,12 @@ def is_same(figure: Figure, known: Figure) -> bool:
     if any(either in dimensions and dimensions <= {either, *they} for either, they in EITHER.items()):
         return meet(figure.values, known.values)
     if figure.values == known.values and len(figure.values) > 1 and figure.unit.factor != known.unit.factor:
-        return False  # "74.000 kg" is not "74.000 t", whichever way it is read
+        return False  # "74.000 kg" is never "74.000 t", with either meaning of the dot
     return len(dimensions) == 1 and meet(figure.amounts, known.amounts)
 
 
 def meet(mine: Iterable[Fraction], theirs: Iterable[Fraction]) -> bool:
-    """Check that a value of each side is equal."""
+    """True if the two sides have a value in common."""
     return not frozenset(mine).isdisjoint(theirs)
 
 

@@ -1,4 +1,4 @@
-"""Parse dates as people write them: ISO, with dots or slashes, month names, quarters, decades, spans, '17."""
+"""Parse dates as people write them: ISO, with dots or slashes, month names, quarters, decades, ranges, '17."""
 
 import re
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ class Day:
     day: int | None = None
     quarter: int | None = None
     decade: int | None = None
-    """Its first year."""
+    """First year of the decade."""
 
     def says(self, other: "Day") -> bool:
-        """Check that this date has every part that the other one has, with the same value."""
+        """True if every part of the other date is known here and has the same value."""
         told = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
         mine = self.quarter or (self.month and (self.month + 2) // 3)
         decade = self.decade or (self.year and self.year // 10 * 10)
@@ -33,7 +33,7 @@ ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii
 _WHOLE_MONTH = "|".join(name for name in MONTHS_BY_NAME if len(name) > 4 and name not in ("march", "marzo"))
 _WHOLE_MONTH += "|june|july|juni|juli|juin|août|aout"
 _SHORT_MONTH = "may|march|mai|märz|mars|mayo|marzo|maio|março"
-"""Words of other meanings too: read behind a preposition of time alone."""
+"""Words with other meanings, too; they are months only after a preposition of time."""
 _TO = r"[-–—/]|to|and|bis|und|a|à|au|et|al|y|e|até"
 _DECADE = "|".join(sorted(DECADES, key=len, reverse=True))
 _NTH = "|".join(sorted(map(re.escape, QUARTERS), key=len, reverse=True))
@@ -77,8 +77,8 @@ DATES = pattern(
 
 
 def days_of(match: re.Match[str], language: str) -> Iterator[Day]:
-    """Yield every date that a match of `DATES` may mean or that its span contains."""
-    # With dots the day comes first, and with slashes and hyphens everywhere but in English.
+    """Yield every date that a match of `DATES` may denote, or both ends of its range."""
+    # With dots the day comes first; with slashes and hyphens too, except in English.
     month_first = language in ("en", "") and ("/" in match[0] or match["sign"] == "-")
     if decade := match["decade_word"] or match["decade_name"] or match["decade_end"]:
         yield Day(decade=1900 + DECADES[key(decade)])

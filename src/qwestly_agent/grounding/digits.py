@@ -15,7 +15,8 @@ HOURS_OF_A_DAY = 24
 MOST_DIGITS = 30
 """Longer numbers are not parsed."""
 LONGEST_OF_A_NAME = 2
-"""Letters right behind a number; more of them are a unit that is in no table."""
+"""Up to this many letters directly after a number belong to a name ("3D"); more are a unit that is missing in the
+tables."""
 
 PHONE = pattern(r"(?<![\w.,])(?<!\d\s)(?:\+\d|\(?0\d)[\d\s()/.-]{5,}\d(?!\w)")
 CLOCK = pattern(
@@ -83,7 +84,7 @@ def clock_of(match: re.Match[str], _: str) -> Figure | None:
         hours = (first + (second + Fraction(f"0.{match['parts']}")) / 60) / 60
     elif match["seconds"] or first <= HOURS_OF_A_DAY:
         hours = first + Fraction(second, 60) + Fraction(third, 3600)
-    else:  # no clock shows 34:18
+    else:  # 34:18 is no time of day
         hours = Fraction(first, 60) + Fraction(second, 3600)
     return Figure(match.start(), match.end(), match[0], frozenset({hours}), UNITS["h"])
 
@@ -142,7 +143,7 @@ def number_of(match: re.Match[str], language: str) -> Figure | None:
 
 
 def _currency(sign: str, language: str) -> Unit:
-    """In Spanish "$" means dollars in some countries and pesos in others."""
+    """Return the currency of a sign. In Spanish "$" means dollars in some countries and pesos in others."""
     return Unit(DOLLARS_OR_PESOS if sign == "$" and language == "es" else CURRENCIES_BEFORE[key(sign)])
 
 
@@ -174,7 +175,7 @@ def _factor(scale: str, is_money: bool, language: str) -> int | None:
 
 
 def _values(digits: str) -> Iterator[Fraction]:
-    """Yield the possible values: "1.200" means 1200 in some countries and 1.2 in others; "1,200.50" has one value."""
+    """Yield the possible values: "1.200" is 1200 in some countries and 1.2 in others; "1,200.50" has only one value."""
     plain = re.sub(r"['’ \u00a0\u202f\u2009]", "", digits)
     if re.fullmatch(r"\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?", plain):  # lakhs and crores
         plain = plain.replace(",", "")
@@ -191,7 +192,7 @@ def _values(digits: str) -> Iterator[Fraction]:
         yield Fraction(whole)
     if len(signs) == 1 or (len(set(signs)) == 2 and signs.count(last) == 1):
         yield Fraction(f"{plain.rpartition(last)[0].replace(',', '').replace('.', '')}.{groups[-1]}")
-    elif not grouped:  # a version or an address: equal only to the same digits
+    elif not grouped:  # a version or an address, equal only to the same digits
         yield Fraction(int(whole), 10**9 + len(signs))
 
 
@@ -200,7 +201,7 @@ _COMPOUND = pattern(
     r"(?P<unit>sekunden|minuten|stunden|tagen?|wochen|monaten?|jahren?)(?!\w)",
     re.IGNORECASE,
 )
-"""German: "Unterrichtsstunden" are hours."""
+"""German compounds: "Unterrichtsstunden" are hours."""
 _UNIT = pattern(
     r"(?:[ \u00a0\u202f\u2009-]{0,2}|\s\(|\s(?:(?:de|di)\s|d['’]))(?P<unit>"
     + "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))

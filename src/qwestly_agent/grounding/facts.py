@@ -1,9 +1,9 @@
-"""Look 2: compare the figures of a statement with those of its quotes.
+"""Step 2: compare the figures of a statement with those of its quotes.
 
-A date is a figure too. A figure that stands in the quotes, or in the fields of their sources, is found
-(`compare_figures.py`, dates by `Day.says`, weekdays and seasons in `calendar_words.py`). One that follows from them by
-a step of `arithmetic.py` is shown with that step, and marked. Every other one is marked for the judge; it is refused
-only where the quotes have exactly one figure, which is of its dimension and unit and differs.
+Dates are figures too. A figure is found if the quotes, or the fields of their sources, contain it
+(`compare_figures.py`; dates by `Day.says`, weekdays and seasons in `calendar_words.py`). A figure that a step of
+`arithmetic.py` derives is shown with that step, and also marked for the judge. So is every other figure, unless the
+quotes contain exactly one figure, of the same dimension and unit, that differs: then the statement is refused.
 """
 
 import re
@@ -32,11 +32,11 @@ class Facts:
     """A sentence for each figure that contradicts the quotes."""
     arithmetic: tuple[str, ...]
     unread: tuple[str, ...]
-    """Figures, as written, that only the judge can compare: those that do not stand in the quotes as they are."""
+    """Figures, as written, that are not literally in the quotes and are left to the judge."""
 
 
 def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date) -> Facts:
-    """Check the figures of a statement. `today` is the end of a period that still goes on ("since 2019")."""
+    """Check the figures of a statement. `today` ends periods that are still going on ("since 2019")."""
     stated, inside = figures(statement.text, statement.language), [(found, _inside(found)) for found in quotes]
     known = [*(each for _, some in inside for each in some), *_in_fields(quotes)]
     if pound := _pound([*stated, *known]):
@@ -71,8 +71,8 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date)
 def _is_contradicted(
     figure: Figure, text: str, inside: Sequence[tuple[FoundQuote, Sequence[Figure]]], known: Sequence[Figure]
 ) -> bool:
-    """True where the quotes have one date, or one other figure, that is of its unit and differs, and nothing by which
-    it might be told or computed all the same."""
+    """True if the quotes have exactly one date, or one other figure of the same unit, that differs, and nothing
+    suggests that it may still be meant or computed."""
     quoted = "\n".join(found.text for found, _ in inside)
     if any(each.unread or figure.values & each.values for each in known):
         return False
@@ -88,24 +88,24 @@ def _is_contradicted(
     ):
         return False
     if figure.unit:
-        return not (dated and dimension_of(figure) in (MINUTES, MONTHS))  # so long since then
+        return not (dated and dimension_of(figure) in (MINUTES, MONTHS))  # the time that has passed since then
     if text[: figure.start][-1:].isalpha():
         return False  # part of a name: "EC2", "C1 in German"
-    # Nine engineers are not eight, but may be five welders and four fitters.
+    # "Nine engineers" is not eight, but may be five welders and four fitters.
     [things] = [counted(each, found.source.text) for found, some in inside for each in some if each in others] or [None]
     mine = counted(figure, text)
     return things is not None and bool({*things} & {*mine} or not (things or mine)) and not has_words(OTHERS, quoted)
 
 
 def _differ(one: Day, other: Day) -> bool:
-    """True if a part that both dates have differs."""
+    """True if the dates differ in a part that both have."""
     parts = ((one.year, other.year), (one.month, other.month), (one.day, other.day), (one.quarter, other.quarter))
     return any(a and b and a != b for a, b in parts)
 
 
 def _may_be_meant(figure: Figure, known: Figure) -> bool:
-    """True where either is only about right, or rounded ("1,300" for 1,287), and for what is left of a hundred per cent
-    or the same hour of the afternoon."""
+    """True if either figure is approximate or rounded ("1,300" for 1,287), if they add up to 100 %, or if they are the
+    same hour in the 12- and 24-hour clock."""
     if figure.leeway or known.leeway:
         return True
     is_share, is_hour = dimension_of(figure) == PERCENT, figure.unit == UNITS["h"]
@@ -118,7 +118,7 @@ def _may_be_meant(figure: Figure, known: Figure) -> bool:
 
 
 def _rounding(value: Fraction) -> Fraction:
-    """The relative error of rounding to this number's digits; 0 if it has fewer than two."""
+    """Return the relative error of rounding to this number's digits; 0 if it has fewer than two."""
     places = next((i for i in range(7) if (value * 10**i).denominator == 1), None)
     if not value or places is None:
         return Fraction(0)
@@ -128,19 +128,19 @@ def _rounding(value: Fraction) -> Fraction:
 
 
 def _ends(figure: Figure) -> list[Figure]:
-    """The two years of "2014/15", which are checked each by itself; else the figure alone."""
+    """Return the two years of "2014/15", which are checked separately; otherwise the figure itself."""
     return [replace(figure, days=(day,)) for day in figure.days] if figure.is_span else [figure]
 
 
 def _may_be_what_was_left(figure: Figure, same: Sequence[Figure], known: Sequence[Figure]) -> bool:
-    """Recognize "down by 1.2 %" where the quotes say from how many per cent to how many."""
+    """True for "down by 1.2 %" if the quotes give the percentages before and after instead."""
     shares = [each for each in known if dimension_of(each) == PERCENT]
     is_level = all(each in shares and not (each.is_fall or each.is_rise) for each in same)
     return (figure.is_fall or figure.is_rise) and len(shares) > 1 and is_level
 
 
 def _inside(found: FoundQuote) -> list[Figure]:
-    """The figures completely inside a quote, with the unit that their source gives them."""
+    """Return the figures that lie completely inside a quote, with the unit that the source's text gives them."""
     text = found.source.text
     read = (
         each for each in figures(text, found.source.language) if found.start <= each.start and each.end <= found.end
@@ -156,7 +156,7 @@ def _in_fields(quotes: Sequence[FoundQuote]) -> Iterator[Figure]:
 
 
 def _parts(figure: Figure) -> Iterator[Figure]:
-    """The hours and the minutes of "1h52", which are figures as well."""
+    """Yield the hours and the minutes of "1h52", which count as figures of their own."""
     if figure.unit == UNITS["h"] and re.search(r"[^\W\d_]\D*\d", figure.text):
         for value in figure.values:
             yield from (replace(figure, values=frozenset({each})) for each in (Fraction(value // 1), value % 1))
@@ -170,7 +170,7 @@ def _where(figure: Figure, quotes: Sequence[FoundQuote]) -> str:
 
 
 def _pound(found: Sequence[Figure]) -> Unit | None:
-    """Decide by the other figures if a pound is money or a weight; None if they do not show it."""
+    """Decide from the other figures whether "pound" is money or weight; None if they do not show it."""
     dimensions = {dimension_of(each) for each in found}
     if "GBP" in dimensions:
         return None if "mass" in dimensions else UNITS["gbp"]

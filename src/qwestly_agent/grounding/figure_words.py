@@ -1,4 +1,4 @@
-"""Closed tables of words in and beside figures: months, fractions, and words of approximation, decrease and rate.
+"""Closed tables of words in and around figures: months, fractions, and words of approximation, decrease and rate.
 
 They cover the languages of `units`.
 """
@@ -51,7 +51,7 @@ FRACTIONS = (
     r"|cuartos?|tercios?"
     r"|mei[oa]|terços?|mezz[oa]|terzi"
 )
-"""Words that form one figure with the number or unit beside them; it is never parsed in part."""
+"""Words that form one figure with the number or unit next to them; the figure is never parsed in part."""
 COMPOUNDS = (
     r"(?:an?|one)[\s-](?:fif|six|seven|eigh|nin|ten|twentie|hundred|thousand)th|(?:a|one|by\s+a)[\s-]third|third\s+of"
     r"|(?:une?|deux|trois|quatre)\s(?:cinqu|six|sept|huit|neuv|dix|vingt|cent|mill)ièmes?"
@@ -64,7 +64,7 @@ COMPOUNDS = (
     r"|(?:do|de|quin|veint|treint)c?enas?|centenar\w*|millar\w*"
     r"|dúzias?|(?:de|quin|vint)z?enas?|lustros?|centenas?|milhares|dozzin[ae]|centinai[oa]|migliai[oa]|dozijn\w*"
 )
-"""Figures in one word that code does not parse."""
+"""Single words that are figures, and that code does not parse."""
 MULTIPLES = (
     r"half(?:(?=\s*(?:[.,;)\n]|$))|\s(?:of|the|that|my|our|his|her|its|their))|twice|doubl\w+|tripl\w+|quadrupl\w+|halv\w+|(?:ver)?(?:doppel|dreifach|vierfach|halbier)\w*|triple\w*|dobl\w+"
     r"|dobr\w+"
@@ -167,7 +167,7 @@ PARTS: Mapping[str, int] = {
         ("thousandth", "tausendstel", "millième", "milésimo", "milésima", "millesimo", "duizendste"), 1_000
     ),
 }
-"""Parts of one unit: "a tenth of a second"."""
+"""Parts of a unit: "a tenth of a second"."""
 
 ABOUT = (
     r"about|around|nearly|almost|roughly|approximately|approx\.?|some|over|above|under|below|(?:more|less|fewer) than"
@@ -192,7 +192,7 @@ FALLING = (
     r"|baj\w+|reduj\w+|reduz\w+|disminuy\w+|descen\w+|desce\w+|cay\w+|ca[ií]\w*|rebaj\w+|recort\w+|menos|baix\w+"
     r"|cort\w+|queda|calat\w+|ridott\w+|ridu\w+|meno|daal\w+|gedaald|verlaag\w+|minder"
 )
-"""Words of a decrease: with them a percentage is the amount lost, not the amount left."""
+"""Words of a decrease: with one of them, a percentage is the amount lost rather than the amount left."""
 RISING = (
     r"up|increas\w+|rais\w+|rise[ns]?|rose|rising|gr[oe]w\w*|boost\w*|\w*steiger\w*|stieg\w*|gestiegen|erhöh\w*|wuchs\w*"
     r"|gewachsen|wächst|zugenommen|augment\w+|hauss\w+|cr[uû]|croissance|accr\w+|aument\w+|sub(?:i|ió|iu|ieron|iram|ida)"
@@ -200,7 +200,8 @@ RISING = (
 )
 """Words of an increase."""
 LEFT = r"to|only|from|auf|von|à|a|para|pra|até|al|desde|dal|tot|naar|van"
-"""Words right before a percentage that make it the amount before or after a change; so do those of `OF` behind it."""
+"""Words before a percentage that make it the amount before or after a change. The words of `OF` after it do the
+same."""
 OF = r"of|von|vom|der|des|de|du|d['’]|do|da|dos|das|del|di|van"
 
 OTHERS = (
@@ -214,25 +215,26 @@ SMALL = (
     r"one|first|second|erste[nrsm]?|zweite[nrsm]?|premi(?:er|ère)s?|deuxième|primer[oa]?|segund[oa]|primeir[oa]|prim[oa]"
     r"|second[oa]|eerste|tweede|third|once|acht|neufs?|sei"
 )
-"""Number words that are as often another word: marked where they are not read, nor in the quotes."""
+"""Number words that are often other words; they are marked for the judge if they were not parsed and are not in the
+quotes."""
 PART_OF = (
     r"of (?:which|whom|them|these|those)|includ\w+|davon|darunter|einschließlich|inklusive|dont|compris\w*|inclu\w*"
     r"|de (?:los|las) (?:que|cuales)|d[oa]s quais|d[eo]ll?[ei] quali|waarvan|ervan|total\w*|altogether|overall|in all"
     r"|insgesamt|gesamt|en tout|en total|ao todo|in totale|in totaal"
 )
-"""Words by which one figure is a part or the whole of another."""
+"""Words that make a figure a part or the total of another."""
 PRESENT = (
     r"present|now|today|current(?:ly)?|ongoing|to date|heute|jetzt|laufend|aujourd['’]hui|présent|actuellement|en cours"
     r"|actualidad|presente|hoy|ahora|actual(?:mente)?|hoje|atual(?:mente)?|presente|oggi|presente|attuale|heden|nu|vandaag"
 )
-"""Words for an end that has not come."""
+"""Words for a period that has not ended."""
 RELATIVE = (
     r"last|next|this|previous|before|after|later|ago|yr|letzt\w+|vorig\w+|nächst\w+|darauf|später|davor|vorher|heuer"
     r"|dernier|dernière|prochain\w*|suivant\w*|avant|plus tard|passé\w*|pasad[oa]|próxim[oa]|siguiente|después|antes"
     r"|hace|que vem|q vem|que viene|qui vient|kommend\w*|upcoming|coming|turn(?:s|ing)?|werde|cumplo|faço|prochaines?"
     r"|anterior|passad[oa]|seguinte|depois|há|atrás|scorso|prossimo|dopo|fa|vorig|volgend|later|geleden"
 )
-"""Words that make a time relative to another one, or to the moment of writing."""
+"""Words that make a time relative to another one, or to the time of writing."""
 
 OFTEN: Mapping[str, Unit] = {
     r"hourly|stündlich\w*|par heure": UNITS["hour"],
@@ -248,4 +250,4 @@ ADJECTIVES = (
     r"(?:jährig|monatig|wöchig|tägig|stündig|minütig|köpfig|teilig|stufig|sprachig|seitig|bändig)(?:e[mnrs]?)?"
     r"|mal(?:ig(?:e[mnrs]?)?)?"
 )
-"""German suffixes that are joined to a number in one word."""
+"""German suffixes that form one word with a number."""

@@ -1,4 +1,4 @@
-"""Parse the figures of a text: numbers, years and dates, with a unit of the closed table if one stands beside them.
+"""Parse the figures in a text: numbers, years and dates, with an adjacent unit of the closed tables.
 
 Digits are parsed in every language, with a comma or a dot for thousands and decimals; number words by `text2num`, in
 its languages. A figure that cannot be parsed completely ("half a million", "zweieinhalb", "twenty twenty-one") is
@@ -48,7 +48,7 @@ _UNIT_BEFORE = pattern(
 
 
 def figures(text: str, language: str = "") -> list[Figure]:
-    """Return the figures of the text in their order."""
+    """Return the figures of the text, in order."""
     return list(_read(text, language if language in NUMBER_LANGUAGES else ""))
 
 
@@ -81,7 +81,7 @@ class _Reader:
     def read(self, pattern: re.Pattern[str], make: Callable[[re.Match[str], str], Figure | None]) -> None:
         for match in pattern.finditer(self.text):
             figure = None if any(self.taken[match.start() : match.end()]) else make(match, self.language)
-            if figure:  # with its unit: "ciento" of "4 por ciento" is no number
+            if figure:  # with its unit: "ciento" in "4 por ciento" is no number
                 self.take(figure, match.start(), max(match.end(), figure.end_in(self.text)))
 
     def take(self, figure: Figure, start: int, end: int) -> None:
@@ -90,14 +90,14 @@ class _Reader:
 
     def read_words(self) -> None:
         for start, end, unread in word_figures(self.text, self.language, self.taken):
-            if any(self.taken[start:end]):  # "cent" of "vingt-cinq pour cent"
+            if any(self.taken[start:end]):  # "cent" in "vingt-cinq pour cent"
                 continue
             if unread:
                 self._take_unread(start, end)
             elif (value := value_of(self.text[start:end], self.language)) != 1:
                 self._take_value(start, end, value or 0)
             elif (unit := unit_after(self.text, end, self.language)[0]) and unit.dimension in MEASURES:
-                self._take_unread(start, end)  # an article, as often as not
+                self._take_unread(start, end)  # it is often just an article
         for match in _MULTIPLE.finditer(self.text):
             if not any(self.taken[match.start() : match.end()]):
                 self.take(Figure(*match.span(), match[0], unit=UNITS["times"], unread=True), *match.span())
@@ -107,7 +107,7 @@ class _Reader:
         self.take(Figure(start, end, self.text[start:unit_end], frozenset({Fraction(value)}), unit), start, unit_end)
 
     def _take_unread(self, start: int, end: int) -> None:
-        """Take "3 dozen" or "half an hour" as one unread figure, with the number and the unit beside it."""
+        """Add "3 dozen" or "half an hour" as one unread figure, with the adjacent number and unit."""
         touching = next((each for each in self.found if not each.days and self._touches(each, start, end)), None)
         unit, unit_end = unit_after(self.text, end, self.language)
         if unit is None and (article := _ARTICLE.match(self.text, end)):
@@ -124,7 +124,8 @@ class _Reader:
             self.take(Figure(start, end, self.text[start:unit_end], unit=unit, unread=True), start, unit_end)
 
     def _touches(self, figure: Figure, start: int, end: int) -> bool:
-        """Check that the figure, with or without its unit, ends right before: "2 and a half", "dos años y medio"."""
+        """True if the figure, with or without its unit, ends right before this position: "2 and a half", "dos años y
+        medio"."""
         glues = (GLUE, NOUN_GLUE) if _CLAUSE_END.match(self.text, end) else (GLUE,)
         ends = (figure.end, figure.end_in(self.text))
         return any(each < start and glue.fullmatch(self.text, each, start) for each in ends for glue in glues)

@@ -1,9 +1,8 @@
-"""Decide whether statements are true of the sources that they quote; nothing else decides this.
+"""Decide whether statements are supported by the sources that they quote. No other module decides this.
 
-1. `quotes.py`: the quoted words stand in their source.
-2. `facts.py`: numbers, dates and units stand in the quotes, or follow from them by one step of arithmetic.
-3. `judge.py`: a second model, which did not write the statement, decides whether its quotes support it.
-4. A person decides. They see statement, quotes and arithmetic, and which statements were not judged.
+1. `quotes.py`: the quote is in its source. 2. `facts.py`: numbers, dates and units are in the quotes, or follow from
+them by one step of arithmetic. 3. `judge.py`: a second model, which did not write the statement, decides whether the
+quotes support it. 4. A person decides. They see statement, quotes and arithmetic, and which statements were not judged.
 """
 
 import asyncio
@@ -45,7 +44,7 @@ async def ground(
 
 
 def check(statement: Statement, sources: Mapping[str, QuotedSource], today: date) -> GroundingVerdict:
-    """Apply looks 1 and 2: the outcome is `refused`, or `unchecked` until a judge decides."""
+    """Apply steps 1 and 2. The outcome is `refused`, or `unchecked` until a judge decides."""
     if not statement.quotes:
         return GroundingVerdict(outcome="refused", refused_by="quotes", reasons=(NO_QUOTES,))
     if missing := tuple(_not_found(statement, sources)):
@@ -78,8 +77,8 @@ def _found(statement: Statement, sources: Mapping[str, QuotedSource]) -> list[Fo
 def _batches(
     statements: Sequence[Statement], sources: Mapping[str, QuotedSource], verdicts: Sequence[GroundingVerdict]
 ) -> Iterator[list[int]]:
-    """Group the numbers of statements that code did not refuse by the lowest trust of their sources: strangers' text is
-    judged apart from the user's."""
+    """Group the statements that code did not refuse by the lowest trust of their sources, so that other people's text
+    is judged separately from the user's."""
     lowest = {
         number: min(_rank(sources[quote.source]) for quote in statements[number].quotes)
         for number, verdict in enumerate(verdicts)
@@ -94,7 +93,7 @@ def _rank(source: QuotedSource) -> int:
 
 
 async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judged]:
-    """Ask the judge; return no answers if it is unavailable."""
+    """Ask the judge; empty if it is unavailable."""
     try:
         return await judge(questions)
     except AgentError:
@@ -102,7 +101,7 @@ async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judg
 
 
 def _judged(by_code: GroundingVerdict, question: Question, judged: Judged) -> GroundingVerdict:
-    if judged.why or not judged.span:  # in doubt, no
+    if judged.why or not judged.span:  # in doubt, refuse
         reasons = (judged.why or NOT_SAID,)
     elif not any(find_span(judged.span, found.text) for found in question.quotes):
         reasons = (NO_SPAN,)

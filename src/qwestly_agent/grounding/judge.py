@@ -1,4 +1,4 @@
-"""Look 3: a second model, never the one that wrote the statement, compares each statement with its quotes."""
+"""Step 3: a second model, never the one that wrote the statement, compares each statement with its quotes."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ class Question:
     statement: Statement
     quotes: tuple[FoundQuote, ...]
     look_at: tuple[str, ...]
-    """Figures that code could not compare, and names that are missing in the quotes."""
+    """Figures that code could not compare, and names that the quotes lack."""
 
     @classmethod
     def of(cls, number: int, statement: Statement, quotes: Sequence[FoundQuote], unread: Sequence[str]) -> "Question":
@@ -61,27 +61,27 @@ class Question:
 class Judged(BaseModel):
     id: int
     span: Annotated[str, StringConstraints(max_length=1_000)] = ""
-    """The words of its quotes that support it. None: it is not supported."""
+    """The words of the quotes that support the statement; empty if it is not supported."""
     why: Annotated[str, StringConstraints(max_length=1_000)] = ""
 
 
 class Judgement(BaseModel):
-    """One verdict for each statement."""
+    """One verdict per statement."""
 
     verdicts: Annotated[list[Judged], Field(max_length=200)]
 
 
 Judge: TypeAlias = Callable[[Sequence[Question]], Awaitable[Mapping[int, Judged]]]
-"""Returns answers by question number; a question without an answer is not judged. Raises `AgentError` if it cannot
-answer."""
+"""Returns answers by question number; a question without an answer stays unchecked. Raises `AgentError` if it is
+unavailable."""
 
 
 def make_judge(
     ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SECONDS, also: str = "", retries: int = OUTPUT_RETRIES
 ) -> Judge:
-    """Make a judge that answers by one structured request to a model: `ask` is `structured_output` of that model,
-    `seconds` its timeout, `also` instructions for these statements beside the general ones, `retries` how often it is
-    asked again for verdicts that it left out."""
+    """Make a judge that sends one structured request to a model. `ask` is `structured_output` of that model, `seconds`
+    its timeout, `also` additional instructions for these statements, and `retries` how often it is asked for missing
+    verdicts."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
         numbers = {question.number for question in questions}
@@ -107,7 +107,7 @@ def make_judge(
 
 
 def _each_once(verdicts: Sequence[Judged]) -> Iterator[tuple[int, Judged]]:
-    """Keep one verdict per statement: of two, the negative one."""
+    """Yield one verdict per statement; of two, the negative one."""
     for each in sorted(verdicts, key=lambda judged: bool(judged.why) or not judged.span):
         yield each.id, each.model_copy(update={"why": _sentence(each.why)})
 
@@ -121,7 +121,7 @@ def _sentence(why: str) -> str:
 
 
 def _asked(questions: Sequence[Question]) -> str:
-    """Encode the questions as JSON, so that no text in them can pass for a further statement."""
+    """Encode the questions as JSON, so that text in them cannot pass for another statement."""
     return json.dumps([_told(each) for each in questions], ensure_ascii=False, separators=(",", ":"))
 
 
@@ -146,7 +146,8 @@ _NAME = pattern(r"(?<![^\W_])(?=[^\W_]*[A-ZÀ-ÖØ-Þ])[^\W_][\w&.+#'’-]*")
 
 
 def _names(statement: Statement, quotes: Sequence[FoundQuote]) -> tuple[str, ...]:
-    """Words with a capital, after the first one, that stand nowhere in the quotes or in what is known of the source."""
+    """Return words with a capital letter, except the first word, that occur neither in the quotes nor in their sources'
+    fields."""
     known = " ".join([text for found in quotes for text in (found.text, *found.source.fields.values())]).casefold()
     found = [match[0].rstrip(".'’-") for match in _NAME.finditer(statement.text) if match.start()]
     return tuple(dict.fromkeys(name for name in found if name.casefold() not in known))[:MOST_NAMES]

@@ -1,4 +1,4 @@
-"""Complete figures from the words and figures beside them: a shared unit, a rate, a word of approximation."""
+"""Complete figures from adjacent words and figures: a shared unit, a rate, a word of approximation."""
 
 import re
 from bisect import bisect
@@ -21,16 +21,16 @@ _PARTS: Mapping[tuple[Unit | None, Unit | None], int] = {
     (UNITS["hour"], UNITS["min"]): 60,
     (UNITS["min"], UNITS["s"]): 60,
 }
-"""How many of a smaller unit make a larger one."""
+"""How many of the smaller unit make one of the larger."""
 _OF_CENTS = frozenset(UNITS[each] for each in ("eur", "usd", "gbp", "chf"))
 _BY = pattern(r"(?<!\w)(?:by|um)\s$", re.IGNORECASE)
 
 
 def with_units_of_neighbors(found: Sequence[Figure], text: str) -> Iterator[Figure]:
-    """Share the unit in "80k → 52k €" and "10 to 12 years"; the 2 of "2 to 3k" may also mean 2,000."""
+    """Share the unit in "80k → 52k €" and "10 to 12 years". In "2 to 3k", the 2 may also mean 2,000."""
     found = list(found)
     units: list[Unit | None] = [figure.unit for figure in found]
-    for step in (-1, 1):  # in "in two years from 1.4 to 0.8 %" the unit stands behind
+    for step in (-1, 1):  # in "in two years from 1.4 to 0.8 %" the unit comes last
         for i in range(len(found))[::step]:
             other = i + step
             if 0 <= other < len(found) and units[other] is None and not found[other].days and not found[i].days:
@@ -51,7 +51,7 @@ def with_units_of_neighbors(found: Sequence[Figure], text: str) -> Iterator[Figu
 
 
 def with_parts_joined(found: Sequence[Figure], text: str) -> Iterator[Figure]:
-    """Join "six years and four months", "zwei Stunden zehn": a figure of the smaller unit."""
+    """Join "six years and four months" and "zwei Stunden zehn" into one figure in the smaller unit."""
     waiting: Figure | None = None
     for figure in found:
         if waiting and (joined := _joined(waiting, figure, text)):
@@ -77,7 +77,7 @@ def _joined(one: Figure, other: Figure, text: str) -> Figure | None:
 
 
 def _with_cents(one: Figure, other: Figure, text: str) -> Figure | None:
-    """Read "13 euros 40"."""
+    """Join "13 euros 40"."""
     if one.unread or other.unread or not other.values or any(not 10 <= cents < 100 for cents in other.values):
         return None
     values = frozenset(a + b / 100 for a in one.values for b in other.values)
@@ -85,7 +85,7 @@ def _with_cents(one: Figure, other: Figure, text: str) -> Figure | None:
 
 
 def _is_a_change(percent: Figure, other: Figure, text: str) -> bool:
-    """Recognize "by 25 % to 310": the second figure is what it came to, and no percentage."""
+    """True for "by 25 % to 310": the second figure is the result, and no percentage."""
     if percent.unit is None or percent.unit.dimension != PERCENT or percent.start > other.start:
         return False
     by = _BY.search(text, max(0, percent.start - 4), percent.start)
@@ -112,14 +112,14 @@ _RATE_BEFORE = pattern(
     rf"(?P<unit>{'|'.join(map(re.escape, _TIMES))})\s+(?:[^\W\d_]+\s+){{0,4}}[€$£¥]?$",
     re.IGNORECASE,
 )
-"""In front: "im Jahr fahre ich rund 52'000 km"."""
+"""Matches before a figure: "im Jahr fahre ich rund 52'000 km"."""
 _OFTEN = "|".join(OFTEN)
 _OFTEN_BEHIND = pattern(rf"(?:[\s-]+\w+){{0,2}}?[\s-]+(?:{_OFTEN})(?!\w)", re.IGNORECASE)
 _OFTEN_BEFORE = pattern(rf"(?<!\w)(?:{_OFTEN})\s+(?:\w+\s+){{0,2}}$", re.IGNORECASE)
 
 
 def _often(figure: Figure, text: str, behind: int, since: int) -> Unit | None:
-    """Return the period of a word like "weekly" right before or after the figure."""
+    """Return the period given by a word like "weekly" right before or after the figure."""
     said = _OFTEN_BEHIND.match(text, behind) or _OFTEN_BEFORE.search(text[max(since, figure.start - 40) : figure.start])
     if not said:
         return None
@@ -167,7 +167,7 @@ _ABOUT_BEHIND = pattern(rf"(?:{ABOUT_BEHIND})(?![\w%])", re.IGNORECASE)
 
 
 def _is_about(figure: Figure, text: str, behind: int) -> bool:
-    """Check for a word of approximation right before or after the figure; a telephone number has none."""
+    """True if a word of approximation is right before or after the figure. Telephone numbers have none."""
     if PHONE.match(text, figure.start):
         return False
     start = figure.start

@@ -1,4 +1,5 @@
-"""Find numbers in words, as far as `text2num` parses them: a run of number words is parsed completely or not at all.
+"""Find numbers written in words, as far as `text2num` parses them. A run of number words is parsed completely or not at
+all.
 
 If the language is unknown, a word that is a number in some language is left unread.
 """
@@ -26,17 +27,17 @@ GLUE = pattern(
 NOUN_GLUE = pattern(
     r"\s+[^\W\d_]+\s+(?:and|et|y|e|und|en)\s+(?:(?:an?|une?|un[oa]?|uma?|ein\w{0,2})\s+)?", re.IGNORECASE
 )
-"""Between the number and its half: "eighty-seven points and a half"."""
+"""Matches between a number and its fraction: "eighty-seven points and a half"."""
 _POINT = pattern(r"\s+(?:point|komma|virgule|coma|punto|vírgula|ponto|virgola|komma)\s+", re.IGNORECASE)
 _ADJECTIVE = pattern(rf"(\w{{3,}}?)-?(?:{ADJECTIVES})", re.IGNORECASE)
 _TWO_MEANINGS = {"fr": {"neuf", "neufs"}, "it": {"sei"}, "es": {"uno"}}
-"""Number words that are as often another word; beside a unit or a number they are numbers."""
+"""Number words that are often other words. Next to a unit or a number they count as numbers."""
 _ATTENTION = pattern(r"(?<!\w)(?:außer|in|gib|gibt|gab|hab|habt|gebt|slaan?|sla|slaat)\s$", re.IGNORECASE)
-"""Words before "acht" that is no number, in German and Dutch."""
+"""Words after which "acht" is not a number, in German and Dutch."""
 
 
 def word_figures(text: str, language: str, taken: bytearray) -> Iterator[tuple[int, int, bool]]:
-    """Yield start, end, and True if left unread; adjacent numbers are one figure."""
+    """Yield start, end, and True if left unread. Adjacent numbers are one figure."""
     parts = [
         (*span, not language)
         for match in WORD.finditer(text)
@@ -72,7 +73,7 @@ def _join(
 
 
 def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the word that are numbers: all of "twenty-one", "three" of "three-year", "zwölf" of
+    """Yield the spans of a word that are numbers: all of "twenty-one", "three" in "three-year", "zwölf" in
     "zwölfköpfig"."""
     if value_of(word[0], language) is not None or is_number_word(word[0], language):
         may_be_none = key(word[0]) == "acht" and _ATTENTION.search(word.string, 0, word.start())
@@ -99,12 +100,12 @@ def _is_beside_a_figure(word: re.Match[str], language: str) -> bool:
 
 
 def value_inside(words: str, language: str) -> bool:
-    """Check that unread text contains a number word: then it is a figure even without a unit."""
+    """True if unread text contains a number word, and is therefore a figure even without a unit."""
     return any(is_number_word(word[0], language) for word in WORD.finditer(words))
 
 
 def is_number_word(word: str, language: str) -> bool:
-    if not language:  # a number in some language: more than an article, and not read
+    if not language:  # a number above 1 in some language, which is left unread
         return any((value_of(word, each) or 0) > 1 for each in NUMBER_LANGUAGES)
     return value_of(word, language) is not None and key(word) not in _TWO_MEANINGS.get(language, ())
 

@@ -1,9 +1,8 @@
-"""Look 1: check that the quoted words stand in their source.
+"""Step 1: check that a quote is in its source.
 
-How words are set makes no difference: white space, case, quotation marks, the length of a dash, œ, Unicode
-compatibility (NFKC), invisible characters, a word that is cut at a line's end, a bullet, the blanks of words that are
-spaced out. Any other difference counts. A quote may not begin or end inside a word: "Porto" does not stand in
-"Portofino".
+Typography is ignored: white space, case, quotation marks, the length of a dash, œ, Unicode compatibility (NFKC),
+invisible characters, hyphenation at a line's end, bullets, and letter-spacing. Any other difference counts. A quote may
+not begin or end inside a word: "Porto" is not found in "Portofino".
 """
 
 import unicodedata
@@ -29,7 +28,7 @@ _ONE_BLANK = pattern(r"(?<! ) (?! )")
 _EDGES = f" \t\r\n{QUOTATION_MARKS}"
 _SENTENCE_END = pattern(r"(?<=[.!?…。！？])\s+|\s*\n\s*")
 AROUND_CHARACTERS = 240
-"""Limit of the sentence's text before and after a quote."""
+"""Maximum length of the sentence's text before and after a quote."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class FoundQuote:
 
     @property
     def around(self) -> tuple[str, str]:
-        """The text of these sentences before the quote, and after it."""
+        """The text of these sentences before and after the quote."""
         ends = [0, *(end for mark in _SENTENCE_END.finditer(self.source.text) for end in mark.span())]
         ends.append(len(self.source.text))
         first = max((end for end in ends if end <= self.start), default=0)
@@ -82,12 +81,12 @@ def find_span(words: str, text: str) -> tuple[int, int] | None:
     return None
 
 
-@lru_cache(maxsize=128)  # many quotes are looked for in one text
+@lru_cache(maxsize=128)  # many quotes are searched in the same text
 def _folded(text: str, is_hyphen_kept: bool) -> tuple[str, Sequence[tuple[int, int]]]:
-    """Normalize the text for comparison; return it with each character's start and end in the original.
+    """Normalize the text for comparison. Returns it with the start and end of each character in the original.
 
-    A hyphen at a line's end may cut a word or belong to it ("front-end"), and a dash at a line's beginning may be a
-    bullet or not: `is_hyphen_kept` chooses.
+    A hyphen at a line's end may divide a word or belong to it ("front-end"), and a dash at a line's beginning may be a
+    bullet. `is_hyphen_kept` chooses the interpretation.
     """
     read = [
         (character, start, end)
@@ -115,7 +114,7 @@ def _folded(text: str, is_hyphen_kept: bool) -> tuple[str, Sequence[tuple[int, i
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Yield each character with its combining marks, which NFKC composes."""
+    """Return the span of each character with its combining marks, which NFKC composes."""
     starts = [i for i, character in enumerate(text) if i == 0 or not unicodedata.combining(character)]
     return list(zip(starts, [*starts[1:], len(text)], strict=True)) if text else []
 

@@ -17,10 +17,10 @@ def key(word: str) -> str:
 @dataclass(frozen=True)
 class Unit:
     dimension: str
-    """Figures of two dimensions are never equal. Each currency is a dimension of its own, and so are days and months:
-    no number of days equals a month."""
+    """Figures of different dimensions are never equal. Each currency is a dimension of its own. So are days and months,
+    since no number of days equals a month."""
     factor: Fraction = Fraction(1)
-    """Size in the smallest unit of its dimension."""
+    """Size in the smallest unit of the dimension."""
 
 
 def spellings(words: str) -> list[str]:
@@ -35,7 +35,7 @@ def _units(dimension: str, factor: Fraction | int | str, words: str) -> dict[str
 
 PERCENT, TIMES = "percent", "times"
 POUNDS = "pounds of money or of mass"
-"""Dimension of "pound" until the other figures show which one it is."""
+"""Dimension of "pound" until other figures show which one is meant."""
 DOLLARS_OR_PESOS = "dollars or pesos"
 PESOS = "pesos of any country"
 DEGREES = "degrees of Celsius or of Fahrenheit"
@@ -266,7 +266,7 @@ UNITS: Mapping[str, Unit] = {
     **_units("data", 1_000, "gb gigabyte gigabytes gigaoctet gigaoctets"),
     **_units("data", 1_000_000, "tb terabyte terabytes téraoctet téraoctets"),
 }
-"""Units by their lower-case words after a number."""
+"""Units by the lower-case words that follow a number."""
 
 OCCASIONS: Mapping[str, Unit] = {
     word: Unit(words.split()[0])
@@ -281,7 +281,7 @@ OCCASIONS: Mapping[str, Unit] = {
     )
     for word in spellings(words)
 }
-"""What an amount is given for, beside units of time: "33.80 a night"."""
+"""Occasions that an amount may be given for, in addition to units of time: "33.80 a night"."""
 
 ONLY_IN: Mapping[str, str] = {
     "y": "en", "an": "fr", "mi": "en", "sem": "fr es", "mal": "de", "real": "pt", "ora": "it", "ore": "it", "ton": "en",

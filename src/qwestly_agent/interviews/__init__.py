@@ -1,11 +1,12 @@
-"""Interviews that end by themselves: code keeps topics and phases, models propose, and each statement has quotes."""
+"""Interviews that end by themselves: models make proposals, code manages topics and phases, and each statement quotes
+the person."""
 
 from qwestly_agent.workflow import Workflow
 
 WRITE_DRAFT = Workflow(
     "write_draft",
     __name__,
-    summary="an answer in an interview, to what comes next and the draft",
+    summary="an interview answer, to the next question and the draft",
     page="[interviews](interviews.md)",
     reader=("decide", "write"),
     writer=("keep",),

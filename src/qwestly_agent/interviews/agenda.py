@@ -1,4 +1,4 @@
-"""The agenda of an onboarding: the fields that a profile needs. Known ones are not asked about."""
+"""The agenda of an onboarding: the fields that a profile needs. Known fields are not asked about."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from qwestly_agent.profile.values import ChangedField
 from qwestly_agent.text.clean import visible
 
 PROFILE = "profile"
-"""In place of a message id, if an aspect is known from the profile."""
+"""Stored instead of a message id if an aspect is known from the profile."""
 SAID = "what you said"
 AGENDA: Mapping[str, Mapping[str, ChangedField]] = {
     "Work": {
@@ -26,7 +26,7 @@ AGENDA: Mapping[str, Mapping[str, ChangedField]] = {
     "Wishes": {"role you want": "roles", "where you want to work": "locations", "way to work": "work_mode"},
     "Limits": {"when you can begin": "availability", "what you do not want": "never"},
 }
-"""Topics in order: aspect → the field that answers it, in the profile, the preferences or the job wishes."""
+"""Topics in order: aspect → the field of the profile, the preferences or the job wishes that answers it."""
 _LONGEST_WORDS = 200
 
 
@@ -51,7 +51,7 @@ class _Says:
 
 
 def learnt_fields(interview: Interview) -> list[Learnt]:
-    """Return the draft's value of each field, in the words of its statements."""
+    """Return the draft's value for each field, in the words of its statements."""
     found = list[Learnt]()
     for title, aspects in AGENDA.items():
         for name, field in aspects.items():
@@ -62,7 +62,7 @@ def learnt_fields(interview: Interview) -> list[Learnt]:
 
 
 def known_before(interview: Interview) -> list[Learnt]:
-    """Return the learned fields that come from earlier conversations only."""
+    """Return the learned fields that rest on earlier conversations only."""
     return [
         each for each in learnt_fields(interview) if each.quotes and all(quote.source != SAID for quote in each.quotes)
     ]

@@ -1,4 +1,4 @@
-"""Change an interview; the end of an onboarding turns the user's briefings on."""
+"""Change an interview. The end of an onboarding turns the user's briefings on."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,8 @@ async def change(
     changed: Callable[[Interview], Interview],
     known: Interview | None = None,
 ) -> Interview:
-    """Like `Interviews.change`. Briefings are turned on before the end is stored: after a crash in between, the
-    interview has not ended, and both are repeated."""
+    """Like `Interviews.change`. Briefings are turned on before the end is stored, so that after a crash in between both
+    are repeated."""
 
     async def turn_briefings_on() -> None:
         await services.briefing_plans.turn_on(user_id, services.clock())

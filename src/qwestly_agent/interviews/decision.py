@@ -1,4 +1,4 @@
-"""The proposals of the models after an answer, and the moves that code makes of them."""
+"""The models' proposals after an answer, and the code that applies them."""
 
 from collections.abc import Mapping, Sequence, Set
 from typing import Annotated, Literal
@@ -22,7 +22,7 @@ class ProposedTopic(BaseModel):
 
 
 class ClosedAspect(BaseModel):
-    """The person says that they have nothing to say of it ("I don't know", "skip")."""
+    """An aspect about which the person has nothing to say ("I don't know", "skip")."""
 
     topic: Name
     aspect: Name
@@ -31,18 +31,18 @@ class ClosedAspect(BaseModel):
 
 
 class NextMove(BaseModel):
-    """What comes next."""
+    """The next step of the interview."""
 
     move: Literal["continue", "switch", "converge", "end"] = "continue"
     switch_to: str = ""
     """Title of the topic."""
     topics: Annotated[list[ProposedTopic], Field(max_length=12)] = []
-    """New ones, and new aspects of known ones."""
+    """New topics, and new aspects of known ones."""
     closed: Annotated[list[ClosedAspect], Field(max_length=20)] = []
     terms: Annotated[list[Name], Field(max_length=12)] = []
-    """Words of the person's own that the draft should keep."""
+    """The person's own terms, which the draft should keep."""
     avoided: Annotated[list[Name], Field(max_length=12)] = []
-    """Words that they do not want."""
+    """Words that the person does not want."""
     directive: Annotated[str, StringConstraints(max_length=300)] = ""
     """What to ask about next, and how."""
     reasoning: Annotated[str, StringConstraints(max_length=600)] = ""
@@ -52,10 +52,10 @@ MOST_WORDS_KEPT = 24
 
 
 def decided(interview: Interview, decision: NextMove, said: Mapping[str, QuotedSource], now: float) -> Interview:
-    """Make the moves that the tables have. `said` is what the person typed, by message id.
+    """Apply the proposals that the transition tables allow. `said` is the text that the person typed, by message id.
 
-    A model cannot end anything: `converge` and `end` offer to sum up the topic; `switch` must name an existing topic,
-    and does not displace one that the person put first.
+    A model cannot end anything: `converge` and `end` only offer to sum up the topic; `switch` must name an existing
+    topic, and does not displace one that the person put first.
     """
     for topic in () if interview.has_agenda else decision.topics:
         status = "backlog" if topic.aspects else "mentioned"
@@ -82,7 +82,7 @@ def decided(interview: Interview, decision: NextMove, said: Mapping[str, QuotedS
 
 
 def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, QuotedSource]) -> tuple[str, ...]:
-    """Those that the person said."""
+    """Return the known words and the new ones that the person used."""
     texts = [source.text.casefold() for source in said.values()]
     theirs = (word for word in new if any(word.casefold() in text for text in texts))
     return tuple(dict.fromkeys((*known, *theirs)))[-MOST_WORDS_KEPT:]
@@ -91,8 +91,8 @@ def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, Quo
 def written(
     interview: Interview, added: Sequence[DraftSentence], dropped: Sequence[int], now: float, *, closed: bool = False
 ) -> Interview:
-    """Add the new statements to the draft, and remove those at the positions `dropped`; count an idle turn if nothing
-    is new and no aspect was `closed`."""
+    """Add the new statements to the draft, and drop those at the positions `dropped`. Count an idle turn if nothing is
+    new and no aspect was `closed`."""
     known = {each.text.casefold() for each in interview.draft}
     new = [each for each in added if each.text.casefold() not in known]
     version = interview.version + (1 if new else 0)
@@ -114,7 +114,7 @@ def written(
 
 
 def with_evaded(interview: Interview, heard: Set[str]) -> Interview:
-    """Mark open aspects whose answer was among the `heard` messages and added nothing to the draft."""
+    """Mark open aspects as evaded if their answer is among the `heard` messages and added nothing to the draft."""
     told = {quote.message_id for each in interview.statements for quote in each.quotes}
     evaded = heard - told
 

@@ -1,4 +1,4 @@
-"""The input and output of the states of `write_draft`: ids. Intermediate results are beside the interview."""
+"""The input and output of the states of `write_draft`: ids only. Intermediate results are stored with the interview."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,21 +22,21 @@ MOST_REMEMBERED = 15
 
 @dataclass(frozen=True)
 class Spoken:
-    """A message in the form that the interview's agents read."""
+    """A message as the interview's agents read it."""
 
     id: str
     by: Literal["the person", "the interviewer"]
     text: str
     known_from: str = ""
-    """The source from before this conversation, for a person."""
+    """The earlier source that the text comes from, for the person; empty if it is from this conversation."""
 
 
 class DraftState(UserState):
     conversation_id: str
     seq: int
-    """`seq` of the answer after which the run began; the draft covers all messages up to it."""
+    """`seq` of the answer that started the run; the draft covers all messages up to it."""
     overtaken: bool = False
-    """True if a newer answer's draft exists, or was begun."""
+    """True if the draft of a newer answer exists or was begun."""
 
     @property
     def run_name(self) -> str:
@@ -48,14 +48,14 @@ class DraftState(UserState):
 
 
 def transcript_of(messages: Sequence[Message]) -> list[Spoken]:
-    """Return the messages, the person's without pasted text; none that is excluded from prompts."""
+    """Return the messages, the person's without pasted text. Messages excluded from prompts are left out."""
     in_trouble = {each.run_id for each in messages if each.role == "user" and _in_trouble(each)}
     told = (each for each in messages if not each.withheld and each.run_id not in in_trouble)
     return [Spoken(each.id, _by(each), words) for each in told if (words := _words(each))]
 
 
 def sources_of(said: Sequence[Spoken]) -> dict[str, QuotedSource]:
-    """Return the person's messages: an interviewer's question is not evidence."""
+    """Return the person's messages as sources. An interviewer's question is not evidence."""
     return {
         each.id: QuotedSource(
             id=each.id, text=quoted(each.text), language=language_of(each.text), context=_asked_before(said, place)
@@ -66,7 +66,7 @@ def sources_of(said: Sequence[Spoken]) -> dict[str, QuotedSource]:
 
 
 async def remembered(memories: Memories, user_id: str, interview: Interview) -> list[Spoken]:
-    """Return the person's own words from earlier conversations, which an agenda's first draft reads too."""
+    """Return the person's own words from earlier conversations, which the first draft of an agenda also reads."""
     if not interview.has_agenda or interview.drafted_to:
         return []
     return await own_words(memories, user_id)
@@ -80,9 +80,9 @@ async def own_words(memories: Memories, user_id: str) -> list[Spoken]:
 
 
 async def still_remembered(memories: Memories, user_id: str, message_ids: Collection[str]) -> set[str]:
-    """Return the ids of memories that still hold."""
+    """Return the ids of memories that are still active."""
     ids = [each.removeprefix(MEMORY) for each in message_ids if each.startswith(MEMORY)]
-    found = await memories.of_ids(user_id, ids) if ids else []
+    found = await memories.get_many(user_id, ids) if ids else []
     return {evidence_id(each.id) for each in found if each.status == "active"}
 
 
@@ -92,7 +92,7 @@ def _remembered(memory: Memory) -> Spoken:
 
 
 def by_number(said: Sequence[Spoken]) -> Mapping[str, str]:
-    """Return message ids by the short names in a prompt."""
+    """Return message ids by their short names in a prompt."""
     return {f"m{number}": each.id for number, each in enumerate(said, 1)}
 
 

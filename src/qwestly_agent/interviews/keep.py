@@ -1,4 +1,5 @@
-"""Apply the decision and the new statements to the interview, once, unless they were made for another draft version."""
+"""Apply the decision and the new statements to the interview, once, unless they belong to another version of the
+draft."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +19,9 @@ class RunFindings:
     """The results of a run."""
 
     seq: int
-    """`seq` of the answer after which it began."""
+    """`seq` of the answer that started the run."""
     version: int
-    """Version of the draft for which they were made."""
+    """The version of the draft that they belong to."""
     decision: NextMove = field(default_factory=NextMove)
     statements: Sequence[DraftSentence] = ()
     dropped: Sequence[int] = ()
@@ -28,12 +29,12 @@ class RunFindings:
 
 @state(DraftState)
 async def keep(services: Services, given: DraftState) -> DraftState:
-    """Raises `NotFound`."""
+    """Apply the run's results. Raises `NotFound`."""
     user_id, conversation_id = given.user_id, given.conversation_id
-    work = await services.interviews.work(user_id, conversation_id, given.run_id)
+    work = await services.interviews.get_work(user_id, conversation_id, given.run_id)
     if work is None:
         return given.model_copy(update={"overtaken": True})
-    recent = await services.messages.recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
+    recent = await services.messages.list_recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
     sources = sources_of(transcript_of(recent))
     statements = [DraftSentence.model_validate(each) for each in work.get("statements", [])]
     quotes = [quote for each in statements for quote in each.quotes]
@@ -49,7 +50,7 @@ async def keep(services: Services, given: DraftState) -> DraftState:
         seq=given.seq,
         version=work["version"],
         decision=NextMove.model_validate(work.get("decision", {})),
-        # Messages that were excluded from prompts or changed since are no longer evidence.
+        # Messages that were changed or excluded from prompts since are no longer evidence.
         statements=[each for each in statements if all(map(stands, each.quotes))],
         dropped=work.get("dropped", []),
     )
@@ -59,8 +60,8 @@ async def keep(services: Services, given: DraftState) -> DraftState:
 
 
 def brought(interview: Interview, found: RunFindings, said: Mapping[str, QuotedSource], now: float) -> Interview:
-    """Apply a run's results. Do nothing if the draft covers that answer already; if the draft has another version by
-    now, the answer counts as covered, and the results are dropped."""
+    """Apply a run's results. Nothing happens if the draft already covers its answer. If the draft has another version
+    by now, the answer counts as covered and the results are dropped."""
     if found.seq <= interview.drafted_to:
         return interview
     heard = interview.model_copy(update={"drafted_to": found.seq})

@@ -1,6 +1,6 @@
-"""Collect what is known about a person before an onboarding: from the profile, and from the résumé.
+"""Collect what is known about a person before an onboarding: from the profile and the résumé.
 
-Memories need a model to be read: the first draft reads them.
+Memories need a model to interpret them; the first draft does that.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from qwestly_agent.resumes.profile_changes import profile_changes
 from qwestly_agent.services import Services
 
 MOST_QUOTES = 6
-"""Maximum quotes shown for a field."""
+"""Maximum number of quotes shown for a field."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Learnt:
 @dataclass(frozen=True)
 class Known:
     profile: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Profile with preferences and job wishes."""
+    """The profile with preferences and job wishes."""
     resume: Mapping[ChangedField, Learnt] = field(default_factory=dict[ChangedField, Learnt])
-    """The newest résumé's values of fields that the profile lacks."""
+    """Values from the newest résumé for fields that the profile lacks."""
     resume_id: str = ""
     has_memories: bool = False
 

@@ -1,7 +1,7 @@
 """The two state machines of an interview, and its end. Pure functions: each returns the changed interview.
 
-A model proposes moves, and code makes those that are in the tables. An end follows from counts, or from the person's
-own words.
+A model proposes transitions, and code makes those that the tables allow. An interview ends because of counts or the
+person's own words.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,23 +14,23 @@ TOPIC_MOVES: Mapping[TopicStatus, frozenset[TopicStatus]] = {
     "mentioned": frozenset({"backlog", "active"}),
     "backlog": frozenset({"active"}),
     "active": frozenset({"backlog", "completed"}),
-    "completed": frozenset({"active"}),  # by the person's word alone
+    "completed": frozenset({"active"}),  # only at the person's request
 }
 PHASE_MOVES: Mapping[Phase, frozenset[Phase]] = {
     "divergence": frozenset({"deep_dive", "convergence", "end"}),
     "deep_dive": frozenset({"divergence", "convergence", "end"}),
     "convergence": frozenset({"deep_dive", "end"}),
-    "end": frozenset({"deep_dive"}),  # by the person's word alone
+    "end": frozenset({"deep_dive"}),  # only at the person's request
 }
 
 MOST_TURNS_ON_A_TOPIC = 12
 ENOUGH, HALF = 0.7, 0.5
-"""Share of all aspects, covered or closed."""
+"""Shares of the aspects that are covered or closed."""
 FEWEST_TURNS = 5
-"""Minimum answers before an interview ends by coverage."""
+"""Minimum number of answers before an interview ends because it is covered."""
 IDLE_TURNS = 2
 HIGHEST_OF_MODELS = 9
-"""The highest priority that a model may give; the person's own choice has a higher one."""
+"""The highest priority that a model may set; a topic that the person chose has a higher one."""
 TIRED_ANSWERS, TIRED_WORDS, TIRED_SHARE = 3, 5, 0.25
 MOST_LENGTHS = 200
 
@@ -39,7 +39,7 @@ MOST_LENGTHS = 200
 
 
 def answered(interview: Interview, seq: int, words: int, now: float, message_id: str = "") -> Interview:
-    """Count the person's answer `seq` once, complete topics that had enough, and end the interview if it is over."""
+    """Count the person's answer `seq` once, complete topics that are covered, and end the interview if it is over."""
     if seq <= interview.counted_to or interview.ended:
         return interview
     begun = interview.started_at or now
@@ -61,7 +61,8 @@ def answered(interview: Interview, seq: int, words: int, now: float, message_id:
 
 
 def _nearer_to_its_end(interview: Interview) -> Interview:
-    """Offer to sum up a topic that is covered or had its turns, then ask one last question, then complete it."""
+    """Move a topic that is covered or has had its turns closer to its end: offer to sum up, then ask a last question,
+    then complete it."""
     active = interview.active
     if active is None:
         return interview
@@ -77,10 +78,10 @@ def _nearer_to_its_end(interview: Interview) -> Interview:
 
 
 def asking(interview: Interview) -> Interview:
-    """Choose the aspect to ask about next: the open one asked about least, but not the last one, whose answer no draft
-    covers yet; none while memories may answer it. An agenda continues with its next topic meanwhile. Otherwise none is
-    asked about twice, unless its answer was empty: once all were asked about, and an open question, offer to sum up
-    the topic."""
+    """Choose the aspect to ask about next: the open one with the fewest questions, but not the previous one, whose
+    answer no draft covers yet. No aspect is chosen while memories may answer it. An agenda moves on to its next topic
+    meanwhile. Otherwise no aspect is asked about twice, unless the answer was evasive; after all aspects and one open
+    question, offer to sum up the topic."""
     active, before = interview.active, interview.asking
     if interview.ended or active is None or active.closing != "asking" or interview.may_be_known:
         return interview.model_copy(update={"asking": ""})
@@ -104,7 +105,7 @@ def _waiting(interview: Interview) -> list[Topic]:
 
 
 def ended_by_counts(interview: Interview, now: float) -> Interview:
-    """End the interview if a count says so."""
+    """End the interview if its counts require it."""
     if interview.ended:
         return interview
     interview = _gone_on(interview)
@@ -113,7 +114,7 @@ def ended_by_counts(interview: Interview, now: float) -> Interview:
 
 
 def _gone_on(interview: Interview) -> Interview:
-    """Go to the next topic if this one brings nothing new and another is waiting, or if the agenda's topic is
+    """Move to the next topic if this one brings nothing new and another is waiting, or if the agenda's topic is
     complete."""
     waits = bool(_waiting(interview))
     active = interview.active
@@ -142,8 +143,8 @@ def _why_over(interview: Interview, now: float) -> Ended | None:
 
 
 def _is_covered(interview: Interview) -> bool:
-    """True if most aspects are covered after enough turns and the backlog is empty; a topic that the person put first
-    must be covered itself."""
+    """True if most aspects are covered, enough turns have passed, and the backlog is empty. A topic that the person put
+    first must itself be covered."""
     active = interview.active
     is_theirs = active is not None and active.priority > HIGHEST_OF_MODELS
     if (active and is_theirs and active.completeness <= ENOUGH) or any(t.status == "backlog" for t in interview.topics):
@@ -152,7 +153,8 @@ def _is_covered(interview: Interview) -> bool:
 
 
 def is_tired(lengths: tuple[int, ...]) -> bool:
-    """True for three answers under five words and under a quarter of the person's earlier median."""
+    """True if the last three answers have fewer than five words and less than a quarter of the person's earlier
+    median."""
     last, before = lengths[-TIRED_ANSWERS:], lengths[:-TIRED_ANSWERS]
     if len(last) < TIRED_ANSWERS or not before:
         return False
@@ -160,7 +162,7 @@ def is_tired(lengths: tuple[int, ...]) -> bool:
 
 
 def _in_phase(interview: Interview) -> Interview:
-    """Set the phase that follows from its topics: none yet, one is active, or none is left."""
+    """Set the phase that follows from the topics: none yet, one is active, or none is left."""
     if interview.active is None:
         return moved(interview, "divergence")
     nearly = interview.completeness > ENOUGH or interview.active.closing != "asking"
@@ -168,14 +170,14 @@ def _in_phase(interview: Interview) -> Interview:
 
 
 def moved(interview: Interview, phase: Phase) -> Interview:
-    """Make the move; return the interview unchanged if the table does not have it."""
+    """Move to this phase, if the table allows it."""
     if phase not in PHASE_MOVES[interview.phase]:
         return interview
     return interview.model_copy(update={"phase": phase})
 
 
 def told(interview: Interview, seq: int) -> Interview:
-    """Record that the answer to this message announces the end, if it has ended."""
+    """Record that the answer to this message announces the end, if the interview has ended."""
     if interview.ended is None or interview.ended.told_to is not None:
         return interview
     return interview.model_copy(update={"ended": interview.ended.model_copy(update={"told_to": seq})})
@@ -189,8 +191,8 @@ def end(interview: Interview, why: Ended) -> Interview:
 
 
 def activate(interview: Interview, title: str, *, by_person: bool = False) -> Interview:
-    """Ask about this topic from now on; the active one goes back to the backlog. Unchanged if the table has no such
-    move. It gets the highest priority: of all if the person chose it, else of those that a model may give."""
+    """Make this topic active, and return the active one to the backlog. Unchanged if the table does not allow it. The
+    topic gets the highest priority: of all if the person chose it, otherwise of those that a model may set."""
     topic, active = interview.topic(title), interview.active
     if topic and topic is active:
         return interview if interview.ended else _in_phase(interview)
@@ -207,8 +209,8 @@ def activate(interview: Interview, title: str, *, by_person: bool = False) -> In
 
 
 def talk_about(interview: Interview, title: str, aspects: Iterable[str] = ()) -> Interview:
-    """Make this topic active because the person wants it, known or not. An interview that had ended continues, and its
-    counts begin again."""
+    """Make this topic active because the person wants it; it need not exist yet. An interview that had ended continues
+    with new counts."""
     if interview.ended:
         minutes = None if interview.ended.reason == "out_of_time" else interview.minutes
         again = {"ended": None, "idle_turns": 0, "lengths": (), "minutes": minutes}
@@ -217,7 +219,7 @@ def talk_about(interview: Interview, title: str, aspects: Iterable[str] = ()) ->
 
 
 def complete(interview: Interview, title: str) -> Interview:
-    """Close the topic, and continue with the one of the highest priority."""
+    """Complete the topic, and continue with the topic of the highest priority."""
     topic = interview.topic(title)
     if topic is None or "completed" not in TOPIC_MOVES[topic.status]:
         return interview
@@ -225,9 +227,9 @@ def complete(interview: Interview, title: str) -> Interview:
 
 
 def activate_next(interview: Interview) -> Interview:
-    """The topic of the highest priority, of equal ones the first; those that were only mentioned come last. The active
-    one goes on while none of the backlog has a higher priority, and while it is being summed up. Of an agenda, what is
-    told already is completed."""
+    """Activate the topic of the highest priority, the first among equals; topics that were only mentioned come last.
+    The active topic continues while nothing in the backlog has a higher priority, and while it is being summed up. In
+    an agenda, topics without open aspects are completed."""
     if interview.has_agenda:
         told = (each for each in _waiting(interview) if not each.open_aspects)
         for each in told:
@@ -242,8 +244,8 @@ def activate_next(interview: Interview) -> Interview:
 
 
 def prioritize(interview: Interview, titles: Iterable[str]) -> Interview:
-    """In the person's order, the first one at once; topics that are not named come after them, and what a model adds
-    does too."""
+    """Order the topics as the person wants, starting with the first at once. Topics that they did not name, and those
+    that a model adds later, come after them."""
     names = [title.strip().casefold() for title in titles]
 
     def priority(topic: Topic) -> int:
@@ -255,7 +257,7 @@ def prioritize(interview: Interview, titles: Iterable[str]) -> Interview:
 
 
 def offer_to_sum_up(interview: Interview) -> Interview:
-    """The active topic, where more than half of it is told; the same for an agenda, which is not summed up."""
+    """Offer to sum up the active topic if more than half of it is covered. Not in an agenda."""
     active = interview.active
     if active is None or interview.has_agenda or active.closing != "asking" or active.completeness <= HALF:
         return interview

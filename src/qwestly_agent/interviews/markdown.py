@@ -1,4 +1,4 @@
-"""The draft of an interview as Markdown to download, the differences between versions, and the closing list."""
+"""The draft of an interview as Markdown, the differences between versions, and the closing list."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ def draft_markdown(interview: Interview, version: int | None = None) -> str:
 
 
 def difference(interview: Interview, version: int) -> tuple[list[DraftSentence], list[DraftSentence]]:
-    """Return what this version added, and what it dropped or replaced."""
+    """Return the statements that this version added, and those that it dropped or replaced."""
     added = [each for each in interview.statements if each.since == version]
     return added, [each for each in interview.statements if each.until == version]
 
@@ -41,7 +41,7 @@ def covered_so_far(interview: Interview) -> list[dict[str, object]]:
 
 
 def closing_list(interview: Interview, language: str) -> str:
-    """List what is covered, with a quote for each aspect, and what is open; empty if nothing was talked about."""
+    """List the covered aspects with a quote each, and the open ones; empty if nothing was talked about."""
     covered, still_open = _COVERED.get(language, _IN_ENGLISH)
     told = [
         f"- *{topic.title}*, {aspect.name}: “{aspect.quotes[0].text}”"

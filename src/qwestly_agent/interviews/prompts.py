@@ -1,5 +1,5 @@
-"""The prompts of an interview's agents. Pure functions: no agent gets more than it needs, and the interviewer never a
-covered or closed aspect."""
+"""The prompts of an interview's agents. Pure functions: no agent gets more than it needs, and the interviewer never
+sees a covered or closed aspect."""
 
 import json
 import re
@@ -54,8 +54,7 @@ def _state(interview: Interview) -> list[str]:
 
 
 def _advice(interview: Interview) -> str:
-    """Return the orchestrator's directive, unless it names a covered aspect: it was given before the draft covered the
-    answer."""
+    """Return the orchestrator's directive, unless it names a covered aspect: it may be older than the draft."""
     still_open = {each.name.casefold() for each in interview.active.open_aspects} if interview.active else set()
     told = {each.name.casefold() for topic in interview.topics for each in topic.aspects if each.status != "open"}
     words = interview.directive.casefold()
@@ -114,8 +113,7 @@ def _told(topic: Topic) -> dict[str, object]:
 
 
 def writer_context(interview: Interview, messages: Sequence[Spoken]) -> str:
-    """Return the numbered statements of the draft, and the messages that it does not cover yet, with some before
-    them."""
+    """Return the draft's numbered statements, the messages that it does not cover yet, and some before them."""
     draft = [
         f"{place}. [{each.topic}] {each.text}{_UNWANTED if unwanted_in(each.text, interview.avoided) else ''}"
         for place, each in _current(interview)
@@ -136,6 +134,6 @@ def _current(interview: Interview) -> list[tuple[int, DraftSentence]]:
 
 
 def _said(messages: Sequence[Spoken]) -> str:
-    """Encode as JSON, so that no text can pass for a further message."""
+    """Encode the messages as JSON, so that text in them cannot pass for another message."""
     told = [{"message_id": each.id, "by": each.by, "text": quoted(each.text)} for each in messages]
     return wrap(SAID, json.dumps(told, ensure_ascii=False, separators=(",", ":")))

@@ -1,4 +1,4 @@
-"""The interview in a running turn: for its agent, and for the tools that pass the person's wishes to code."""
+"""The interview within a running turn, for its agent and for the tools that pass on the person's wishes."""
 
 import re
 from collections.abc import Callable
@@ -38,8 +38,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def plain_stop(text: str) -> str:
-    """Return the first sentence that only asks for an end ("Please stop the interview now"), or "". It ends the
-    interview, whatever a model does."""
+    """Return the first sentence that only asks to stop ("Please stop the interview now"), or "". It ends the interview,
+    whatever the model does."""
     stops, around = set(_STOPS.split()), set(_AROUND.split())
     for sentence in _SENTENCE.findall(text):
         words = set(_WORD.findall(sentence.casefold().replace("'", "").replace("’", "")))
@@ -50,7 +50,7 @@ def plain_stop(text: str) -> str:
 
 @dataclass
 class InterviewService:
-    """Holds the newest state known to this turn."""
+    """Holds the newest state that this turn knows."""
 
     services: Services
     user_id: str
@@ -60,7 +60,7 @@ class InterviewService:
     seq: int
     """`seq` of the person's message, once it is recorded."""
     text: str
-    """The person's message; empty if they only decided something."""
+    """The person's message; empty if they only decided an approval."""
     is_new: bool
     """False if the message was answered before."""
     starts: list[Start]
@@ -68,7 +68,7 @@ class InterviewService:
     latest: Interview = field(default_factory=Interview)
 
     async def begin_turn(self, first: Callable[[Interview], Interview]) -> Interview:
-        """Count the person's answer; `first` fills a new interview. This turn's draft is begun at its end."""
+        """Count the person's answer. `first` fills a new interview. The draft of this turn is started at its end."""
         typed = "\n".join(typed_parts(self.text))
         now, words, stop = self.services.clock(), len(typed.split()), plain_stop(typed)
 
@@ -100,16 +100,16 @@ class InterviewService:
 
     @property
     def tells_the_end(self) -> bool:
-        """True in the turn that announces the end, also if it is made again."""
+        """True in the turn that announces the end, also when its answer is regenerated."""
         ended = self.latest.ended
         return ended is not None and (ended.told_to == self.seq or not self.is_new)
 
     async def talk_about(self, title: str) -> Interview:
-        """Make this topic active because the person wants it, known or not."""
+        """Make this topic active because the person wants it; it need not exist yet."""
         return await self._change(lambda interview: asking(talk_about(interview, title)))
 
     async def enough(self, of: str, quote: str) -> bool:
-        """End the topic or the interview if words of this message ask for it; False if they do not."""
+        """End the topic or the interview if the quote is in this message. Returns False if it is not."""
         said = {"this": QuotedSource(id="this", text="\n".join(typed_parts(self.text)))}
         found = find_quote(Quote(source="this", text=quote), said)
         if found is None:

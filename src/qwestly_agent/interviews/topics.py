@@ -18,8 +18,8 @@ def add_topic(
     priority: int = 0,
     status: Literal["mentioned", "backlog"] = "backlog",
 ) -> Interview:
-    """Add a topic to the backlog, or note that it was mentioned; a mentioned one moves to the backlog with its first
-    aspects. Unchanged if it is known, or there are too many."""
+    """Add a topic to the backlog, or as mentioned. A mentioned topic moves to the backlog with its first aspects.
+    Unchanged if it exists, or if there are too many."""
     title = " ".join(title.split())[:80]
     if known := interview.topic(title):
         interview = add_aspects(interview, title, aspects)
@@ -33,7 +33,7 @@ def add_topic(
 
 
 def add_aspects(interview: Interview, title: str, names: Iterable[str]) -> Interview:
-    """Leave out aspects that are similar to an existing one."""
+    """Add aspects to a topic, leaving out those that are similar to an existing one."""
     topic = interview.topic(title)
     if topic is None:
         return interview
@@ -45,13 +45,13 @@ def add_aspects(interview: Interview, title: str, names: Iterable[str]) -> Inter
 
 
 def _near(one: str, other: str) -> bool:
-    """True if both share half of all their words."""
+    """True if the names have at least half of their words in common."""
     words, others = (set(each.casefold().split()) for each in (one, other))
     return len(words & others) * 2 >= len(words | others)
 
 
 def edit_aspect(interview: Interview, title: str, name: str, to: str) -> Interview:
-    """Rename it for the person; without a name, remove it."""
+    """Rename an aspect for the person, or remove it if `to` is empty."""
     topic = interview.topic(title)
     if topic is None:
         return interview
@@ -64,7 +64,7 @@ def edit_aspect(interview: Interview, title: str, name: str, to: str) -> Intervi
 
 
 def cover(interview: Interview, title: str, name: str, quotes: tuple[Said, ...], *, closed: bool = False) -> Interview:
-    """Cover it by the person's quotes, or close it if they have nothing to say (`closed`). Unchanged without a
+    """Mark an aspect as covered by the person's quotes, or as `closed` if they have nothing to say. Unchanged without a
     quote."""
     topic = interview.topic(title)
     if topic is None or not quotes:

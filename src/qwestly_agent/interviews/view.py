@@ -1,20 +1,20 @@
-"""An interview as its person sees it beside the conversation."""
+"""An interview as shown to its person next to the conversation."""
 
 from pydantic import BaseModel
 
 from qwestly_agent.base.clock import Moment
 from qwestly_agent.domain.interview import Aspect, EndReason, Interview, Phase, Said, TopicStatus
 from qwestly_agent.interviews.markdown import difference
-from qwestly_agent.stores.interviews import KeptInterview
+from qwestly_agent.stores.interviews import StoredInterview
 
 
 class AspectView(BaseModel):
     name: str
     status: str
-    """open, covered by what was said, or closed: the person has nothing to say of it."""
+    """open, covered by the person's words, or closed because they have nothing to say about it."""
     quotes: tuple[str, ...]
     known_from: str
-    """Where it was known from before this conversation: "your profile", "cv.pdf"; empty where it was said here."""
+    """The earlier source: "your profile", "cv.pdf"; empty if it is from this conversation."""
 
 
 class TopicView(BaseModel):
@@ -22,7 +22,7 @@ class TopicView(BaseModel):
     status: TopicStatus
     priority: int
     completeness: float
-    """From 0 to 1: covered and closed aspects of all."""
+    """Share of aspects that are covered or closed, from 0 to 1."""
     aspects: list[AspectView]
 
 
@@ -31,12 +31,12 @@ class StatementView(BaseModel):
     text: str
     quotes: tuple[Said, ...]
     is_new: bool
-    """True if the newest version brought it."""
+    """True if the newest version added it."""
 
 
 class InterviewSummary(BaseModel):
     id: str
-    """Of its conversation."""
+    """Id of its conversation."""
     title: str
     role: str
     last_used: Moment
@@ -54,15 +54,15 @@ class InterviewView(InterviewSummary):
     topics: list[TopicView]
     draft: list[StatementView]
     version: int
-    """Of the draft; 0 before there is one."""
+    """Version of the draft; 0 before there is one."""
     is_writing: bool
-    """True while the draft has not heard the newest answer."""
+    """True while the draft does not cover the newest answer."""
     why: str
-    """Why this is asked now; may be empty."""
+    """The reason for the current question; may be empty."""
     minutes: int | None
     """The person's time budget."""
     ended_by: str
-    """Their words, where they ended it."""
+    """The person's words, if they ended the interview."""
 
 
 class Version(BaseModel):
@@ -76,7 +76,7 @@ class VersionList(BaseModel):
     next: None = None
 
 
-def summary_of(kept: KeptInterview) -> InterviewSummary:
+def summary_of(kept: StoredInterview) -> InterviewSummary:
     interview = kept.interview
     return InterviewSummary(
         id=kept.conversation_id,
@@ -89,7 +89,7 @@ def summary_of(kept: KeptInterview) -> InterviewSummary:
     )
 
 
-def view_of(kept: KeptInterview) -> InterviewView:
+def view_of(kept: StoredInterview) -> InterviewView:
     interview = kept.interview
     return InterviewView(
         **summary_of(kept).model_dump(),
@@ -129,7 +129,7 @@ def _why(interview: Interview) -> str:
 
 
 def versions_of(interview: Interview) -> list[Version]:
-    """The newest first, each with what it changed."""
+    """Return the versions with their changes, newest first."""
     changes = ((version, *difference(interview, version)) for version in range(interview.version, 0, -1))
     return [
         Version(version=version, added=[each.text for each in added], dropped=[each.text for each in dropped])

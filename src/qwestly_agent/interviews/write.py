@@ -1,7 +1,7 @@
-"""The writer: new statements of the draft, each with the person's words; grounded before they are kept, and rewritten
-once if the judge refused some.
+"""The writer: adds statements to the draft, each with the person's words. They are checked before they are stored, and
+rewritten once if the judge refuses some.
 
-Statements are stored before they are judged, and each verdict before the next request: a state that is delivered again
+Statements are stored before they are judged, and each verdict before the next request, so that a state that runs again
 pays for nothing twice.
 """
 
@@ -74,7 +74,7 @@ class Material:
     """The input of the writer."""
 
     interview: Interview
-    """The interview, with the topics that the orchestrator has just opened."""
+    """The interview, including the topics that the orchestrator has just added."""
     said: Sequence[Spoken]
     sources: Mapping[str, QuotedSource]
     today: date
@@ -85,16 +85,16 @@ Keep = Callable[[DraftOnItsWay], Awaitable[None]]
 
 @state(DraftState)
 async def write(services: ModelServices, given: DraftState) -> DraftState:
-    """Store the supported statements beside the interview. Raises `NotFound`, and what `structured_output` raises for
+    """Store the supported statements with the interview. Raises `NotFound`, and the errors of `structured_output` for
     the writer's first answer."""
     user_id, conversation_id = given.user_id, given.conversation_id
-    work = await services.interviews.work(user_id, conversation_id, given.run_id)
+    work = await services.interviews.get_work(user_id, conversation_id, given.run_id)
     if work is None:
         return given.model_copy(update={"overtaken": True})
     if "statements" in work:
         return given
     interview = await services.interviews.get(user_id, conversation_id)
-    recent = await services.messages.recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
+    recent = await services.messages.list_recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
     said = [*await remembered(services.memories, user_id, interview), *transcript_of(recent)]
     now, sources = services.clock(), sources_of(said)
     told = decided(interview, NextMove.model_validate(work.get("decision", {})), sources, now)
@@ -102,7 +102,7 @@ async def write(services: ModelServices, given: DraftState) -> DraftState:
 
     async def keep(draft: DraftOnItsWay) -> None:
         found = draft.model_dump(mode="json")
-        await services.interviews.keep_work(user_id, conversation_id, given.run_id, draft=found)
+        await services.interviews.save_work(user_id, conversation_id, given.run_id, draft=found)
 
     before = DraftOnItsWay.model_validate(work["draft"]) if "draft" in work else None
     draft = await _draft(services, user_id, material, keep, before)
@@ -111,7 +111,7 @@ async def write(services: ModelServices, given: DraftState) -> DraftState:
     made = [(found, each) for each, verdict in judged if (found := kept(told, each, verdict, sources, known_from))][
         :MOST_NEW
     ]
-    await services.interviews.keep_work(
+    await services.interviews.save_work(
         user_id,
         conversation_id,
         given.run_id,
@@ -124,7 +124,7 @@ async def write(services: ModelServices, given: DraftState) -> DraftState:
 async def _draft(
     services: ModelServices, user_id: str, material: Material, keep: Keep, draft: DraftOnItsWay | None
 ) -> DraftOnItsWay:
-    """Return a verdict for each statement; `keep` is called after each answer of a model."""
+    """Return a verdict for each statement. `keep` is called after each model request."""
 
     async def grounded(draft: DraftOnItsWay) -> DraftOnItsWay:
         judged = await _ground(services, user_id, material, draft)
@@ -152,8 +152,8 @@ async def _draft(
 async def _written(
     services: ModelServices, user_id: str, material: Material, refusals: str = ""
 ) -> tuple[NewStatement, ...]:
-    """Ask the writer; send its answer back while a statement has no quotes, figures that they lack, or an excluded
-    word."""
+    """Ask the writer. Its answer is sent back if a statement has no quotes, has figures that they lack, or contains an
+    excluded word."""
     message_ids = by_number(material.said)
 
     def reasons(each: NewStatement) -> list[str]:
@@ -185,7 +185,7 @@ async def _written(
 
 
 async def _ground(services: ModelServices, user_id: str, material: Material, draft: DraftOnItsWay) -> DraftOnItsWay:
-    """Judge each statement that has no verdict yet, or an unchecked one."""
+    """Judge the statements that have no verdict yet, or an unchecked one."""
     judge = make_judge(partial(structured_output, services, user_id, services.judges[WRITER]), seconds=JUDGE_SECONDS)
     verdicts = dict(enumerate(draft.verdicts))
     missing = [n for n in range(len(draft.statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]

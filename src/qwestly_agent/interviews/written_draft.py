@@ -1,4 +1,4 @@
-"""What the writer answers, and which of it the draft may say."""
+"""The writer's answer, and the selection of statements that the draft may contain."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ class WrittenStatement(BaseModel):
 
 
 class WrittenDraft(BaseModel):
-    """What is new."""
+    """The new statements."""
 
     statements: Annotated[list[WrittenStatement], Field(max_length=MOST_NEW * 2)]
 
@@ -52,9 +52,9 @@ class DraftOnItsWay(BaseModel):
 
     statements: tuple[NewStatement, ...]
     verdicts: tuple[GroundingVerdict, ...] = ()
-    """One a statement, once grounded."""
+    """One verdict per statement, once checked."""
     rewritten: bool = False
-    """True once the writer was asked to say anew what the judge refused."""
+    """True once the writer was asked to rewrite statements that the judge refused."""
 
     @property
     def refused_by_judge(self) -> list[tuple[NewStatement, GroundingVerdict]]:
@@ -63,7 +63,7 @@ class DraftOnItsWay(BaseModel):
 
 
 def new_statement(written: WrittenStatement, message_ids: Mapping[str, str]) -> NewStatement:
-    """`message_ids` by the names that the writer was told."""
+    """Return the statement. `message_ids` are keyed by the short names in the writer's prompt."""
     quotes = tuple(Quote(source=message_ids.get(each.message_id, ""), text=each.text) for each in written.quotes)
     text = _cleaned(written.text)
     return NewStatement(
@@ -81,8 +81,8 @@ def kept(
     sources: Mapping[str, QuotedSource],
     known_from: Mapping[str, str],
 ) -> DraftSentence | None:
-    """The statement where the quotes support it; the person's own words, which cover nothing, where nobody judged.
-    None if it is refused, or uses a word that they do not want."""
+    """Return the statement if its quotes support it. If it was not judged, return the person's own words, which cover
+    no aspect. None if it is refused, or contains a word that the person does not want."""
     topic = interview.topic(new.topic) or interview.active
     found = [(quote, words) for quote in new.grounded.quotes if (words := find_quote(quote, sources))]
     if verdict.outcome == "refused" or topic is None or not found or not new.grounded.text:
@@ -101,11 +101,11 @@ def kept(
 
 
 def unwanted_in(text: str, avoided: Iterable[str]) -> list[str]:
-    """Those of the words that stand in the text, as whole words."""
+    """Return those of the words that occur in the text as whole words."""
     said = text.casefold()
     return [word for word in avoided if re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", said)]
 
 
 def _cleaned(text: str) -> str:
-    """One line without anything that nobody sees, and without a link."""
+    """Return the text as one line without invisible characters and links."""
     return safe_text(" ".join(visible(well_formed(text)).split()), ())

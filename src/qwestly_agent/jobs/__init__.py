@@ -5,7 +5,7 @@ from qwestly_agent.workflow import Workflow
 SCOUT_JOBS = Workflow(
     "scout_jobs",
     __name__,
-    summary="what a user looks for, to jobs with their reasons",
+    summary="job wishes, to jobs with reasons",
     page="[jobs](jobs.md)",
     reader=("rank", "check"),
     writer=("find", "keep", "note_end"),

@@ -50,8 +50,10 @@ async def check(services: ModelServices, given: ScoutState) -> ScoutState:
     kept, was_read = await supported(best, person, judge, to_datetime(services.clock()).date())
     now = services.clock()
     if not was_read:
-        await services.job_searches.keep(given.user_id, given.run_id, now, missing=search.missing_with(NOT_CHECKED))
-    await services.job_searches.keep_ranked(search, kept, now)
+        await services.job_searches.save_parts(
+            given.user_id, given.run_id, now, missing=search.missing_with(NOT_CHECKED)
+        )
+    await services.job_searches.save_ranked(search, kept, now)
     return given
 
 

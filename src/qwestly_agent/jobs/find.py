@@ -30,12 +30,12 @@ async def find(services: Services, given: ScoutState) -> ScoutState:
     queries = queries_of(person.wishes)
     told = await search_boards(services, given.user_id, queries, patience=SECONDS_TO_A_TURN)
     earlier = [each.advert for each in await services.job_matches.newest(given.user_id, MOST_EARLIER)]
-    known = await services.job_matches.known_adverts(given.user_id)
+    known = await services.job_matches.list_shown_adverts(given.user_id)
     new = [each for each in told.adverts if each.id not in known and not any(is_same(each, other) for other in earlier)]
     fits = [each for each in new if why_ruled_out(each, person.wishes) is None][:MOST_FOUND]
     missing = told.missing if queries else (NO_WISHES,)
-    await services.adverts.keep(fits)
-    await services.job_searches.keep(
+    await services.adverts.save(fits)
+    await services.job_searches.save_parts(
         given.user_id,
         given.run_id,
         services.clock(),

@@ -16,7 +16,9 @@ async def tell_due_steps(services: Services) -> dict[str, int]:
         try:
             application = await services.applications.get(user_id, application_id)
             is_due = application.due_at is not None and application.due_at <= now
-            counts["told" if is_due and await services.applications.tell_due(application, now) else "not_due"] += 1
+            counts[
+                "told" if is_due and await services.applications.record_reminder(application, now) else "not_due"
+            ] += 1
         except (AgentError, PyMongoError) as error:
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))

@@ -22,14 +22,14 @@ async def keep(services: Services, given: ScoutState) -> ScoutState:
             each.model_copy(update={"found_at": now, "updated_at": now}) for each in search.ranked if each.evidence
         ]
         if search.forgettings and search.found and not search.ranked:
-            await services.job_searches.keep(user_id, run_id, now, missing=search.missing_with(FORGOTTEN))
+            await services.job_searches.save_parts(user_id, run_id, now, missing=search.missing_with(FORGOTTEN))
         await services.job_matches.add(matches)
-        await services.job_matches.keep_of_run(user_id, run_id, [each.id for each in matches])
+        await services.job_matches.delete_others_of_run(user_id, run_id, [each.id for each in matches])
         event = _event(given, len(matches), now) if matches else None
         if await services.job_searches.end_unless_forgotten(search, event, now):
             return given
         # Something was forgotten, or the user was erased, since it was read.
-        await services.job_matches.keep_of_run(user_id, run_id, ())
+        await services.job_matches.delete_others_of_run(user_id, run_id, ())
 
 
 def _event(given: ScoutState, count: int, now: float) -> ActivityEvent:

@@ -15,10 +15,10 @@ async def note_end(services: Services, given: ScoutState) -> ScoutState:
     now = services.clock()
     search = await services.job_searches.get(given.user_id)
     if search.run_id == given.run_id and search.status == "searching":  # it may have died after storing some
-        await services.job_matches.keep_of_run(given.user_id, given.run_id, ())
+        await services.job_matches.delete_others_of_run(given.user_id, given.run_id, ())
         if error == StageOverBudget.__name__:
             missing = search.missing_with(StageOverBudget.sentence)
-            await services.job_searches.keep(given.user_id, given.run_id, now, missing=missing)
+            await services.job_searches.save_parts(given.user_id, given.run_id, now, missing=missing)
     event = ActivityEvent(
         id=f"{given.run_id}:{end}",
         user_id=given.user_id,

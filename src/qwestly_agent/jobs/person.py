@@ -40,7 +40,7 @@ async def person_of(services: Services, user_id: str) -> Person:
         evidence[each.id] = short
     wishes = search.wishes
     if not wishes.titles or not wishes.places:
-        profile = await services.profiles.career(user_id)
+        profile = await services.profiles.get_career(user_id)
         wishes = wishes.model_copy(update=_from_profile(wishes, profile))
     return Person(wishes, evidence)
 

@@ -16,11 +16,11 @@ from qwestly_agent.jobs.scout_state import MOST_REQUESTS, ScoutState
 from qwestly_agent.jobs.weights import taught
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
-from qwestly_agent.model_calls.vectors import counted_vectors
+from qwestly_agent.model_calls.vectors import embed_and_record
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.bm25 import Tokens
+from qwestly_agent.stores.bm25 import TokenCounts
 from qwestly_agent.stores.job_searches import JobSearch
-from qwestly_agent.stores.ranks import CachedText, fuse_ranks, normalized, rank_ids
+from qwestly_agent.stores.ranks import CachedText, fuse_ranks, normalize, rank_ids
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE, WISH
 from qwestly_agent.workflow_state import state
@@ -83,12 +83,12 @@ async def rank(services: ModelServices, given: ScoutState) -> ScoutState:
         await services.job_searches.count_requests(search, 1)
         best = await _best(services, search, person)
         search = replace(search, best=best, requests=search.requests + 1)
-    adverts = await services.adverts.of_ids([advert_id for advert_id, _ in search.best])
+    adverts = await services.adverts.get_many([advert_id for advert_id, _ in search.best])
     batches = [search.best[at : at + AT_A_TIME] for at in range(0, len(search.best), AT_A_TIME)]
     of_the_judge = 1
     left = left_to_ask(len(batches), search.compared)[: max(0, MOST_REQUESTS - of_the_judge - search.requests)]
     await services.job_searches.count_requests(search, len(left))
-    await services.job_searches.note_asked(search, left, services.clock())
+    await services.job_searches.mark_batches_requested(search, left, services.clock())
     asked = (_compare(services, search, person, number, batches[number], adverts) for number in left)
     failures = [each for each in await asyncio.gather(*asked, return_exceptions=True) if each]
     after = await services.job_searches.get(given.user_id)
@@ -97,19 +97,19 @@ async def rank(services: ModelServices, given: ScoutState) -> ScoutState:
         raise failure
     missing = after.missing_with(*_missing(after, failures))
     now = services.clock()
-    await services.job_searches.keep(given.user_id, given.run_id, now, missing=missing)
-    await services.job_searches.keep_ranked(search, _ranked(given, after, adverts), now)
+    await services.job_searches.save_parts(given.user_id, given.run_id, now, missing=missing)
+    await services.job_searches.save_ranked(search, _ranked(given, after, adverts), now)
     return given
 
 
 async def _best(services: ModelServices, search: JobSearch, person: Person) -> Sequence[tuple[str, float]]:
     """Rank by words, meaning and weights; store the result, so that vectors are requested once."""
-    kept = await services.adverts.of_ids(search.found)
+    kept = await services.adverts.get_many(search.found)
     adverts = [kept[each] for each in search.found if each in kept]
     fits = await _fits(services, search.user_id, person, adverts)
     told = [(each.id, round(fits[each.id] + taught(search.weights, each), 6)) for each in adverts]
     best = sorted(told, key=lambda each: -each[1])[:BEST]
-    await services.job_searches.keep(search.user_id, search.run_id, services.clock(), best=best)
+    await services.job_searches.save_parts(search.user_id, search.run_id, services.clock(), best=best)
     return best
 
 
@@ -120,14 +120,14 @@ async def _fits(
     vectors: list[list[float]] = []
     try:
         texts = [person.words, *(f"{each.title}\n{each.text}"[:OF_A_VECTOR] for each in adverts)]
-        vectors = await counted_vectors(services, user_id, texts)
+        vectors = await embed_and_record(services, user_id, texts)
     except Unavailable as error:
         services.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
     mine, theirs = (vectors[0], vectors[1:]) if vectors else (None, [None] * len(adverts))
     known: list[CachedText] = []
     for each, vector in zip(adverts, theirs, strict=True):
         text = f"{each.title} {each.title} {each.text}"
-        known.append(CachedText(text, Tokens.of(text), None if vector is None else normalized(vector)))
+        known.append(CachedText(text, TokenCounts.of(text), None if vector is None else normalize(vector)))
     ids = [each.id for each in adverts]
     places = fuse_ranks(rank_ids(ids, known, person.words, mine))
     return {each: places[each].total if each in places else 0.0 for each in ids}
@@ -172,7 +172,7 @@ async def _compare(
         services.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
         return error
     answer = [(advert.id, each.model_dump(mode="json")) for advert, each in answer_of(adverts, comparison.jobs)]
-    await services.job_searches.note_answer(search, number, answer)
+    await services.job_searches.save_answer(search, number, answer)
     return None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.base.settings import quotas_of
+from qwestly_agent.base.settings import parse_quotas
 from qwestly_agent.clients.job_boards import JobBoard, JobQuery
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.job import Advert
@@ -53,29 +53,29 @@ async def _answer(services: Services, user_id: str, board: JobBoard, query: JobQ
     board's quota is exhausted."""
     now = services.clock()
     name = sha256_hex(board.name, query.words.casefold(), query.place.casefold(), str(query.remote_only))
-    if (known := await services.adverts.answered(name, now)) is not None:
+    if (known := await services.adverts.cached_answer(name, now)) is not None:
         return await _kept(services.adverts, known)
-    if not await services.job_searches.count(user_id, now, QUESTIONS_A_DAY):
+    if not await services.job_searches.count_board_request(user_id, now, QUESTIONS_A_DAY):
         raise Unavailable(ENOUGH_TODAY)
     if not await _may_ask(services, board, patience):
-        if (known := await services.adverts.answered(name, now, LONGEST_CACHE_SECONDS)) is not None:
+        if (known := await services.adverts.cached_answer(name, now, LONGEST_CACHE_SECONDS)) is not None:
             return await _kept(services.adverts, known)
         raise Unavailable(f"{board.title} was asked as often as our licence allows; the rest waits.")
     adverts = await board.search(query, now)
-    await services.adverts.keep(adverts)
-    await services.adverts.note_answer(name, [each.id for each in adverts], now)
+    await services.adverts.save(adverts)
+    await services.adverts.cache_answer(name, [each.id for each in adverts], now)
     return adverts
 
 
 async def _kept(adverts: Adverts, ids: Sequence[str]) -> list[Advert]:
-    kept = await adverts.of_ids(ids)
+    kept = await adverts.get_many(ids)
     return [kept[each] for each in ids if each in kept]
 
 
 async def _may_ask(services: Services, board: JobBoard, patience: float) -> bool:
     """Count the request; False if our key may not send it within `patience` seconds."""
-    quota = quotas_of(services.settings.job_board_quotas).get(board.name)
-    while quota and (wait := await services.adverts.count_question(board.name, services.clock(), *quota)):
+    quota = parse_quotas(services.settings.job_board_quotas).get(board.name)
+    while quota and (wait := await services.adverts.count_request(board.name, services.clock(), *quota)):
         if wait > patience:
             return False
         await asyncio.sleep(wait)

@@ -31,7 +31,7 @@ class JobService:
         if job_id.startswith("job_"):
             match = await self.services.job_matches.get(self.user_id, job_id)
             return match.advert, match
-        found = await self.services.adverts.of_ids([job_id])
+        found = await self.services.adverts.get_many([job_id])
         if job_id not in found:
             raise NotFound(NO_SUCH_JOB)
         return found[job_id], None
@@ -55,7 +55,7 @@ class JobService:
     async def search_web(self, words: str) -> list[WebPage]:
         """Raises `Invalid` and `Unavailable`."""
         web = self.services.job_boards.web
-        if web is None or not await self.services.job_searches.count(
+        if web is None or not await self.services.job_searches.count_board_request(
             self.user_id, self.services.clock(), QUESTIONS_A_DAY
         ):
             raise Invalid("The web can be searched again tomorrow.")

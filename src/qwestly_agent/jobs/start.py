@@ -19,13 +19,13 @@ async def start_scout(services: Services, user_id: str, key: str, *, at_night: b
     search = await services.job_searches.get(user_id)
     if search.is_searching(now) and search.run_id != run_id:
         return search.run_id
-    await services.usage.open(user_id, now)
+    await services.usage.ensure_document(user_id, now)
     await services.job_searches.begin(user_id, run_id, now)
     given = ScoutState(user_id=user_id, run_id=run_id, at_night=at_night)
     try:
         await services.workflows.start(services.settings.scout_machine_arn, run_id, given.out)
     except Unavailable:
-        await services.job_searches.take_back(user_id, run_id)
+        await services.job_searches.undo_begin(user_id, run_id)
         raise
     return run_id
 

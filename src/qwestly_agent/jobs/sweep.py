@@ -64,7 +64,7 @@ async def _next_due(services: Services, now: float, braked: Collection[str]) -> 
     due = await sweeps.due_job_searches(after, now, limit, braked)
     if after and len(due) < limit:
         due += await sweeps.due_job_searches(0.0, min(after, now), limit - len(due), braked)
-    await sweeps.keep_position("jobs", due[-1][1] if len(due) == limit else None)
+    await sweeps.save_position("jobs", due[-1][1] if len(due) == limit else None)
     return [user_id for user_id, _ in due]
 
 
@@ -72,7 +72,7 @@ async def begin_if_due(services: Services, user_id: str) -> str:
     """Begin this user's search; return what was done, in a word."""
     search, now = await services.job_searches.get(user_id), services.clock()
     if not search.is_on or search.next_at is None:
-        await services.job_searches.plan(user_id, None)
+        await services.job_searches.schedule(user_id, None)
         return "off"
     if search.next_at > now:
         return "changed"
@@ -84,7 +84,7 @@ async def begin_if_due(services: Services, user_id: str) -> str:
         return "braked"
     except Invalid:  # no board is configured any more
         done = "no_board"
-    await services.job_searches.plan(user_id, next_night(user_id, zone, now))
+    await services.job_searches.schedule(user_id, next_night(user_id, zone, now))
     return done
 
 

@@ -30,7 +30,7 @@ def features_of(advert: Advert) -> tuple[str, ...]:
 async def weights_of(job_matches: JobMatches, search: JobSearch) -> dict[str, float]:
     """Compute the weights from the user's present thumbs: without withdrawn ones, and those from before the last
     reset."""
-    return learn(await job_matches.judged(search.user_id, search.thumbs_since))
+    return learn(await job_matches.list_verdicts(search.user_id, search.thumbs_since))
 
 
 def learn(verdicts: Iterable[tuple[Advert, Verdict]]) -> dict[str, float]:

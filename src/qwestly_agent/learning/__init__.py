@@ -1,11 +1,11 @@
-"""Learning: a library of topics, lessons that cite it, and questions that come back when they are due."""
+"""Learning: a library of topics, lessons that cite it, and questions that are repeated when they are due."""
 
 from qwestly_agent.workflow import Workflow
 
 WRITE_LESSON = Workflow(
     "write_lesson",
     __name__,
-    summary="a topic that its user confirmed, to a lesson with questions",
+    summary="a topic confirmed by the user, to a lesson with questions",
     page="[learning](learning.md)",
     reader=("outline", "write", "check", "ask"),
     writer=("keep", "note_end"),

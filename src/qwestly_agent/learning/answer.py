@@ -1,4 +1,4 @@
-"""Record the answer to a lesson's question, once, and schedule the question again."""
+"""Record an answer to a lesson's question, once, and reschedule the question."""
 
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.domain.learning import Lesson, Rating
@@ -11,8 +11,8 @@ TRIES = 5
 async def answer(
     services: Services, user_id: str, lesson_id: str, number: int, option: int, answers: int, felt: Rating
 ) -> Lesson:
-    """Return the lesson after the answer. `answers` is the number of answers that the person saw, so that a repeated
-    delivery changes nothing. A wrong answer is rated `again`, however it felt.
+    """Return the lesson after the answer. `answers` is the number of answers that the client has seen, so that a
+    repeated request changes nothing. A wrong answer is always rated `again`.
 
     Raises `NotFound`, `Invalid` and `Unavailable`.
     """
@@ -28,6 +28,6 @@ async def answer(
         now = services.clock()
         after = practiced(practice, felt if option == question.right else "again", now)
         practices = [after if place == number else each for place, each in enumerate(lesson.practices)]
-        if await services.lessons.practice(lesson, practices, now):
+        if await services.lessons.save_practices(lesson, practices, now):
             return lesson.model_copy(update={"practices": tuple(practices)})
     raise Unavailable

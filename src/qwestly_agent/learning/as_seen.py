@@ -1,4 +1,4 @@
-"""A lesson for its user: one without a running execution is shown as failed.
+"""A lesson as shown to its user: one that is no longer being written is shown as failed.
 
 Its process may have died between storing the record and starting the execution.
 """
@@ -7,7 +7,7 @@ from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.learning.note_end import TRY_AGAIN
 
 ALIVE_SECONDS = 18_000.0
-"""Longer than an execution waits for slots and retries in all its states."""
+"""Longer than an execution can wait for slots and retry in all its states."""
 
 
 def as_seen(lesson: Lesson, now: float) -> Lesson:

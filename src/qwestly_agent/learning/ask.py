@@ -1,4 +1,4 @@
-"""Write three questions on a lesson, each answered by one of its sentences."""
+"""Write three questions about a lesson, each answered by one of its sentences."""
 
 from typing import Annotated, Any
 
@@ -49,7 +49,8 @@ class WrittenQuestions(BaseModel):
 
 @state(LessonState)
 async def ask(services: ModelServices, given: LessonState) -> LessonState:
-    """Store the questions; the model is asked once. Raises `NotFound`, and what `structured_output` raises."""
+    """Write and store the questions, with one model request. Raises `NotFound`, and the errors of
+    `structured_output`."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.questions:
         return given
@@ -61,7 +62,7 @@ async def ask(services: ModelServices, given: LessonState) -> LessonState:
     def checked(ctx: RunContext[Any], written: WrittenQuestions) -> WrittenQuestions:
         problems = [f"- “{quoted(each.text)}”: {why}" for each in written.questions if (why := problem(each))]
         good = _once([each for each in written.questions if not problem(each)])
-        # On the last attempt one good question is better than none.
+        # On the last attempt, one good question is better than none.
         if len(good) < QUESTIONS and not (ctx.last_attempt and good):
             raise ModelRetry("\n".join([f"Answer with {QUESTIONS} questions, on as many sentences:", *problems]))
         return WrittenQuestions(questions=good[:QUESTIONS])
@@ -88,7 +89,7 @@ async def ask(services: ModelServices, given: LessonState) -> LessonState:
         )
         for each in written.questions
     ]
-    await services.lessons.keep(given.user_id, given.lesson_id, questions=questions)
+    await services.lessons.save_parts(given.user_id, given.lesson_id, questions=questions)
     return given
 
 
@@ -100,7 +101,7 @@ def _problem(written: WrittenQuestion, lesson: Lesson, now: float) -> str:
         return "no option is right."
     if len({*options}) < len(options) or not all(options):
         return "options are the same, or empty."
-    # Figures of the right option must be in the sentence.
+    # Figures in the right option must occur in the sentence.
     source = QuotedSource(id="sentence", text=lesson.sentences[written.sentence].text)
     quotes = (Quote(source="sentence", text=source.text),)
     right = Statement(text=written.options[written.right], quotes=quotes)
@@ -109,5 +110,5 @@ def _problem(written: WrittenQuestion, lesson: Lesson, now: float) -> str:
 
 
 def _once(questions: list[WrittenQuestion]) -> list[WrittenQuestion]:
-    """Keep the first question on each sentence."""
+    """Keep the first question about each sentence."""
     return list({each.sentence: each for each in reversed(questions)}.values())[::-1]

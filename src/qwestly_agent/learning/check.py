@@ -1,5 +1,5 @@
-"""Ground a lesson in the library: supported sentences cite it, refused ones are left out, and all others are marked as
-unchecked general knowledge."""
+"""Check a lesson against the library: supported sentences cite it, refused ones are left out, and all others are marked
+as unchecked general knowledge."""
 
 from functools import partial
 
@@ -19,12 +19,12 @@ SECONDS = 60.0
 
 @state(LessonState)
 async def check(services: ModelServices, given: LessonState) -> LessonState:
-    """Ask the judge once. Raises `NotFound`, and `ModelUnavailable` if no sentence is left."""
+    """Check the lesson with one judge request. Raises `NotFound`, and `ModelUnavailable` if no sentence is left."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.sentences:
         return given
     cites = [each for each in lesson.written if each.quotes]
-    modules = await services.topics.modules_of(lesson.topic) if cites else []
+    modules = await services.topics.list_modules_of(lesson.topic) if cites else []
     judge = make_judge(
         partial(structured_output, services, given.user_id, services.judges[WRITER]),
         seconds=SECONDS,
@@ -41,7 +41,7 @@ async def check(services: ModelServices, given: LessonState) -> LessonState:
     if not kept:
         raise ModelUnavailable
     left_out = lesson.left_out + len(lesson.written) - len(kept)
-    await services.lessons.keep(
+    await services.lessons.save_parts(
         given.user_id, given.lesson_id, sentences=kept, left_out=left_out, label="Writing questions"
     )
     return given

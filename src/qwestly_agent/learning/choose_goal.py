@@ -1,4 +1,4 @@
-"""Choose a goal by hand, and find the gaps to it."""
+"""Set a goal chosen on the page, and find the gaps to it."""
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import AgentError
@@ -9,7 +9,8 @@ from qwestly_agent.services import ModelServices
 
 
 async def choose_goal(services: ModelServices, user_id: str, goal: str) -> None:
-    """Set the goal; an empty one removes it. If no model answers, the goal is stored without gaps. Raises `Braked`."""
+    """Set the goal, or remove it if it is empty. If no model is available, the goal is stored without gaps. Raises
+    `Braked`."""
     await pause.check(services.signals, user_id)
     now = services.clock()
     made = (LearningDecision(kind="goal", text=goal, quote=goal, at=now),) if goal else ()
@@ -27,7 +28,7 @@ async def choose_goal(services: ModelServices, user_id: str, goal: str) -> None:
     )
     if goal:
         try:
-            gaps = await find_gaps(services, user_id, Tree(await services.topics.tree()), goal)
+            gaps = await find_gaps(services, user_id, Tree(await services.topics.list_modules()), goal)
         except AgentError:
             return
         await services.learning.change(user_id, lambda plan: plan.with_gaps(gaps, goal, now, before), now)

@@ -25,7 +25,7 @@ class ChosenJob:
 
 
 async def chosen_jobs(applications: Applications, job_matches: JobMatches, user_id: str) -> list[ChosenJob]:
-    """Return the jobs that the person applied for, then saved ones; without closed applications."""
+    """Return the jobs that the person applied for, then the saved ones, without closed applications."""
     applied = await applications.newest(user_id, MOST_JOBS)
     saved = await job_matches.newest(user_id, MOST_JOBS, status="saved")
     over = {each.job_id for each in applied if each.status in OVER}
@@ -37,7 +37,7 @@ async def chosen_jobs(applications: Applications, job_matches: JobMatches, user_
 
 
 async def posting_of(services: Services, user_id: str, goal: str) -> tuple[str, Advert] | None:
-    """Return the job that the goal names, and its advert; None if it names none, or the advert is gone or empty."""
+    """Return the job that the goal names, and its advert; None if it names none, or if the advert is gone or empty."""
     jobs = await chosen_jobs(services.applications, services.job_matches, user_id)
     named = next((each for each in jobs if folded(each.goal) == folded(goal)), None)
     if named is None:

@@ -1,5 +1,6 @@
-"""Find the gaps between a person and their goal: at most three, each with quotes of the library, of the posting if the
-goal is a chosen job, and of records about the person. All are grounded, and unsupported ones are left out."""
+"""Find the gaps between a person and their goal: at most three, with quotes of the library, of the posting if the goal
+is a chosen job, and of records about the person. All are checked against their quotes, and unsupported ones are left
+out."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ SECONDS, JUDGE_SECONDS = 20.0, 15.0
 MOST = 3
 MOST_TOPICS = 10
 JOB = "job:"
-"""Prefix of the id of a posting."""
+"""Prefix of a posting's id."""
 
 INSTRUCTIONS = """\
 You find what is between a person and their goal. You are given the goal, pages of a library (<known>) and what is \
@@ -76,15 +77,15 @@ class WrittenGap(BaseModel):
 
 
 class WrittenGaps(BaseModel):
-    """At the most three."""
+    """At most three gaps."""
 
     gaps: Annotated[list[WrittenGap], Field(max_length=6)]
 
 
 async def find_gaps(services: ModelServices, user_id: str, tree: Tree, goal: str) -> tuple[Gap, ...]:
-    """Find the gaps; none without a judge's answer. Raises what `structured_output` raises for the writer."""
+    """Find the gaps; empty if no judge is available. Raises the errors of `structured_output` for the writer."""
     topics = [each.topic for each in tree.search(goal, MOST_TOPICS)] or [each.topic for each in tree.modules]
-    modules = [module for topic in dict.fromkeys(topics) for module in await services.topics.modules_of(topic)]
+    modules = [module for topic in dict.fromkeys(topics) for module in await services.topics.list_modules_of(topic)]
     modules = modules[: MOST_TOPICS * 2]
     evidence = {each.evidence.id: each.evidence for each in await gather(services, user_id)}
     library, person = library_sources(modules), evidence_sources(evidence)
@@ -138,7 +139,7 @@ def _posting(job_id: str, advert: Advert) -> QuotedSource:
 async def _asked(
     gaps: Sequence[WrittenGap], posting: QuotedSource | None, judge: Judge, today: date
 ) -> list[JobRequirement | None]:
-    """Return the requirement of each gap, if it is verbatim in the posting."""
+    """Return each gap's requirement, if it is verbatim in the posting."""
     if posting is None:
         return [None] * len(gaps)
     quotes = [Quote(source=posting.id, text=each.requirement_quote) for each in gaps]
@@ -169,6 +170,6 @@ def _of_person(statement: Statement, person: Mapping[str, QuotedSource]) -> tupl
 
 
 def _told(sources: Mapping[str, QuotedSource], modules: Sequence[Module]) -> str:
-    """Render each source with its id, a page also with its topic's name."""
+    """Render each source with its id, and pages also with their topic."""
     topics = {each.id: f" ({each.topic})" for each in modules}
     return "\n\n".join(f"[{each.id}]{quoted(topics.get(each.id, ''))}\n{each.text}" for each in sources.values())

@@ -1,4 +1,4 @@
-"""Find out how broad something to learn is: by the library's tree, or by a model if the library lacks it."""
+"""Determine how broad something to learn is: from the library's tree, or by a model if the library lacks it."""
 
 from typing import Annotated, Literal
 
@@ -40,7 +40,7 @@ class ReadGranularity(BaseModel):
 
 
 class Detected(BaseModel):
-    """The answer, with its reason."""
+    """The granularity, with its reason."""
 
     granularity: Granularity
     understood_as: str
@@ -53,7 +53,7 @@ NAMES_NOTHING = Detected(granularity="nothing", understood_as="", reason="It nam
 
 
 async def detect(services: ModelServices, user_id: str, tree: Tree, phrase: str) -> Detected:
-    """Raises what `structured_output` raises, if the library lacks it."""
+    """Determine the granularity of a phrase. Raises the errors of `structured_output` if the library lacks it."""
     if not named(phrase) and not tree.find(phrase):
         return NAMES_NOTHING
     if node := tree.find(phrase):

@@ -1,4 +1,4 @@
-"""Show the lesson to its user and schedule its questions, once."""
+"""Publish the lesson to its user and schedule its questions, once."""
 
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.learning.practice import new_practice
@@ -10,9 +10,9 @@ READY = "Your lesson is ready"
 
 @state(LessonState)
 async def keep(services: Services, given: LessonState) -> LessonState:
-    """Raises `NotFound`."""
+    """Mark the lesson as ready. Raises `NotFound`."""
     now = services.clock()
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     practices = [new_practice(now) for _ in lesson.questions]
-    await services.lessons.tell(given.user_id, given.lesson_id, now, "ready", READY, practices)
+    await services.lessons.end_writing(given.user_id, given.lesson_id, now, "ready", READY, practices)
     return given

@@ -1,4 +1,4 @@
-"""The input and output of the states of `write_lesson`: ids. The lesson's record has the rest."""
+"""The input and output of the states of `write_lesson`: ids only. Everything else is in the lesson's record."""
 
 from typing import Literal
 

@@ -11,7 +11,7 @@ NO_PAGES = "The library has nothing on it."
 
 
 def cleaned(text: str) -> str:
-    """Make one line without invisible characters and links."""
+    """Return the text as one line without invisible characters and links."""
     return safe_text(" ".join(visible(well_formed(text)).split()), ())
 
 
@@ -21,7 +21,7 @@ def wish_of(lesson: Lesson) -> str:
 
 
 def pages(lesson: Lesson, modules: Sequence[Module]) -> str:
-    """Render the pages, the lesson's own first."""
+    """Render the pages, the lesson's own module first."""
     ordered = sorted(modules, key=lambda each: each.id != lesson.module_id)
     found = library_sources(ordered)
     return "\n\n".join(f"[{each.id}]\n{each.text}" for each in found.values()) or NO_PAGES

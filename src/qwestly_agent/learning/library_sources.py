@@ -1,4 +1,4 @@
-"""Pages of the library as sources for grounding, and parsing of a model's quotes."""
+"""Library pages as sources of quotes, and the schema of a model's quotes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Requests that are always answered in fixed words: self-harm, and abuse."""
+"""Requests that are always answered in fixed words: self-harm and abuse."""
 
 from difflib import SequenceMatcher
 
@@ -7,7 +7,7 @@ from qwestly_agent.text.language import language_of
 from qwestly_agent.text.trouble import Kind, Trouble
 
 LONGEST = 8
-"""Maximum words of such a message; a longer one is read by a model."""
+"""Maximum number of words in such a message; a longer one is left to a model."""
 NEAR = 0.85
 
 _SELF_HARM = (
@@ -35,7 +35,7 @@ _OFFENSIVE = (
 
 
 def not_taught(text: str) -> Trouble | None:
-    """Return the kind of a short message that asks for such a thing."""
+    """Return the kind of trouble if a short message requests such a topic."""
     words = folded(text).split()
     if not 0 < len(words) <= LONGEST:
         return None
@@ -53,5 +53,5 @@ def _holds(words: list[str], phrases: tuple[str, ...]) -> bool:
 
 
 def _nearly(name: str, phrases: tuple[str, ...]) -> bool:
-    """A misspelling of all that is named."""
+    """True if the name is a misspelling of one of the phrases."""
     return any(SequenceMatcher(None, name, each).ratio() >= NEAR for each in phrases)

@@ -18,15 +18,15 @@ _SAID: Mapping[str, str] = {
     "ModelRefused": "We’re fixing a problem on our side.",
     "ContentRefused": "Our AI couldn’t work with this topic.",
 }
-"""By the kind of error."""
+"""By the type of error."""
 
 
 @state(LessonState, under_brake=True)
 async def note_end(services: Services, given: LessonState) -> LessonState:
-    """Runs under the brake too, because nothing else records that it stopped."""
+    """Record the end of the writing. Runs under the brake too, since nothing else would record that it stopped."""
     error = given.error.kind if given.error else ""
     end = "stopped" if error in ("Braked", "NotFound") else "failed"
     with suppress(NotFound):  # the user deleted it meanwhile
         label = _SAID.get(error, TRY_AGAIN)
-        await services.lessons.tell(given.user_id, given.lesson_id, services.clock(), end, label, [])
+        await services.lessons.end_writing(given.user_id, given.lesson_id, services.clock(), end, label, [])
     return given.model_copy(update={"end": "over_budget" if error in OVER_BUDGET else end})

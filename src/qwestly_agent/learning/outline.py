@@ -35,11 +35,11 @@ class Outline(BaseModel):
 
 @state(LessonState)
 async def outline(services: ModelServices, given: LessonState) -> LessonState:
-    """Store the points; the model is asked once. Raises `NotFound`, and what `structured_output` raises."""
+    """Write and store the points, with one model request. Raises `NotFound`, and the errors of `structured_output`."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.outline:
         return given
-    modules = await services.topics.modules_of(lesson.topic) if lesson.module_id else []
+    modules = await services.topics.list_modules_of(lesson.topic) if lesson.module_id else []
     planned = await structured_output(
         services,
         given.user_id,
@@ -51,7 +51,7 @@ async def outline(services: ModelServices, given: LessonState) -> LessonState:
         seconds=SECONDS,
         retries=OUTPUT_RETRIES,
     )
-    await services.lessons.keep(
+    await services.lessons.save_parts(
         given.user_id, given.lesson_id, outline=[cleaned(each) for each in planned.points], label="Writing it"
     )
     return given

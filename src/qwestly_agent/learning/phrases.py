@@ -1,6 +1,6 @@
-"""Phrases around a name ("teach me …, please"), short words of agreement, and words that name nothing.
+"""Phrases around a name ("teach me …, please"), short expressions of agreement, and words that name nothing.
 
-These tables are closed and decide only clear cases. Anything else is read by a model.
+The tables are closed and decide only clear cases. Everything else is left to a model.
 """
 
 import re
@@ -68,13 +68,13 @@ _NOTHING_NAMED, _AGREED = (frozenset(each.strip() for each in table) - {""} for 
 
 
 def folded(text: str) -> str:
-    """The words in lower case, without punctuation."""
+    """Return the words in lower case, without punctuation."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     return " ".join(_WORDS.findall(plain))
 
 
 def named(text: str) -> str:
-    """Return what a message names, folded, without the phrases around it; empty if it names nothing."""
+    """Return the name in a message, folded, without the phrases around it; empty if it names nothing."""
     words = folded(text).split()
     while words:
         left = _without(words)
@@ -98,7 +98,7 @@ def _without(words: list[str]) -> list[str]:
 
 
 def agrees(text: str) -> bool:
-    """True if a message only says yes, and asks nothing."""
+    """True if the message only agrees, and asks nothing."""
     if "?" in text:
         return False
     clauses = [clause for each in _CLAUSE.split(text) if (clause := folded(each))]

@@ -1,4 +1,5 @@
-"""When a question falls due again: `fsrs`, a published algorithm of spaced repetition, with its default parameters."""
+"""When a question is due again, computed by `fsrs`, a published algorithm of spaced repetition, with its default
+parameters."""
 
 from collections.abc import Mapping
 
@@ -20,12 +21,12 @@ _RATINGS: Mapping[Rating, FsrsRating] = {
 
 
 def new_practice(now: float) -> Practice:
-    """Schedule a new question: due at once."""
+    """Return the schedule of a new question, which is due at once."""
     return Practice(due_at=now, state=State.Learning.value, step=0)
 
 
 def practiced(practice: Practice, rating: Rating, now: float) -> Practice:
-    """Schedule a question after an answer."""
+    """Return the schedule of a question after an answer."""
     card = Card(
         card_id=0,
         state=State(practice.state),
@@ -49,7 +50,7 @@ def practiced(practice: Practice, rating: Rating, now: float) -> Practice:
 
 
 def mastery(practices: list[Practice], now: float) -> float:
-    """Estimate the share of questions that the person could answer now, by the algorithm."""
+    """Estimate the share of questions that the person could answer now."""
     known = [
         _SCHEDULER.get_card_retrievability(
             Card(

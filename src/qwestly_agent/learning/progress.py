@@ -22,7 +22,7 @@ class Goal(BaseModel):
     quote: str
     """The words that state it."""
     source: str
-    """Their source: `memory:<id>`, `job:<id>` (the posting of a job that they saved or applied for), `preferences`, or
+    """Their source: `memory:<id>`, `job:<id>` (the posting of a saved job or of an application), `preferences` or
     `chosen`."""
 
 
@@ -31,11 +31,11 @@ class TopicProgress(BaseModel):
     subject: str
     lessons: int
     modules: int
-    """Number of modules of the library's topic; 0 if it has none."""
+    """Number of the library's modules on the topic; 0 if it has none."""
     learnt: int
     """Number of modules with a finished lesson."""
     remembered: float
-    """The estimated share of its questions that the person could answer now: 0 to 1."""
+    """Estimated share of the topic's questions that the person could answer now: 0 to 1."""
 
 
 class Next(BaseModel):
@@ -50,12 +50,12 @@ class LearningProgress(BaseModel):
     gaps: list[Gap]
     topics: list[TopicProgress]
     due: int
-    """Questions that are due now."""
+    """Number of questions that are due now."""
     next: Next | None
 
 
 async def progress_of(services: Services, user_id: str, tree: Tree) -> LearningProgress:
-    plan = await services.learning.plan(user_id)
+    plan = await services.learning.get(user_id)
     now = services.clock()
     lessons = [as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
     due = sum(practice.due_at <= now for lesson in lessons for practice in lesson.practices)
@@ -85,7 +85,7 @@ async def _goals(services: Services, user_id: str, plan: LearningPlan) -> list[G
 
 
 async def _chosen_jobs(services: Services, user_id: str) -> list[Goal]:
-    """Return chosen jobs as goals, each with words of its posting."""
+    """Return chosen jobs as goals, each quoting its posting."""
     jobs = await chosen_jobs(services.applications, services.job_matches, user_id)
     return [Goal(text=each.goal, quote=each.title, source=f"job:{each.id}") for each in jobs]
 
@@ -104,7 +104,7 @@ def _of_topic(topic: str, lessons: Sequence[Lesson], tree: Tree, now: float) -> 
 
 
 def _next(plan: LearningPlan, lessons: Sequence[Lesson], tree: Tree) -> Next | None:
-    """Return the first module without a lesson: of a decision, of a gap, or of a begun topic."""
+    """Return the first module without a lesson, in the order of decisions, gaps and topics begun."""
     had = {each.module_id for each in lessons if each.status in ("writing", "ready")}
     never = {each.text.casefold() for each in plan.decisions if each.kind in ("never", "later")}
     wanted = [

@@ -1,4 +1,4 @@
-"""Learning in a running turn: for its agent, and for the tools."""
+"""Learning within a running turn, for its agent and the tools."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,13 +34,13 @@ NOT_CONFIRMED = (
     "nothing to learn, ask what they would like to learn."
 )
 OF_A_POSTING = "What the posting asks for and is between them and the job was kept: get_learning_progress reads it."
-"""In place of untrusted words, which only a tool with an untrusted result may return."""
+"""Returned instead of untrusted text, which only a tool with an untrusted result may return."""
 IS_SUBJECT = "It is a subject, too broad for a lesson. Offer one of its topics, and wait for their yes."
 
 
 @dataclass
 class LearningService:
-    """Holds the state known to this turn."""
+    """The state of learning within one turn."""
 
     services: ModelServices
     user_id: str
@@ -50,18 +50,18 @@ class LearningService:
     seq: int
     """`seq` of the person's message, once it is recorded."""
     text: str
-    """The person's message; empty if they only decided something."""
+    """The person's message; empty if they only decided an approval."""
     talk: LearningTalk = field(default_factory=LearningTalk)
     _tree: Tree | None = None
     _detected: dict[str, Granularity] = field(default_factory=dict)
 
     async def tree(self) -> Tree:
-        self._tree = self._tree or Tree(await self.services.topics.tree())
+        self._tree = self._tree or Tree(await self.services.topics.list_modules())
         return self._tree
 
     @property
     def open_offer(self) -> Offer | None:
-        """The offer that this message may answer: only the next message may."""
+        """The offer that this message may accept; only the message after the offer may."""
         offer = self.talk.offer
         return offer if offer and 0 < self.seq - offer.seq <= 2 else None
 
@@ -70,13 +70,13 @@ class LearningService:
         return tree.search(query, MOST_FOUND) if named(query) or tree.find(query) else []
 
     async def detect(self, phrase: str) -> Detected:
-        """Raises what `structured_output` raises."""
+        """Determine the granularity of a phrase. Raises the errors of `structured_output`."""
         found = await detect(self.services, self.user_id, await self.tree(), phrase)
         self._detected[folded(found.understood_as)] = found.granularity
         return found
 
     async def offer(self, topic: str, question: str) -> None:
-        """Store an offer, which the next message answers."""
+        """Store an offer, which the next message may accept."""
         topic, question = cleaned(topic), cleaned(question)
         node = (await self.tree()).find(topic)
         granularity = node.granularity if node else self._detected.get(folded(topic), "topic")
@@ -85,7 +85,7 @@ class LearningService:
         await self._keep()
 
     async def generate(self, wish: str) -> Lesson:
-        """Begin the offered lesson. Raises `Invalid` if no topic was confirmed, `Braked` and `Unavailable`."""
+        """Start the offered lesson. Raises `Invalid` if no topic was confirmed, `Braked` and `Unavailable`."""
         offer, typed = self.open_offer, "\n".join(typed_parts(self.text))
         tree = await self.tree()
         if offer is None or not (named(offer.topic) or tree.find(offer.topic)):
@@ -107,7 +107,7 @@ class LearningService:
         )
 
     async def decide(self, kind: DecisionKind, text: str, quote: str) -> Mapping[str, object]:
-        """Store a decision that the person quoted in this message. Raises `Invalid` if the message lacks the quote."""
+        """Store a decision that the person states in this message. Raises `Invalid` if the message lacks the quote."""
         typed = "\n".join(typed_parts(self.text))
         span = find_span(quote, typed)
         if span is None:
@@ -127,7 +127,7 @@ class LearningService:
         return await progress_of(self.services, self.user_id, await self.tree())
 
     async def note_openings(self, said: tuple[str, ...]) -> None:
-        """Store the beginning of an answer, so that the next one differs."""
+        """Store the openings of an answer, so that the next one differs."""
         if said:
             openings = tuple(dict.fromkeys((*self.talk.openings, *said)))[-MOST_OPENINGS:]
             self.talk = self.talk.model_copy(update={"openings": openings})
@@ -149,4 +149,4 @@ class LearningService:
         return {"gaps": [each.model_dump(mode="json") for each in gaps]}
 
     async def _keep(self) -> None:
-        await self.services.learning.keep_talk(self.user_id, self.conversation_id, self.talk)
+        await self.services.learning.save_talk(self.user_id, self.conversation_id, self.talk)

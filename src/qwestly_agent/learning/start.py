@@ -1,4 +1,4 @@
-"""Begin to write a lesson: on the next module of the library's topic, or on a topic that the library lacks."""
+"""Start to write a lesson on the next module of a topic, or on a topic that the library lacks."""
 
 from collections.abc import Collection, Sequence
 
@@ -15,7 +15,7 @@ from qwestly_agent.services import Services
 MOST_A_DAY = 20
 DAY_SECONDS = 86_400.0
 MOST_READ = 200
-"""Number of a user's lessons that are read to find what was learned."""
+"""Number of the user's lessons that are read to see what they have learned."""
 
 
 async def start_lesson(
@@ -30,7 +30,7 @@ async def start_lesson(
     language: str,
     asked_at: str,
 ) -> Lesson:
-    """Begin a lesson, or return the existing one of the same offer. `asked_at` identifies the offer.
+    """Start a lesson, or return the existing one for the same offer. `asked_at` identifies the offer.
 
     Raises `Invalid`, `Braked` and `Unavailable`.
     """
@@ -63,19 +63,19 @@ async def start_lesson(
 
 
 async def begin(services: Services, lesson: Lesson) -> None:
-    """(idempotent: an execution is named by its lesson)"""
+    """Start the lesson's execution (idempotent: the execution is named after the lesson)."""
     if lesson.status != "writing":
         return
     given = LessonState(user_id=lesson.user_id, run_id=lesson.run_id, lesson_id=lesson.id)
     try:
         await services.workflows.start(services.settings.lesson_machine_arn, given.run_name, given.out)
     except Unavailable:
-        await services.lessons.tell(lesson.user_id, lesson.id, services.clock(), "failed", TRY_AGAIN, [])
+        await services.lessons.end_writing(lesson.user_id, lesson.id, services.clock(), "failed", TRY_AGAIN, [])
         raise
 
 
 def _next_module(tree: Tree, name: str, lessons: Sequence[Lesson]) -> Module | None:
-    """Return the module of this name; of a topic, the first one without a lesson, else its first."""
+    """Return the module with this name. For a topic, return its first module without a lesson, otherwise its first."""
     node = tree.find(name)
     if node is None or node.granularity == "subject":
         return None

@@ -1,4 +1,4 @@
-"""The library's tree: find subjects, topics and modules by exact or similar name."""
+"""The library's tree: find subjects, topics and modules by exact or similar names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from functools import cached_property
 
 from qwestly_agent.domain.learning import Granularity, Module
 from qwestly_agent.learning.phrases import folded, named
-from qwestly_agent.stores.bm25 import Tokens, bm25
+from qwestly_agent.stores.bm25 import TokenCounts, bm25_scores
 
 NEAR = 0.8
-"""Share of common letters from which one name counts as a misspelling of another."""
+"""Minimum similarity at which a name counts as a misspelling of another."""
 SHORTEST_NEAR = 5
-"""Least letters of a misspelled name: among shorter ones, one letter makes another word."""
+"""Minimum length of a misspelled name: in shorter names, one letter makes a different word."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Tree:
             yield folded(each.title), Node("module", each.title, each.subject, each.topic, each.id)
 
     def find(self, phrase: str) -> Node | None:
-        """Find the entries with this name, with or without phrases around it."""
+        """Find the entry with this name, with or without phrases around it."""
         return self._by_name.get(folded(phrase)) or self._by_name.get(named(phrase))
 
     def near(self, phrase: str) -> Node | None:
-        """Find the entries of which this is a misspelling."""
+        """Find the entry that this is a misspelling of."""
         wanted = named(phrase)
         if len(wanted) < SHORTEST_NEAR:
             return None
@@ -71,7 +71,7 @@ class Tree:
         return self._by_name[name] if best >= NEAR else None
 
     def search(self, query: str, limit: int) -> list[FoundTopic]:
-        """Return topics: first those that the query names, then similar ones by words."""
+        """Return topics: first those that the query names, then those with similar words."""
         exact = self.find(query)
         first = exact or self.near(query)
         named_topics = self._topics_of(first) if first else []
@@ -86,11 +86,11 @@ class Tree:
 
     def _by_words(self, query: str) -> list[str]:
         texts = [
-            Tokens.of(f"{each.subject} {each.topic} {' '.join(each.also)} {each.title} {each.summary}")
+            TokenCounts.of(f"{each.subject} {each.topic} {' '.join(each.also)} {each.title} {each.summary}")
             for each in self.modules
         ]
         scores = dict[str, float]()
-        for each, score in zip(self.modules, bm25(query, texts), strict=True):
+        for each, score in zip(self.modules, bm25_scores(query, texts), strict=True):
             scores[each.topic] = max(score, scores.get(each.topic, 0.0))
         return sorted((topic for topic, score in scores.items() if score > 0), key=lambda topic: -scores[topic])
 

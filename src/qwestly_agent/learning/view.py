@@ -1,4 +1,4 @@
-"""Learning in the API: the path, due questions, and lessons. The right option is shown after an answer."""
+"""Learning in the API: the path, due questions, and lessons. The right option is shown only after an answer."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ class PathModule(BaseModel):
     summary: str
     state: Literal["open", "writing", "ready"]
     lesson_id: str | None
-    """The newest lesson on it."""
+    """The newest lesson on the module."""
 
 
 class PathTopic(BaseModel):
@@ -40,7 +40,7 @@ class QuestionView(BaseModel):
     options: list[str]
     due_at: datetime
     answers: int
-    """How often it was answered; an answer names it, so that it counts once."""
+    """Number of answers so far. An answer must repeat it, so that it counts only once."""
     right_answers: int
 
 
@@ -59,9 +59,9 @@ class LearningView(BaseModel):
     progress: LearningProgress
     path: list[PathSubject]
     due: list[QuestionView]
-    """The longest due first."""
+    """Longest due first."""
     lessons: list[LessonSummary]
-    """The newest first."""
+    """Newest first."""
 
 
 class QuoteView(BaseModel):
@@ -74,7 +74,7 @@ class SentenceView(BaseModel):
     point: int
     text: str
     quotes: list[QuoteView]
-    """Of the library; without any it is general knowledge, not checked."""
+    """Quotes of the library; empty for unchecked general knowledge."""
 
 
 class LessonDetail(LessonSummary):
@@ -82,7 +82,7 @@ class LessonDetail(LessonSummary):
     sentences: list[SentenceView]
     questions: list[QuestionView]
     left_out: int
-    """Number of sentences that the second reading refused."""
+    """Number of sentences that the check rejected."""
     checked: bool
     """True if every sentence cites the library."""
 
@@ -96,7 +96,7 @@ class AnswerView(BaseModel):
     right: int
     """Index of the right option."""
     because: str
-    """The lesson's sentence that answers it."""
+    """The lesson's sentence that answers the question."""
     question: QuestionView
 
 

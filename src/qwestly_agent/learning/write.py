@@ -1,4 +1,4 @@
-"""The sentences of a lesson: each quotes the library, or is general knowledge without a quote."""
+"""Write the sentences of a lesson: each quotes the library, or is general knowledge without a quote."""
 
 from typing import Annotated, Any
 
@@ -53,12 +53,12 @@ class WrittenLesson(BaseModel):
 
 @state(LessonState)
 async def write(services: ModelServices, given: LessonState) -> LessonState:
-    """Store the sentences before they are judged; the model is asked once. Raises `NotFound`, `ModelUnavailable`, and
-    what `structured_output` raises."""
+    """Write and store the sentences, with one model request; they are judged later. Raises `NotFound`,
+    `ModelUnavailable`, and the errors of `structured_output`."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.written:
         return given
-    modules = await services.topics.modules_of(lesson.topic) if lesson.module_id else []
+    modules = await services.topics.list_modules_of(lesson.topic) if lesson.module_id else []
     sources, today = library_sources(modules), to_datetime(services.clock()).date()
 
     def reasons(each: WrittenSentence) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ async def write(services: ModelServices, given: LessonState) -> LessonState:
     kept = [_sentence(each) for each in written.sentences if not reasons(each)]
     if not (kept := [each for each in kept if each.text and each.point < len(lesson.outline)][:MOST]):
         raise ModelUnavailable
-    await services.lessons.keep(
+    await services.lessons.save_parts(
         given.user_id,
         given.lesson_id,
         written=kept,

@@ -1,1 +1,1 @@
-"""The providers of language models and embeddings."""
+"""Clients and models of the providers of language models and embeddings."""

@@ -1,8 +1,8 @@
-"""Make the client of every provider; only this client retries requests.
+"""Make the HTTP client of every provider. Only this client retries requests.
 
-It retries once and honors Retry-After: it waits a short time, and fails at once if told to wait longer. Every library
-here retries by default, and layers multiply: two attempts in three layers are eight requests. State machines retry a
-whole state instead, where no person waits for an answer.
+It retries once and honors Retry-After: it waits for a short time, and fails at once if the wait is longer. Every
+library here retries by default, and retries multiply: two attempts in each of three layers are eight requests. State
+machines retry a whole state instead, when no person waits for an answer.
 """
 
 from collections.abc import Awaitable, Callable
@@ -37,8 +37,9 @@ def make_openai_client(
     longest_wait_seconds: float = LONGEST_WAIT_SECONDS,
     renewed_key: Callable[[], Awaitable[str]] | None = None,
 ) -> AsyncOpenAI:
-    """Make a client for any OpenAI-compatible server. `key_needed_for` names the variable that must contain the key; a
-    server set by `model_base_url` may need none. `renewed_key` reads the key again after the server refused it."""
+    """Make a client for any OpenAI-compatible server. `key_needed_for` is the name of the variable that must hold
+    the key; a server set by `model_base_url` may need none. `renewed_key` reads the key again after the server
+    rejected it."""
     if key_needed_for and not api_key:
         raise InvalidSettings(f"Missing in the environment: {key_needed_for} (or the address of another server).")
     client = PatchedClient(
@@ -58,7 +59,7 @@ def keys_of(settings: Settings) -> dict[str, str]:
     return {"deepseek": settings.deepseek_api_key, "openai": settings.openai_api_key}
 
 
-def key_after(renew: Renew, provider: str) -> Callable[[], Awaitable[str]]:
+def make_key_reader(renew: Renew, provider: str) -> Callable[[], Awaitable[str]]:
     """Return a function that reads the provider's key again."""
 
     async def key() -> str:

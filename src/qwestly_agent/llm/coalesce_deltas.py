@@ -1,7 +1,7 @@
 """Join a model's deltas in the HTTP transport, before they are processed.
 
 A model sends a few letters at a time, and each delta costs a parse, a validated model, an event of the agent, an
-encoded chunk and a write to a socket. Deltas that arrive within a short window are joined and cost that once.
+encoded chunk and a write to a socket. Deltas that arrive within a short window are joined, which saves that cost.
 """
 
 import asyncio
@@ -16,18 +16,20 @@ from pydantic_core import from_json, to_json
 
 LONGEST_LINE_BYTES = 1024 * 1024
 LONGEST_STREAM_BYTES = 16 * 1024 * 1024
-"""Also the limit of data buffered for a slow reader: nothing is read beyond it."""
+"""Also the limit of data buffered for a slow reader; reading stops there."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class CoalescingTransport(httpx2.AsyncBaseTransport):
-    """Joins consecutive content deltas of streamed chat completions; all other data pass byte for byte, in their order.
+    """Joins consecutive content deltas of streamed chat completions. All other data is passed on unchanged and in
+    order.
 
-    Only the data of an event pass. The openai client reads each blank line after `id:`, `retry:` or `event:` as an
-    event whose data are not JSON, and ends the stream with an error.
-    The first delta passes at once. Each later one opens a window, at whose end all deltas in it are sent as one: text
-    is late by at most a window. Without a window nothing is joined.
+    Only an event's data lines are passed on: the openai client takes a blank line after `id:`, `retry:` or `event:` for
+    an event with invalid JSON, and ends the stream with an error.
+
+    The first delta is passed on at once. Each later one opens a window; all deltas within it are sent as one at its
+    end, so text is delayed by at most one window. A window of 0 disables joining.
     """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, window_seconds: float) -> None:
@@ -57,7 +59,7 @@ def _is_event_stream(response: httpx2.Response) -> bool:
 class _JoinedStream(httpx2.AsyncByteStream):
     """Reads in a separate task, because waiting for the end of a window must not stop reading from the provider.
 
-    It is its own iterator, because the openai client begins a second iteration to drain what follows `[DONE]`.
+    It is its own iterator, because the openai client iterates a second time to drain what follows `[DONE]`.
     """
 
     def __init__(self, inner: httpx2.AsyncByteStream, window_seconds: float) -> None:
@@ -163,7 +165,7 @@ def _closed() -> httpx2.ReadError:
 
 @dataclass
 class _Held:
-    """The deltas in the current window: the first one, and the text of each."""
+    """The deltas in the current window: the first event, and the text of each."""
 
     event: bytes
     data: dict[str, Any]
@@ -178,7 +180,8 @@ class _Held:
 
 
 class _Events:
-    """Cuts a stream into its server-sent events: each with the blank line that ends it. All three line ends occur."""
+    """Splits a stream into its server-sent events, each with the blank line that ends it. Accepts all three kinds of
+    line ends."""
 
     def __init__(self) -> None:
         self._read = 0
@@ -238,7 +241,7 @@ _OF_EVERY_DELTA = {"role", "content"}
 
 
 def _content_delta(event: bytes) -> dict[str, Any] | None:
-    """Return the event's data if it is only text of one choice, so that joining loses nothing."""
+    """Return the event's data if it contains only text of one choice, so that it can be joined without loss."""
     if not event.startswith(b"data:") or b'"content"' not in event:
         return None
     try:

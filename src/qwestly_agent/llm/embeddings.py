@@ -13,15 +13,16 @@ from qwestly_agent.domain.embedding import DIMENSIONS
 MODEL = "text-embedding-3-small"
 ATTEMPT_SECONDS = 3.0
 TIMEOUT_SECONDS = 7.0
-"""For both attempts together: the search by words must still fit in a tool's ten seconds."""
+"""Limit for both attempts together, so that the search by words still fits in a tool's ten seconds."""
 LONGEST_WAIT_SECONDS = 1.0
-"""Longest wait before the second attempt; none is made if the provider asks for a longer one."""
+"""Longest wait before the second attempt. If the provider asks for a longer one, no second attempt is made."""
 LONGEST_TEXT_CHARACTERS = 24_000
-"""The model reads 8,191 tokens; three characters a token is cautious for English and enough for a search."""
+"""The model reads up to 8,191 tokens; three characters a token is a cautious estimate for English, and enough for a
+search."""
 
 
 REFUSALS = (401, 402, 403, 404)
-"""Statuses that concern every request: key, billing, model name. A 400 may concern one text only."""
+"""Statuses that affect every request: key, billing, model name. A 400 may affect one text only."""
 
 
 USD_A_MILLION_TOKENS = 0.02
@@ -30,40 +31,40 @@ CHARACTERS_A_TOKEN = 3
 
 
 def cost_usd(texts: Sequence[str]) -> float:
-    """Estimate the cost of embedding these texts, rather too high than too low."""
+    """Estimate the cost of embedding these texts, rounded up rather than down."""
     return sum(len(each[:LONGEST_TEXT_CHARACTERS]) for each in texts) / CHARACTERS_A_TOKEN * USD_A_MILLION_TOKENS / 1e6
 
 
 @dataclass(frozen=True)
 class Embeddings:
     client: AsyncOpenAI
-    note_refusal: Callable[[str, int], None] | None = None
-    """Called with the model, `provider:name`, and the status."""
+    on_refusal: Callable[[str, int], None] | None = None
+    """Called with the model (`provider:name`) and the status."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, in order, by one request. Raises `Unavailable`; its subclass `ModelRefused` if
-        the provider refuses every request."""
+        """Return a vector for each text, in order, with one request. Raises `Unavailable`, or its subclass
+        `ModelRefused` if the provider refuses every request."""
         if not texts:
             return []
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                answer = await self.ask(texts)
+                answer = await self.request(texts)
             vectors = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
             sizes = [len(vector) for vector in vectors]
         except APIStatusError as error:
             if error.status_code in REFUSALS or error.code == "insufficient_quota":
-                if self.note_refusal:
-                    self.note_refusal(f"openai:{MODEL}", error.status_code)
+                if self.on_refusal:
+                    self.on_refusal(f"openai:{MODEL}", error.status_code)
                 raise ModelRefused("Search by meaning cannot be reached right now.") from error
             raise Unavailable("Search by meaning cannot be reached right now.") from error
-        # The client parses an HTML page or a truncated object as an answer, and fails with errors of any kind.
+        # For an HTML page or a truncated object the client fails with various kinds of errors.
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise Unavailable("Search by meaning cannot be reached right now.") from error
         if sizes != [DIMENSIONS] * len(texts):
             raise Unavailable("Search by meaning cannot be reached right now.")
         return vectors
 
-    async def ask(self, texts: Sequence[str]) -> CreateEmbeddingResponse:
+    async def request(self, texts: Sequence[str]) -> CreateEmbeddingResponse:
         """Return the provider's answer. Raises `OpenAIError`."""
         return await self.client.embeddings.create(
             model=MODEL,

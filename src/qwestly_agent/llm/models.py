@@ -37,40 +37,41 @@ from pydantic_ai.usage import RequestUsage
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.observability import measure_refusal
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.llm.client import PROVIDER_ADDRESSES, Renew, key_after, keys_of, make_openai_client
+from qwestly_agent.llm.client import PROVIDER_ADDRESSES, Renew, keys_of, make_key_reader, make_openai_client
 from qwestly_agent.llm.vendor_patches import PatchedChatModel
 
 Tier: TypeAlias = Literal["fast", "pro"]
-"""`fast` routes, extracts and answers; `pro` writes what people read and judge."""
+"""`fast` routes, extracts and answers; `pro` writes what people read, and judges."""
 
 DEFAULT_MODELS: dict[Tier, str] = {"fast": "deepseek:deepseek-flash", "pro": "deepseek:deepseek-v4-pro"}
 
 TIER_SETTINGS: dict[Tier, ModelSettings] = {
-    # No tier thinks: it would delay the first word by seconds, and while a model thinks, DeepSeek refuses the
-    # forced tool by which a typed answer is asked for.
+    # No tier thinks: it would delay the first word by seconds, and a thinking DeepSeek model refuses the forced tool
+    # call that typed answers need.
     "fast": ModelSettings(temperature=0.3, max_tokens=4_000, thinking=False, first_event_timeout=30),
     "pro": ModelSettings(temperature=0.6, max_tokens=8_000, thinking=False, first_event_timeout=60),
 }
-"""`first_event_timeout` covers both attempts of a streamed request: a provider that queues us sends keep-alives for
-minutes, so that a limit between two bytes would never be reached."""
+"""`first_event_timeout` covers both attempts of a streamed request. A provider that queues a request sends keep-alives
+for minutes, so that a limit on the silence between bytes is not enough."""
 JUDGE_SETTINGS = ModelSettings(temperature=0, max_tokens=6_000, thinking=False)
 
 SILENCE_SECONDS: dict[Tier, float] = {"fast": 60, "pro": 120}
-"""Maximum time between two bytes of an answer; an answer that is not streamed is complete before its first byte."""
+"""Maximum time between two bytes of an answer. An answer that is not streamed is complete before its first byte."""
 
 
 PRICES_NOTED = date(2026, 11, 21)
 """When the library's prices of `DEFAULT_MODELS` were last compared with the provider's own list,
 api-docs.deepseek.com/quick_start/pricing."""
 PEAK = datetime(2026, 11, 23, 2, tzinfo=UTC).timestamp()
-"""A moment of DeepSeek's peak prices."""
+"""A time at which DeepSeek's peak prices apply."""
 
 
 def price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal | None:
-    """Return US dollars for a request sent at this time to `provider:name`, by the name in the answer, else by the
-    requested one, because providers may answer under another name. None if neither has a price: unknown is not free."""
+    """Return the price in US dollars of a request sent at this time to `provider:name`. It uses the model's name in the
+    answer, else the requested one, since providers may answer under another name. None if neither has a price: unknown
+    is not free."""
     provider, _, asked = (model_id or "").partition(":")
-    # A provider may report any count: an answer must never cost less than nothing.
+    # A provider may report any count; the cost must never be negative.
     sent, said = max(0, usage.input_tokens), max(0, usage.output_tokens)
     counted = RequestUsage(
         input_tokens=sent, cache_read_tokens=min(max(0, usage.cache_read_tokens), sent), output_tokens=said
@@ -84,7 +85,7 @@ def price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at
 
 def _priced_moment(provider: str, at: float) -> datetime:
     moment = datetime.fromtimestamp(at, UTC)
-    # The library knows DeepSeek's peak hours, but not that they are those of working days.
+    # The library knows DeepSeek's peak hours, but not that they apply on working days only.
     weekend = provider == "deepseek" and moment.weekday() >= SATURDAY
     return moment.replace(hour=0, minute=0) if weekend else moment
 
@@ -93,7 +94,7 @@ SATURDAY = 5
 
 
 def ceiling_price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal:
-    """Return the price of a request for a cost ceiling: that of our most expensive model if it has none."""
+    """Return the price of a request for a cost ceiling. A model without a price counts as our most expensive one."""
     price = price_of(model_id, answered, usage, at)
     if price is not None:
         return price
@@ -105,14 +106,14 @@ MOST_TOKENS = 100_000_000
 """Maximum tokens of one answer: a higher reported count is implausible."""
 
 
-def is_counted(usage: RequestUsage) -> bool:
-    """Check that the provider reported its usage in plausible numbers."""
+def has_plausible_counts(usage: RequestUsage) -> bool:
+    """True if the provider reported plausible token counts."""
     counts = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
     return any(counts) and min(counts) >= 0 and max(counts) <= MOST_TOKENS
 
 
-def estimated_usage(prompt_characters: int, answer_characters: int) -> RequestUsage:
-    """Estimate the usage of an answer without plausible usage from its provider, as if nothing was cached."""
+def estimate_usage(prompt_characters: int, answer_characters: int) -> RequestUsage:
+    """Estimate the usage of an answer without plausible token counts, as if nothing was cached."""
     return RequestUsage(
         input_tokens=-(-prompt_characters // CHARACTERS_A_TOKEN),
         output_tokens=-(-answer_characters // CHARACTERS_A_TOKEN),
@@ -123,16 +124,17 @@ def estimated_usage(prompt_characters: int, answer_characters: int) -> RequestUs
 class TierModel:
     model: Model
     fallback: Model | None
-    """Model of another provider, asked if the first cannot answer."""
+    """A model of another provider, used if the first cannot answer."""
     instrumentation: InstrumentationSettings | None = None
-    """How runs of agents are traced; None if they are not."""
+    """How agent runs are traced; None if they are not."""
 
 
 @dataclass
 class Fallback(AbstractCapability[Any]):
-    """Switches a run to another provider's model after the first one failed. It stays until the end of the run, so that
-    not every step asks a provider that is down, and no longer, so that a short outage does not move a conversation to a
-    more expensive model for good. The library's `ModelFallback` returns to the first if the second fails too."""
+    """Switches a run to another provider's model after the first one failed. It keeps that model until the end of the
+    run, so that later steps do not ask a provider that is down. The next run tries the first model again, so that a
+    short outage does not move a conversation to a more expensive model for good. The library's `ModelFallback` returns
+    to the first if the second fails too."""
 
     model: Model
     _failure: Exception | None = field(default=None, init=False)
@@ -157,7 +159,7 @@ class Fallback(AbstractCapability[Any]):
         request_context: ModelRequestContext,  # noqa: ARG002
         error: Exception,
     ) -> ModelResponse:
-        """Called only before any part of the answer was received."""
+        """Called only if no part of the answer was received."""
         if not isinstance(error, ModelAPIError | UnexpectedModelBehavior):
             raise error
         if self._failure:
@@ -166,8 +168,8 @@ class Fallback(AbstractCapability[Any]):
         raise RetryModelRequest(self.model)
 
 
-class Refusals(AbstractCapability[Any]):
-    """Count refusals that concern every user, also if a fallback answers instead."""
+class CountedRefusals(AbstractCapability[Any]):
+    """Counts refusals that affect every user, even if a fallback answers instead."""
 
     async def on_model_request_error(
         self,
@@ -185,14 +187,14 @@ class Refusals(AbstractCapability[Any]):
 def capabilities_of(model: TierModel) -> list[AbstractCapability[Any]]:
     """Return the capabilities that an agent needs for this model. The last one handles a failed request first."""
     traced = [Instrumentation(model.instrumentation)] if model.instrumentation else []
-    return [*traced, *([Fallback(model.fallback)] if model.fallback else []), Refusals()]
+    return [*traced, *([Fallback(model.fallback)] if model.fallback else []), CountedRefusals()]
 
 
 def refuses_all_requests(error: BaseException) -> bool:
     """True if a provider refuses every request: because of our key, billing, the model's name or our request format.
 
-    Refusals of one conversation's content differ by the error's code and message only: the status is 400 for both, and
-    DeepSeek's code is the same for a model that does not exist.
+    A refusal of one conversation's content differs only by the error's code and message: the status is 400 for both,
+    and DeepSeek's code is the same for a model that does not exist.
     """
     match error:
         case ModelContextWindowExceededError():
@@ -213,7 +215,7 @@ _OF_WHAT_IS_SAID = re.compile(
 
 
 def make_models(settings: Settings, http: httpx2.AsyncClient, renew: Renew | None = None) -> dict[Tier, TierModel]:
-    """Make a model for each tier, with the configured fallback; `renew` reads a refused key again. Raises
+    """Make a model for each tier, with the configured fallback. `renew` reads a rejected key again. Raises
     `InvalidSettings` for an unknown provider and for a provider without a key."""
     names: dict[Tier, str] = {
         "fast": settings.model_fast or DEFAULT_MODELS["fast"],
@@ -230,10 +232,10 @@ def make_models(settings: Settings, http: httpx2.AsyncClient, renew: Renew | Non
 
 
 def make_judges(settings: Settings, http: httpx2.AsyncClient, renew: Renew | None = None) -> dict[Tier, TierModel]:
-    """Return the judge of each tier's output: the other tier's model, or that of `MODEL_JUDGE`.
+    """Make the judge of each tier's output: the other tier's model, or `MODEL_JUDGE`.
 
-    It has no fallback, because the fallback may have written the text. Raises `InvalidSettings` if a model would judge
-    itself.
+    A judge has no fallback, because the fallback may have written the text. Raises `InvalidSettings` if a model would
+    judge itself.
     """
     names = {tier: getattr(settings, f"model_{tier}") or name for tier, name in DEFAULT_MODELS.items()}
     others: dict[Tier, Tier] = {"fast": "pro", "pro": "fast"}
@@ -267,7 +269,7 @@ def _make_model(
         key_needed_for=None if settings.model_base_url else f"{provider_name.upper()}_API_KEY",
         http=http,
         silence_seconds=SILENCE_SECONDS[tier],
-        renewed_key=renew and key_after(renew, provider_name),
+        renewed_key=renew and make_key_reader(renew, provider_name),
     )
     provider = _PROVIDERS[provider_name](client)
     return PatchedChatModel(
@@ -279,13 +281,13 @@ _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]
     "deepseek": lambda client: DeepSeekProvider(openai_client=client),
     "openai": lambda client: OpenAIProvider(openai_client=client),
 }
-"""The client of every provider that speaks the OpenAI wire."""
+"""The provider class for each provider; all of them use the OpenAI protocol."""
 
-# Otherwise a stream that a proxy truncated and closed cleanly would pass for a complete answer.
+# Without this, a stream that a proxy truncated and closed cleanly would pass for a complete answer.
 _WHOLE_STREAMS = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 PROFILES: dict[str, OpenAIModelProfile] = {
-    # DeepSeek's models think unless told so, api-docs.deepseek.com/guides/thinking_mode; OpenAI refuses the field.
-    # And `strict` tools are a beta of theirs, at another address, for all of a request's tools or none,
+    # DeepSeek's models think unless it is disabled, api-docs.deepseek.com/guides/thinking_mode; OpenAI rejects the
+    # field. `strict` tools are in beta at DeepSeek, at another URL, and apply to all tools of a request or to none,
     # api-docs.deepseek.com/guides/tool_calls.
     "deepseek": {
         **_WHOLE_STREAMS,

@@ -1,4 +1,5 @@
-"""Embed the search queries of one run: concurrent ones share a request, and a provider that is down is asked once."""
+"""Embed the search queries of one run. Concurrent queries share a request; after a failure the provider is not asked
+again."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -11,11 +12,11 @@ from qwestly_agent.llm.embeddings import Embeddings
 class QueryVectors:
     embeddings: Embeddings
     _vectors: dict[str, list[float] | None] = field(default_factory=dict)
-    """None while it is being requested."""
+    """None while the request is in progress."""
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _failed: bool = False
 
-    async def of(self, query: str) -> list[float]:
+    async def get(self, query: str) -> list[float]:
         """Return the query's vector. Raises `Unavailable`, immediately if the provider failed earlier in this run."""
         self._vectors.setdefault(query, None)
         async with self._asking:

@@ -1,7 +1,7 @@
 """Override private methods of libraries, and read the streams of servers that only resemble OpenAI's. Review the former
 with every new version of openai or pydantic-ai: `tests/unit/llm/test_vendor_patches.py` names those versions.
 
-Observed at DeepSeek, vLLM, SGLang, Ollama and proxies: a tool's name repeated in each delta, several calls under one
+Observed with DeepSeek, vLLM, SGLang, Ollama and proxies: a tool's name repeated in each delta, several calls under one
 index, arguments sent twice or as snapshots; `<｜DSML｜…>`, `<｜tool▁calls▁begin｜>` and `<think>` in the content.
 """
 
@@ -37,7 +37,7 @@ from qwestly_agent.text.clean import well_formed
 
 @dataclass(frozen=True)
 class ReadCall:
-    """A reconstructed tool call. Arguments that are not a JSON object stay as written."""
+    """A reconstructed tool call. Arguments that are not a JSON object are kept as written."""
 
     name: str
     arguments: str
@@ -54,13 +54,14 @@ class _Call:
 
     @property
     def is_whole(self) -> bool:
-        """False also for an empty object, which some servers send before the arguments."""
+        """True if the arguments are complete. An empty object does not count: some servers send one before the
+        arguments."""
         return _read_pieces([piece for _, piece in self.pieces]) not in ([], ["{}"])
 
 
 class ToolCallReader:
-    """Collect the deltas of a stream's tool calls. They are interpreted at its end, when all are known: the same delta
-    is a repetition in one stream and a new call in another."""
+    """Collects the deltas of a stream's tool calls. They are interpreted at the end, when all are known, because the
+    same delta can be a repetition in one stream and a new call in another."""
 
     def __init__(self, tools: Collection[str]) -> None:
         self._tools = frozenset(tools)
@@ -82,7 +83,7 @@ class ToolCallReader:
             call.pieces.append((call_id, text))
 
     def calls(self) -> list[ReadCall]:
-        """Return the calls, without those that have no name; the same call counts once per index."""
+        """Return the calls that have a name. A repeated call is returned once per index."""
         read = [(call.index, each) for call in self._calls if call.names for each in self._read(call)]
         return [*{(index, each.name, _plain(each.arguments)): each for index, each in reversed(read)}.values()][::-1]
 
@@ -121,7 +122,7 @@ class ToolCallReader:
             yield ReadCall(name, arguments, call_id if place == 0 else given)
 
     def _name(self, pieces: Sequence[str]) -> str:
-        """Return the tool meant by a name that is in pieces, repeated, or growing; else the name as written."""
+        """Return the tool that a name in pieces, repeated or growing, refers to; otherwise the name as written."""
         distinct = [name for place, name in enumerate(pieces) if place == 0 or name != pieces[place - 1]]
         written = ["".join(pieces), "".join(distinct), pieces[-1], pieces[0]]
         for name in written:
@@ -132,7 +133,7 @@ class ToolCallReader:
 
 
 def _arguments(pieces: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Return the arguments of each call in these pieces, with its id if it differs from the first."""
+    """Return the arguments of each call in these pieces, with the call's id if it differs from the first."""
     if (read := _read_pieces([piece for _, piece in pieces])) and len(read) == 1:
         return [(None, read[0])]
     by_id: dict[str | None, list[str]] = {}
@@ -145,7 +146,7 @@ def _arguments(pieces: Sequence[tuple[str | None, str]]) -> list[tuple[str | Non
 
 
 def _read_pieces(pieces: Sequence[str]) -> list[str]:
-    """Return the objects in these pieces: consecutive, as snapshots, or each piece twice; empty for none."""
+    """Return the JSON objects in these pieces, which may be consecutive, snapshots, or each sent twice."""
     whole = well_formed("".join(pieces))
     if whole.strip() in ("", "null"):
         return ["{}"]
@@ -160,7 +161,7 @@ def _read_pieces(pieces: Sequence[str]) -> list[str]:
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    """Parse a text as an object, also JSON within a string; None if it is none."""
+    """Parse a text, or a JSON string in it, as an object; None if it is not one."""
     try:
         value = json.loads(text)
         value = json.loads(value) if isinstance(value, str) else value
@@ -170,7 +171,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def _plain(arguments: str) -> str:
-    """Encode arguments, so that equal ones are equal texts."""
+    """Normalize arguments, so that equal ones are equal texts."""
     read = _object_in(arguments)
     return arguments if read is None else json.dumps(read, sort_keys=True)
 
@@ -193,7 +194,7 @@ def _objects(text: str) -> list[str]:
 
 
 def _distinct(texts: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Remove duplicates, and empty objects, which some servers send before the arguments."""
+    """Remove duplicates and, if anything is left, empty objects, which some servers send before the arguments."""
     kept = {_plain(text): (call_id, text) for call_id, text in reversed(texts)}
     if len(kept) > 1:
         kept.pop("{}", None)
@@ -222,7 +223,7 @@ _ENDS_ANSWER = re.compile(
     r"(?:(?:<|&lt;)\s*[|｜]+\s*(?:end[▁_]of[▁_]\w+|endoftext|im_end|eo[tm]_id)\s*[|｜]+\s*(?:>|&gt;)\s*)+",
     re.IGNORECASE,
 )
-"""After text these are not a call: the answer is complete."""
+"""If this follows text, the answer is complete and no call is meant."""
 
 LONGEST_TAG_CHARACTERS = 100
 _BEGINNING = re.compile(
@@ -232,20 +233,20 @@ _BEGINNING = re.compile(
     r"|\[/?(?-i:[A-Z_]{0,12})$",
     re.IGNORECASE,
 )
-"""The end of a text that may continue as a tag."""
+"""Matches the end of a text that may continue as a tag."""
 _CUT_TAG = re.compile(
     r"(?:<|&lt;)\s*/?\s*(?:[|｜]|(?:\w+:)?(?:thi|reaso|thou|tool_|func|invok|param))|[|｜]\s*DS|▁", re.IGNORECASE
 )
-"""The end of an answer that was cut within a tag."""
+"""Matches the end of an answer that was cut off within a tag."""
 
 
-class Words:
-    """The visible text of an answer: without markup and all after it, without thoughts between tags, and with surrogate
-    pairs joined. A possible tag is held back until it is complete."""
+class VisibleText:
+    """The visible text of an answer: thoughts are removed, and so are markup and everything after it. Surrogate pairs
+    are joined. A possible tag is held back until it is complete."""
 
     def __init__(self) -> None:
         self._markup = ""
-        """The first tag that is neither of text nor of a thought, and the beginning of what follows it."""
+        """The first tag that belongs neither to the text nor to a thought, and the beginning of what follows it."""
         self._is_cut = False
         self._held = ""
         self._thinks = False
@@ -253,7 +254,7 @@ class Words:
 
     @property
     def has_markup(self) -> bool:
-        """True if, at the end, the model wrote a tool call, or a thought without an end, as text."""
+        """True if the model wrote a tool call or an unclosed thought as text; known at the end of the answer."""
         return self._is_cut or bool(self._markup and not _ENDS_ANSWER.fullmatch(self._markup))
 
     def feed(self, text: str) -> str:
@@ -293,7 +294,7 @@ class Words:
 
 
 def _held_from(text: str) -> int:
-    """Return where the end begins that may become a tag, or is half a character."""
+    """Return where the part begins that must be held back: a possible tag or half a surrogate pair."""
     start = max(0, len(text) - LONGEST_TAG_CHARACTERS)
     beginning = _BEGINNING.search(text, start)
     if beginning:
@@ -308,15 +309,15 @@ UNAUTHORIZED = 401
 RETRIED_REFUSALS = (408, 409, 429)
 """Statuses below 500 that are retried: the same request may succeed later."""
 LONGEST_WAIT_SECONDS = 10.0
-"""The longest time that a person waits for a first word."""
+"""The longest time that a person waits for the first word."""
 
 
 class PatchedCompletions(AsyncCompletions):
     async def create(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, *, stream: bool, extra_headers: Any = None, extra_body: Any = None, timeout: Any = not_given, **body: Any
     ) -> Any:
-        """Send the body unchanged. pydantic-ai uses the API's field names already, while the library would look for
-        others in each field of each message and tool, for each possible type."""
+        """Send the body unchanged. pydantic-ai already uses the API's field names; the library would search each
+        message and tool for aliases."""
         return await self._post(
             "/chat/completions",
             body={name: value for name, value in {**body, "stream": stream}.items() if is_given(value)},
@@ -338,7 +339,7 @@ class PatchedChat(AsyncChat):
 class PatchedClient(AsyncOpenAI):
     longest_wait_seconds = LONGEST_WAIT_SECONDS
     renewed_key: Callable[[], Awaitable[str]] | None = None
-    """Reads the key again, as a refused one may have been rotated. The request is then sent once more; this does not
+    """Reads the key again, as a rejected one may have been rotated. The request is then sent once more. This does not
     count as an attempt, because the provider did not process the first one."""
 
     @cached_property
@@ -346,8 +347,8 @@ class PatchedClient(AsyncOpenAI):
         return PatchedChat(self)
 
     async def _prepare_options(self, options: FinalRequestOptions) -> FinalRequestOptions:
-        """Put constant fields first, in the order of a provider's prompt: then a request begins with the bytes of the
-        previous one, and tests can see on the wire whether the cached prefix holds."""
+        """Put constant fields first, in the order in which providers build the prompt. A request then begins with the
+        same bytes as the previous one, and tests can see on the wire whether the cached prefix is kept."""
         options = await super()._prepare_options(options)
         if isinstance(options.json_data, dict) and "messages" in options.json_data:
             body = {**options.json_data, **(options.extra_json or {})}
@@ -373,7 +374,7 @@ class PatchedClient(AsyncOpenAI):
         return response
 
     def _should_retry(self, response: httpx2.Response) -> bool:
-        # Before the library's rules, which obey an `x-should-retry: true` on any refusal, and wait two minutes.
+        # Check before the library, which honors `x-should-retry: true` on any refusal, and waits for up to two minutes.
         if response.status_code < 500 and response.status_code not in RETRIED_REFUSALS:
             return False
         wait = self._parse_retry_after_header(response.headers)
@@ -383,15 +384,15 @@ class PatchedClient(AsyncOpenAI):
 
 
 class PatchedChatModel(OpenAIChatModel):
-    """Report JSON of an unexpected shape as the provider's error; the library would fail on it with another one."""
+    """Reports JSON of an unexpected shape as a provider error; the library would fail with other exceptions."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._kept: dict[str, tuple[ToolDefinition, ToolDefinition]] = {}
-        """By a tool's name: its last definition, and that in the provider's form."""
+        """By tool name: its last definition, and the same in the provider's format."""
 
     def customize_request_parameters(self, model_request_parameters: ModelRequestParameters) -> ModelRequestParameters:
-        """Transform each tool once: requests repeat them, and a trace would transform all again."""
+        """Transform each tool only once: requests repeat the tools, and tracing would transform them all again."""
         tools, kept = model_request_parameters.function_tools, self._kept
         missing: list[ToolDefinition] = []
         for each in tools:
@@ -419,8 +420,8 @@ class PatchedChatModel(OpenAIChatModel):
         *,
         announce: bool,  # noqa: ARG002
     ) -> tuple[list[ModelMessage], bool]:
-        # Imitations of a frame are quoted already (`text.quoted`). The library's note on them would tell a model, ahead
-        # of the cached prefix, that such blocks have authority.
+        # Imitations of a frame are already quoted (`text.quoted`). The library's note about them would tell the model,
+        # before the cached prefix, that such blocks have authority.
         return messages, False
 
     async def _process_streamed_response(self, *args: Any, **kwargs: Any) -> OpenAIStreamedResponse:
@@ -437,7 +438,7 @@ class PatchedChatModel(OpenAIChatModel):
 
 
 HAS_MARKUP = "has_markup"
-"""In a response's `provider_details`: the model wrote a tool call, or a thought without an end, as text."""
+"""Key in a response's `provider_details`: the model wrote a tool call, or an unclosed thought, as text."""
 
 
 class PatchedStreamedResponse(OpenAIStreamedResponse):
@@ -445,7 +446,7 @@ class PatchedStreamedResponse(OpenAIStreamedResponse):
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         asked = self._parts_manager.model_request_parameters
-        self._words = Words()
+        self._words = VisibleText()
         self._calls = ToolCallReader([tool.name for tool in (*asked.function_tools, *asked.output_tools)])
         with _its_shape_trusted():
             async for event in super()._get_event_iterator():
@@ -475,7 +476,7 @@ class PatchedStreamedResponse(OpenAIStreamedResponse):
         return ()
 
     def _map_finish_reason(self, key: Any) -> FinishReason | None:
-        # DeepSeek's own, api-docs.deepseek.com/api/create-chat-completion: it ran out of machines in the middle.
+        # DeepSeek's own value, api-docs.deepseek.com/api/create-chat-completion: it ran out of capacity midway.
         return "error" if key == "insufficient_system_resource" else super()._map_finish_reason(key)
 
 

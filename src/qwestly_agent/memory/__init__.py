@@ -5,7 +5,7 @@ from qwestly_agent.workflow import Workflow
 EXTRACT_MEMORIES = Workflow(
     "extract_memories",
     __name__,
-    summary="a conversation that fell silent, to memories of it",
+    summary="a conversation after ten minutes of silence, to memories",
     page="[memory](memory.md)",
     reader=("extract", "reconcile", "summarize"),
     writer=("keep_approved", "move_watermark", "retry_later", "store", "sweep"),
@@ -16,7 +16,7 @@ EXTRACT_MEMORIES = Workflow(
 CONSOLIDATE = Workflow(
     "consolidate",
     __name__,
-    summary="new memories, to fewer ones that agree",
+    summary="new memories, to merged memories without contradictions",
     page="[memory](memory.md)",
     reader=("plan",),
     writer=("apply", "find_users", "sum_up"),

@@ -52,12 +52,12 @@ def as_shown(user_id: str, memory: Memory) -> str:
 
 
 async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> dict[str, str]:
-    return {each.id: each.content for each in await services.memories.lineage(user_id, list(args.memories))}
+    return {each.id: each.content for each in await services.memories.find_lineage(user_id, list(args.memories))}
 
 
 async def _forget(services: Services, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
     """Forget the shown memories that still exist; nothing if their lineage now includes others."""
-    lineage = await services.memories.lineage(effect.user_id, list(args.memories))
+    lineage = await services.memories.find_lineage(effect.user_id, list(args.memories))
     if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
         return Changed("")
     forgotten = await forget_exactly(services, effect.user_id, list(args.memories))
@@ -65,9 +65,9 @@ async def _forget(services: Services, effect: candidate_app.Effect, args: Forget
 
 
 async def _keep(services: Services, effect: candidate_app.Effect, args: Keeping) -> Outcome:
-    if not await services.memories.of_ids(effect.user_id, args.memory_ids):
+    if not await services.memories.get_many(effect.user_id, args.memory_ids):
         return Refused("gone", "It was forgotten meanwhile.")
-    await services.memories.keep_proposed(effect.user_id, args.memory_ids, services.clock())
+    await services.memories.activate_proposed(effect.user_id, args.memory_ids, services.clock())
     return Done(None, {})
 
 
@@ -84,7 +84,7 @@ async def discard(services: Services, approval: Approval) -> None:
             # Include those that a process which died had begun to forget.
             await tombstones.end(user_id, asked, services.clock())
         case "expired" | "revised" | "failed" | "changed":
-            await memories.drop_proposed(user_id, approval.arguments["memory_ids"])
+            await memories.delete_proposed(user_id, approval.arguments["memory_ids"])
         case _:  # approved, or not yet decided
             pass
 

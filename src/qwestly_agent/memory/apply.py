@@ -7,7 +7,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.actions import MOST_FORGOTTEN, outdated_proposal
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.services import Services
-from qwestly_agent.stores.journal import ReplacedMemory, Run
+from qwestly_agent.stores.journal import ConsolidationRun, ReplacedMemory
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.workflow_state import state
 
@@ -23,31 +23,31 @@ async def apply(services: Services, given: ConsolidationState) -> ConsolidationS
     return given.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
 
 
-async def _replace(merges: Merges, clock: Clock, run: Run, each: ReplacedMemory) -> None:
+async def _replace(merges: Merges, clock: Clock, run: ConsolidationRun, each: ReplacedMemory) -> None:
     await merges.replace(run.user_id, each.gone, each.by, each.status, run.run_id, clock())
     # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
-    await merges.take_in(run.user_id, each.by, each.gone)
+    await merges.absorb(run.user_id, each.by, each.gone)
     # Its user forgot or corrected it since it was planned: it does not stand for the other one any more. Looked at
     # last, so that whoever forgets it later finds what it took the place of.
-    if not await merges.holds(run.user_id, each.by, run.run_id):
+    if not await merges.is_current(run.user_id, each.by, run.run_id):
         await merges.undo_replacement(run.user_id, each.gone, each.by, run.run_id)
 
 
-async def _ask_about_outdated(services: Services, run: Run) -> None:
+async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None:
     """Ask once, however often this is delivered, and leave out memories that have changed since."""
     now = services.clock()
-    ids = [each.id for each in await services.memories.of_ids(run.user_id, run.outdated) if _is_outdated(each, now)]
-    outdated = await services.memories.lineage(run.user_id, ids)
+    ids = [each.id for each in await services.memories.get_many(run.user_id, run.outdated) if _is_outdated(each, now)]
+    outdated = await services.memories.find_lineage(run.user_id, ids)
     while len(outdated) > MOST_FORGOTTEN:  # more than one question can hold
         ids.pop()
-        outdated = await services.memories.lineage(run.user_id, ids)
+        outdated = await services.memories.find_lineage(run.user_id, ids)
     if not outdated:
         return
     level = await services.autonomy.level(run.user_id)
     asker = Asker(user_id=run.user_id, run_id=run.run_id, level=level)
     approval_id = f"ap_{sha256_hex('outdated', run.user_id, run.run_id)[:32]}"
     await ask(services, approval_id, outdated_proposal(run.user_id, outdated), asker, "queue")
-    await services.merges.note_asked(run.user_id, run.outdated, services.clock())
+    await services.merges.mark_asked(run.user_id, run.outdated, services.clock())
 
 
 def _is_outdated(memory: Memory, now: float) -> bool:

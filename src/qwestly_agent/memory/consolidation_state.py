@@ -8,7 +8,7 @@ where it ended.
 
 from pydantic import Field
 
-from qwestly_agent.stores.journal import Journal, Run
+from qwestly_agent.stores.journal import ConsolidationRun, Journal
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.workflow_state import UserState, WorkflowState
 
@@ -55,7 +55,7 @@ class ConsolidationPage(WorkflowState):
     results: tuple[ConsolidationState, ...] = Field(default=(), exclude=True)
 
 
-async def end(merges: Merges, journal: Journal, run: Run, now: float) -> None:
+async def end(merges: Merges, journal: Journal, run: ConsolidationRun, now: float) -> None:
     """End the run: nothing is left to do."""
-    await merges.compared(run.user_id, run.compared)
+    await merges.mark_compared(run.user_id, run.compared)
     await journal.end(run, "applied", now)

@@ -14,7 +14,7 @@ from qwestly_agent.domain.memory import rank
 from qwestly_agent.memory.compare import Relation
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.stores.journal import ReplacedMemory
-from qwestly_agent.stores.merges import Held
+from qwestly_agent.stores.merges import ComparedMemory
 
 MOST_NEW = 200
 """Maximum of new memories compared per run."""
@@ -64,7 +64,7 @@ def vectors_of(floats: bytearray, rows: int) -> Floats:
 
 
 def candidates_of(
-    held: Sequence[Held], vectors: Floats, grey_from: float, apart: AbstractSet[frozenset[str]] = frozenset()
+    held: Sequence[ComparedMemory], vectors: Floats, grey_from: float, apart: AbstractSet[frozenset[str]] = frozenset()
 ) -> Candidates:
     """Pairs of new memories with all others, within the limits of a run. New memories are taken in the order of their
     nearest pair, each with all of its pairs or none.
@@ -86,7 +86,7 @@ def candidates_of(
 
 
 def _near(
-    held: Sequence[Held],
+    held: Sequence[ComparedMemory],
     vectors: Floats,
     new: Sequence[int],
     grey_from: float,
@@ -115,7 +115,7 @@ def _places_by_word(words: Sequence[AbstractSet[str]]) -> Mapping[str, Places]:
     return {word: np.array(each, np.intp) for word, each in places.items()}
 
 
-def _places_apart(held: Sequence[Held], apart: AbstractSet[frozenset[str]]) -> Mapping[int, list[int]]:
+def _places_apart(held: Sequence[ComparedMemory], apart: AbstractSet[frozenset[str]]) -> Mapping[int, list[int]]:
     place_of = {each.id: place for place, each in enumerate(held)}
     found = defaultdict[int, list[int]](list)
     for one, other in map(tuple, apart):
@@ -136,7 +136,7 @@ def _best(scores: NDArray[np.floating], among: NDArray[np.bool_]) -> Places:
     return places[np.argsort(-scores[places], kind="stable")[:NEAREST]]
 
 
-def _pairs(held: Sequence[Held], place: int, near: Mapping[int, float]) -> Iterator[NearPair]:
+def _pairs(held: Sequence[ComparedMemory], place: int, near: Mapping[int, float]) -> Iterator[NearPair]:
     for other, cosine in near.items():
         older, newer = sorted((place, other), key=lambda each: _age(held[each]))
         yield NearPair(older, newer, cosine)
@@ -146,11 +146,11 @@ def _key(pair: NearPair) -> frozenset[int]:
     return frozenset((pair.older, pair.newer))
 
 
-def _are_equal(held: Sequence[Held], pair: NearPair) -> bool:
+def _are_equal(held: Sequence[ComparedMemory], pair: NearPair) -> bool:
     return hash_of(held[pair.older].content) == hash_of(held[pair.newer].content)
 
 
-def _age(held: Held) -> tuple[float, float, str]:
+def _age(held: ComparedMemory) -> tuple[float, float, str]:
     """Sort key: oldest first, by when it was last said."""
     return held.said, held.created, held.id
 
@@ -158,7 +158,9 @@ def _age(held: Held) -> tuple[float, float, str]:
 # --- decide which are replaced ----------------------------------------------------------------------------------------
 
 
-def replacements_of(held: Sequence[Held], related: Iterable[tuple[NearPair, Relation]]) -> list[ReplacedMemory]:
+def replacements_of(
+    held: Sequence[ComparedMemory], related: Iterable[tuple[NearPair, Relation]]
+) -> list[ReplacedMemory]:
     """All possible replacements in order, before the cap: contradicted memories, oldest first, then duplicates, nearest
     first.
 
@@ -175,7 +177,7 @@ def replacements_of(held: Sequence[Held], related: Iterable[tuple[NearPair, Rela
     return [*gone.values(), *_merges(held, [pair for pair, relation in related if relation == "same"], set(gone))]
 
 
-def _merges(held: Sequence[Held], same: Sequence[NearPair], gone: set[int]) -> list[ReplacedMemory]:
+def _merges(held: Sequence[ComparedMemory], same: Sequence[NearPair], gone: set[int]) -> list[ReplacedMemory]:
     """Greedy: the best remaining memory takes in its duplicates, then the next best takes in its own."""
     duplicates = defaultdict[int, dict[int, float]](dict)
     for pair in same:
@@ -200,11 +202,11 @@ def cap_of(active: int) -> int:
     return min(20, max(1, active // 10))
 
 
-def _best_first(held: Held) -> tuple[int, int, float, str]:
+def _best_first(held: ComparedMemory) -> tuple[int, int, float, str]:
     """Sort key: most trusted, then most often confirmed, then newest."""
     return rank(held.trust), -held.count, -held.created, held.id
 
 
-def _loses_nothing(survivor: Held, member: Held) -> bool:
+def _loses_nothing(survivor: ComparedMemory, member: ComparedMemory) -> bool:
     """True if each date of `member` (start, end) is missing or the same in `survivor`."""
     return member.valid_from in (None, survivor.valid_from) and member.valid_until in (None, survivor.valid_until)

@@ -70,7 +70,7 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
     if memory.undo_until < services.clock() or memory.status not in ("active", "unchecked"):
         raise Invalid(_NO_UNDO)
     await pause.check(services.signals, user_id)
-    replaced = await services.memories.replaced_by(user_id, [memory_id])
+    replaced = await services.memories.list_replaced_by(user_id, [memory_id])
     # Restore first: if the process dies in between, both are active and the undo can be repeated.
     restored = [each for each in replaced if await services.memories.restore(user_id, each.id, memory_id)]
     event = of_memory("undone", user_id, memory_id, services.clock())
@@ -80,14 +80,14 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
         for each in restored:
             await services.memories.supersede(user_id, each.id, newer, services.clock())
     await services.conversations.drop_contexts(user_id)
-    held = await services.memories.of_ids(user_id, [each.id for each in restored])
+    held = await services.memories.get_many(user_id, [each.id for each in restored])
     return [each for each in held if each.status == "active"]
 
 
 async def explain(conversations: Conversations, memories: Memories, user_id: str, memory_id: str) -> Explanation:
     """Raises `NotFound`."""
     memory = await memories.get(user_id, memory_id)
-    before = await memories.replaced_by(user_id, [memory.id])
+    before = await memories.list_replaced_by(user_id, [memory.id])
     said_on = to_datetime(memory.last_seen).date() if memory.last_seen and memory.count == 1 else None
     if said_on is None and memory.created_at:
         said_on = memory.created_at.date()

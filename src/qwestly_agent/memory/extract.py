@@ -91,8 +91,8 @@ async def extract(services: ModelServices, given: ExtractionState) -> Extraction
     await services.conversations.recover_abandoned(
         given.user_id, given.conversation_id, services.new_id(), services.clock()
     )
-    reading = await services.watermarks.reading(given.user_id, given.conversation_id)
-    waiting = await services.unchecked.of_conversation(given.user_id, given.conversation_id)
+    reading = await services.watermarks.get(given.user_id, given.conversation_id)
+    waiting = await services.unchecked.list_of_conversation(given.user_id, given.conversation_id)
     batch_id = batch_id_of(given, reading.read_to, waiting)
     batch = await services.extractions.find(given.user_id, batch_id)
     if batch is None:
@@ -109,7 +109,9 @@ async def _found(
 ) -> Batch | None:
     """Read new messages and unchecked memories; return None if there are none."""
     # With the message before the first: a short answer is understood by what was asked.
-    messages = await services.messages.since(given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES)
+    messages = await services.messages.list_since(
+        given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES
+    )
     said, characters = [], 0
     for each in said_in(messages, read_from):
         characters += sum(map(len, each.typed))
@@ -118,7 +120,7 @@ async def _found(
         said.append(each)
     read_to = _read_to(messages, {each.id for each in said}, read_from)
     if read_to == read_from and not waiting:
-        await services.watermarks.move(given.user_id, given.conversation_id, read_from, read_from, services.clock())
+        await services.watermarks.advance(given.user_id, given.conversation_id, read_from, read_from, services.clock())
         return None
     notes, dropped = await find_notes(services, given.user_id, given.conversation_id, said)
     await _embed(services, given.user_id, said)  # once, however often the model has to be asked
@@ -171,8 +173,10 @@ async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) 
     refused = [each.note.memory_id for each in read if isinstance(each, RefusedNote)]
     dropped = {**batch.dropped, **({DropReason.NOT_MEANT.value: len(refused)} if refused else {})}
     # First what waited: once the batch is judged, nothing names it any more.
-    await services.unchecked.drop(given.user_id, [each for each in refused if each])
-    await services.extractions.judged(given.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped)
+    await services.unchecked.delete(given.user_id, [each for each in refused if each])
+    await services.extractions.store_judged(
+        given.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped
+    )
 
 
 def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:

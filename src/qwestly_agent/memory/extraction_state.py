@@ -61,8 +61,8 @@ async def must_be_there(
     deletion sees what was written. Raises `NotFound`."""
     if not await conversations.exists(batch.user_id, batch.conversation_id):
         made = [memory_id(batch, at) for at in range(len(batch.found))]
-        waiting = await unchecked.of_conversation(batch.user_id, batch.conversation_id)
+        waiting = await unchecked.list_of_conversation(batch.user_id, batch.conversation_id)
         await memories.discard(batch.user_id, made)
-        await unchecked.drop(batch.user_id, [each.id for each in waiting])
-        await extractions.drop(batch.user_id, batch.conversation_id)
+        await unchecked.delete(batch.user_id, [each.id for each in waiting])
+        await extractions.delete_unstored(batch.user_id, batch.conversation_id)
         raise NotFound("There is no such conversation.")

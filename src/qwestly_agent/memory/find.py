@@ -13,7 +13,7 @@ from qwestly_agent.base.observability import Event
 from qwestly_agent.domain.memory import FoundMemory, Memory, Score
 from qwestly_agent.domain.ranking import present, salience
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.memories import Memories, Near
+from qwestly_agent.stores.memories import Memories, NearMemory
 
 if TYPE_CHECKING:
     from qwestly_agent.llm.embeddings import Embeddings
@@ -106,7 +106,7 @@ async def vectors_or_none(embeddings: "Embeddings", logger: Logger, texts: Seque
 
 async def embed_later(services: ModelServices, user_id: str) -> None:
     """Embed memories that were written while no embedding was available, if one is available now."""
-    left = await services.memories.without_vectors(user_id, MOST_EMBEDDED)
+    left = await services.memories.list_without_vectors(user_id, MOST_EMBEDDED)
     vectors = await vectors_or_none(services.embeddings, services.logger, [each.content for each in left])
     for memory, vector in zip(left, vectors, strict=True):
         if vector:
@@ -117,11 +117,11 @@ async def nearest_cosine(
     memories: Memories, user_id: str, text: str, vector: Sequence[float], without: str = ""
 ) -> float:
     """The cosine of the nearest active memory but one; -1 if there is none."""
-    [near] = await memories.near(user_id, [(text, vector or None)], NEIGHBOURS)
+    [near] = await memories.find_near(user_id, [(text, vector or None)], NEIGHBOURS)
     return max_cosine(near, without)
 
 
-def max_cosine(near: Sequence[Near], without: str | None) -> float:
+def max_cosine(near: Sequence[NearMemory], without: str | None) -> float:
     active = (each.cosine for each in near if each.memory.status == "active" and each.memory.id != without)
     return max(active, default=-1.0)
 

@@ -17,7 +17,7 @@ async def find_users(services: Services, page: ConsolidationPage) -> Consolidati
         page = page.model_copy(update={"began_after": began, "after": began})
     users, again = await _next_users(services.sweeps, page, room)
     after = users[-1] if users else page.after
-    await services.sweeps.keep_position("consolidate", after)
+    await services.sweeps.save_position("consolidate", after)
     return page.model_copy(
         update={
             "run_id": page.run_id or services.new_id(),

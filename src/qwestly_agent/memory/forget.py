@@ -96,7 +96,7 @@ def retold(
 async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
     """Forget memories with their whole lineage, including a correction of one that is made meanwhile."""
     gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
-    left = await services.memories.lineage(user_id, memory_ids)
+    left = await services.memories.find_lineage(user_id, memory_ids)
     while left:
         held = [each.id for each in left if each.status not in ("superseded", "merged")]
         event = None if gone else of_memory("forgotten", user_id, left[0].id, services.clock())
@@ -105,7 +105,7 @@ async def forget(services: Services, user_id: str, memory_ids: Collection[str]) 
         published |= dict.fromkeys(done.published)
         hashes |= done.hashes
         again = [done.replaced[each] for each in held if each in done.replaced]
-        left = await services.memories.lineage(user_id, [*memory_ids, *again], hashes)
+        left = await services.memories.find_lineage(user_id, [*memory_ids, *again], hashes)
     return Forgotten(tuple(gone), tuple(published))
 
 
@@ -128,7 +128,7 @@ async def _forget(
     services: Services, user_id: str, memory_ids: Collection[str], event: ActivityEvent | None = None
 ) -> _Done:
     replaced = await services.tombstones.begin(user_id, memory_ids, services.clock(), event)
-    going = await services.tombstones.begun(user_id)
+    going = await services.tombstones.list_pending(user_id)
     if not going:
         return _Done()
     published = await _forget_elsewhere(services, user_id, going)
@@ -143,7 +143,7 @@ class _Told:
     def __init__(self, memory_ids: Iterable[str], words: Iterable[str] = ()) -> None:
         self.ids = set(memory_ids)
         self.words = tuple(words)
-        self.tells = TellingWords(self.words).stands_in
+        self.contains_forgotten = TellingWords(self.words).stands_in
 
     def rests(self, approval: Approval) -> bool:
         """True if an approval cites one of them or contains its words."""
@@ -151,75 +151,75 @@ class _Told:
             return True
         preview = approval.preview.model_dump(exclude={"person"})
         said = (approval.arguments, preview, dict(approval.shown), approval.rationale)
-        return any(map(self.tells, strings_in([*said, approval.reason or "", approval.wish or ""])))
+        return any(map(self.contains_forgotten, strings_in([*said, approval.reason or "", approval.wish or ""])))
 
 
 async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[PendingErasure]) -> list[Published]:
     """Remove them from everything else; return what was published with them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
-    requoted = await _requote(services, user_id, told.tells)
+    requoted = await _requote(services, user_id, told.contains_forgotten)
     said_in = {each for one in going for each in one.message_ids}
     memories = [evidence_id(each) for each in (*told.ids, *requoted)]
-    talked_of = await forget_in_interviews(services.interviews, user_id, {*said_in, *memories}, told.tells)
+    talked_of = await forget_in_interviews(services.interviews, user_id, {*said_in, *memories}, told.contains_forgotten)
     evidence = [*memories, *talked_of]
-    await forget_in_learning(services, user_id, evidence, said_in, told.tells)
-    await forget_in_jobs(services, user_id, evidence, told.tells)
-    await services.briefings.forget(user_id, told.tells)
-    drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.tells)
+    await forget_in_learning(services, user_id, evidence, said_in, told.contains_forgotten)
+    await forget_in_jobs(services, user_id, evidence, told.contains_forgotten)
+    await services.briefings.forget(user_id, told.contains_forgotten)
+    drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.contains_forgotten)
     # A run that read such a draft has seen its sources; one that looked such a message up has seen its words.
     seen = {*told.ids, *drafts, *said_in}
-    await services.messages.exclude_from_prompts(user_id, said_in, seen, told.tells)
-    await services.conversations.exclude_unfinished_turns(user_id, said_in, told.tells)
-    await services.conversation_search.forget_titles(user_id, told.tells)
+    await services.messages.exclude_from_prompts(user_id, said_in, seen, told.contains_forgotten)
+    await services.conversations.exclude_unfinished_turns(user_id, said_in, told.contains_forgotten)
+    await services.conversation_search.forget_titles(user_id, told.contains_forgotten)
     await services.conversations.drop_contexts(user_id)
-    await services.tool_calls.empty(user_id, {*told.ids, *said_in}, told.tells)
+    await services.tool_calls.clear_texts(user_id, {*told.ids, *said_in}, told.contains_forgotten)
     # Extractions that are not stored yet are repeated, without the excluded messages.
-    await services.extractions.drop(user_id)
+    await services.extractions.delete_unstored(user_id)
     await services.approvals.scrub_memories(user_id, told.ids)
     cited = _Told({*told.ids, *requoted}, told.words)
     published = await _published(services.approvals, user_id, cited)
-    for approval in await services.approvals.all(user_id, 0):
+    for approval in await services.approvals.list_all(user_id, 0):
         if approval.kind not in PRIVATE and cited.rests(approval):
-            await end_forgotten(services, approval, told.tells)
+            await end_forgotten(services, approval, told.contains_forgotten)
     await end_empty(services, user_id)
-    await _requestion(services.approvals, user_id, told.tells)
+    await _requestion(services.approvals, user_id, told.contains_forgotten)
     return published
 
 
 async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Published]:
     return [
         Published(each.preview.title, to_datetime(each.updated_at))
-        for each in await approvals.all(user_id, 0)
+        for each in await approvals.list_all(user_id, 0)
         if each.status in ("done", "executing", *SENT) and each.kind not in PRIVATE and told.rests(each)
     ]
 
 
-async def _requote(services: Services, user_id: str, tells: Callable[[str], bool]) -> list[str]:
+async def _requote(services: Services, user_id: str, contains_forgotten: Callable[[str], bool]) -> list[str]:
     """Remove quotes that contain it from other memories, which keep their content; return their ids. An unchecked
     memory without a quote left is deleted."""
     requoted: list[str] = []
-    async for each in services.memories.each(user_id):
-        quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
-        context = quote if tells(each.context) else each.context
+    async for each in services.memories.iterate(user_id):
+        quote, question = ("" if contains_forgotten(text) else text for text in (each.quote, each.question))
+        context = quote if contains_forgotten(each.context) else each.context
         if (quote, question, context) != (each.quote, each.question, each.context):
-            await services.tombstones.requote(user_id, each.id, quote, question, context)
+            await services.tombstones.replace_quote(user_id, each.id, quote, question, context)
             requoted.append(each.id)
         if not quote:
-            await services.unchecked.drop(user_id, [each.id])
+            await services.unchecked.delete(user_id, [each.id])
     return requoted
 
 
-async def _requestion(approvals: Approvals, user_id: str, tells: Callable[[str], bool]) -> None:
+async def _requestion(approvals: Approvals, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
     """Remove quotes that contain it from pending approvals of other memories."""
-    for approval in await approvals.waiting(user_id, MOST_WAITING):
-        await approvals.change(approval, lambda record: _without_quotes(record, tells))
+    for approval in await approvals.list_open(user_id, MOST_WAITING):
+        await approvals.change(approval, lambda record: _without_quotes(record, contains_forgotten))
 
 
-def _without_quotes(record: Approval, tells: Callable[[str], bool]) -> Approval | None:
+def _without_quotes(record: Approval, contains_forgotten: Callable[[str], bool]) -> Approval | None:
     if record.status != "pending" or record.kind not in PRIVATE:
         return None
     changes = tuple(
-        each.model_copy(update={"evidence": tuple(text for text in each.evidence if not tells(text))})
+        each.model_copy(update={"evidence": tuple(text for text in each.evidence if not contains_forgotten(text))})
         for each in record.preview.changes
     )
     preview = record.preview.model_copy(update={"changes": changes})
@@ -228,7 +228,7 @@ def _without_quotes(record: Approval, tells: Callable[[str], bool]) -> Approval 
 
 async def end_empty(services: Services, user_id: str) -> None:
     """End pending approvals about memories none of which exists any more."""
-    for approval in await services.approvals.waiting(user_id, MOST_WAITING):
+    for approval in await services.approvals.list_open(user_id, MOST_WAITING):
         if approval.status != "pending" or approval.kind not in PRIVATE:
             continue
         if await _has_subject(services.memories, approval):
@@ -241,9 +241,9 @@ async def end_empty(services: Services, user_id: str) -> None:
 async def _has_subject(memories: Memories, approval: Approval) -> bool:
     if approval.tool == KEEPS_MEMORIES:
         return bool(await still_proposed(memories, approval.user_id, approval.arguments["memory_ids"]))
-    return bool(await memories.of_ids(approval.user_id, list(approval.arguments["memories"])))
+    return bool(await memories.get_many(approval.user_id, list(approval.arguments["memories"])))
 
 
 async def still_proposed(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
     """Return those of these memories that wait for the user's approval, in order."""
-    return [each for each in await memories.of_ids(user_id, memory_ids) if each.status == "proposed"]
+    return [each for each in await memories.get_many(user_id, memory_ids) if each.status == "proposed"]

@@ -11,24 +11,28 @@ from qwestly_agent.stores.interviews import Interviews
 
 
 async def forget_in_interviews(
-    interviews: Interviews, user_id: str, message_ids: Collection[str], tells: Callable[[str], bool]
+    interviews: Interviews, user_id: str, message_ids: Collection[str], contains_forgotten: Callable[[str], bool]
 ) -> list[str]:
     """Return the ids of evidence that has changed or is gone."""
     before = await words_of_topics(interviews, user_id)
     for kept in await interviews.newest(user_id, MOST_INTERVIEWS):
         await interviews.drop_work(user_id, kept.conversation_id)
         await interviews.change(
-            user_id, kept.conversation_id, lambda interview: without_in_interview(interview, message_ids, tells)
+            user_id,
+            kept.conversation_id,
+            lambda interview: without_in_interview(interview, message_ids, contains_forgotten),
         )
     after = await words_of_topics(interviews, user_id)
     return [each for each, words in before.items() if after.get(each) != words]
 
 
-def without_in_interview(interview: Interview, message_ids: Collection[str], tells: Callable[[str], bool]) -> Interview:
-    """Return the interview without statements from these messages, and without text that `tells`."""
+def without_in_interview(
+    interview: Interview, message_ids: Collection[str], contains_forgotten: Callable[[str], bool]
+) -> Interview:
+    """Return the interview without statements from these messages, and without text that `contains_forgotten`."""
 
     def stays(quote: Said) -> bool:
-        return quote.message_id not in message_ids and not tells(quote.text)
+        return quote.message_id not in message_ids and not contains_forgotten(quote.text)
 
     def left(aspect: Aspect) -> Aspect:
         quotes = tuple(filter(stays, aspect.quotes))
@@ -36,8 +40,8 @@ def without_in_interview(interview: Interview, message_ids: Collection[str], tel
         return aspect.model_copy(update={"quotes": quotes, **({"status": "open"} if gone else {})})
 
     def of(topic: Topic) -> Topic:
-        aspects = tuple(left(each) for each in topic.aspects if not tells(each.name))
-        title = "…" if tells(topic.title) else topic.title
+        aspects = tuple(left(each) for each in topic.aspects if not contains_forgotten(each.name))
+        title = "…" if contains_forgotten(topic.title) else topic.title
         return topic.model_copy(update={"title": title, "aspects": aspects})
 
     changes: dict[str, Any] = {
@@ -45,25 +49,25 @@ def without_in_interview(interview: Interview, message_ids: Collection[str], tel
         "statements": tuple(
             each
             for each in interview.statements
-            if all(map(stays, each.quotes)) and not tells(each.text) and not tells(each.topic)
+            if all(map(stays, each.quotes)) and not contains_forgotten(each.text) and not contains_forgotten(each.topic)
         ),
-        "terms": tuple(each for each in interview.terms if not tells(each)),
-        "avoided": tuple(each for each in interview.avoided if not tells(each)),
+        "terms": tuple(each for each in interview.terms if not contains_forgotten(each)),
+        "avoided": tuple(each for each in interview.avoided if not contains_forgotten(each)),
         "directive": "",
     }
-    if interview.ended and tells(interview.ended.quote):
+    if interview.ended and contains_forgotten(interview.ended.quote):
         changes["ended"] = interview.ended.model_copy(update={"quote": ""})
     return interview.model_copy(update=changes)
 
 
 async def forget_in_jobs(
-    services: Services, user_id: str, evidence: Collection[str], tells: Callable[[str], bool]
+    services: Services, user_id: str, evidence: Collection[str], contains_forgotten: Callable[[str], bool]
 ) -> None:
     """`evidence` are the ids that reasons may quote. A running search drops everything written before."""
     # The search first: results that it stores until then are found among the matches.
     await services.job_searches.forget(user_id)
-    await services.job_matches.forget(user_id, evidence, tells)
-    await services.applications.forget(user_id, tells)
+    await services.job_matches.forget(user_id, evidence, contains_forgotten)
+    await services.applications.forget(user_id, contains_forgotten)
 
 
 async def forget_in_learning(
@@ -71,33 +75,38 @@ async def forget_in_learning(
     user_id: str,
     evidence: Collection[str],
     message_ids: Collection[str],
-    tells: Callable[[str], bool],
+    contains_forgotten: Callable[[str], bool],
 ) -> None:
     """`evidence` are the ids that gaps may quote."""
     await services.learning.change(
-        user_id, lambda plan: without_in_plan(plan, evidence, message_ids, tells), services.clock()
+        user_id, lambda plan: without_in_plan(plan, evidence, message_ids, contains_forgotten), services.clock()
     )
-    await services.learning.drop_wishes(user_id, tells)
+    await services.learning.drop_wishes(user_id, contains_forgotten)
     await services.learning.drop_talks(user_id)
 
 
 def without_in_plan(
-    plan: LearningPlan, evidence: Collection[str], message_ids: Collection[str], tells: Callable[[str], bool]
+    plan: LearningPlan,
+    evidence: Collection[str],
+    message_ids: Collection[str],
+    contains_forgotten: Callable[[str], bool],
 ) -> LearningPlan:
     decisions = tuple(
         each
         for each in plan.decisions
-        if each.message_id not in message_ids and not tells(each.quote) and not tells(each.text)
+        if each.message_id not in message_ids
+        and not contains_forgotten(each.quote)
+        and not contains_forgotten(each.text)
     )
     chosen = any(each.kind == "goal" and each.text == plan.goal for each in decisions)
     gaps = tuple(
         each
         for each in plan.gaps
-        if not any(quote.source in evidence or tells(quote.text) for quote in each.have_quotes)
-        and not tells(each.title)
-        and not tells(each.have)
+        if not any(quote.source in evidence or contains_forgotten(quote.text) for quote in each.have_quotes)
+        and not contains_forgotten(each.title)
+        and not contains_forgotten(each.have)
     )
-    goal = plan.goal if chosen or not (tells(plan.goal) or len(decisions) < len(plan.decisions)) else ""
+    goal = plan.goal if chosen or not (contains_forgotten(plan.goal) or len(decisions) < len(plan.decisions)) else ""
     return plan.model_copy(
         update={
             "forgettings": plan.forgettings + 1 if plan.revision else 0,  # without a plan there are no gaps

@@ -26,7 +26,7 @@ async def keep_approved(services: Services, given: ExtractionState) -> Extractio
     try:
         approval = await expire_if_pending(services.approvals, services.clock, given.user_id, approval_id)
     except NotFound:  # it was never asked, or its user erased everything meanwhile
-        await services.memories.drop_proposed(given.user_id, given.memory_ids)
+        await services.memories.delete_proposed(given.user_id, given.memory_ids)
         return given.model_copy(update={"end": "gone"})
     # Also where another delivery had begun; of one that is not to be done it is as it is.
     approval = await execute(services, given.user_id, approval_id)

@@ -16,8 +16,8 @@ async def move_watermark(services: Services, given: ExtractionState) -> Extracti
     """Runs under the brake too: the messages were read."""
     if batch := await batch_of(services.extractions, given):
         now = services.clock()
-        await services.watermarks.move(given.user_id, given.conversation_id, batch.read_from, batch.read_to, now)
+        await services.watermarks.advance(given.user_id, given.conversation_id, batch.read_from, batch.read_to, now)
         if batch.tries:
             wait = min(CHECK_AGAIN_SECONDS * 2 ** (batch.tries - 1), LONGEST_CHECK_SECONDS)
-            await services.watermarks.due_later(given.user_id, given.conversation_id, now + wait)
+            await services.watermarks.schedule_at(given.user_id, given.conversation_id, now + wait)
     return given

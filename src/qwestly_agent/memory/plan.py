@@ -10,8 +10,8 @@ from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of,
 from qwestly_agent.memory.find import embed_later
 from qwestly_agent.model_calls.structured import ContentRefused
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.journal import Run, unfinished
-from qwestly_agent.stores.merges import Held, Merges
+from qwestly_agent.stores.journal import ConsolidationRun, find_unfinished
+from qwestly_agent.stores.merges import ComparedMemory, Merges
 from qwestly_agent.workflow_state import state
 
 COMPARE_SECONDS = 45.0
@@ -28,8 +28,8 @@ async def plan(services: ModelServices, given: ConsolidationState) -> Consolidat
     between the model's answer and the journal causes a second request. Raises what `structured_output` raises, except
     `ContentRefused`.
     """
-    runs = await services.journal.all(given.user_id)
-    run = unfinished(runs) or next((run for run in runs if run.run_id == given.run_id), None)
+    runs = await services.journal.list_all(given.user_id)
+    run = find_unfinished(runs) or next((run for run in runs if run.run_id == given.run_id), None)
     if run is None:
         run = await _planned(services, given, runs)
         if not await services.journal.add(run):
@@ -41,8 +41,10 @@ async def plan(services: ModelServices, given: ConsolidationState) -> Consolidat
     return given.model_copy(update=told)
 
 
-async def _planned(services: ModelServices, given: ConsolidationState, runs: Sequence[Run]) -> Run:
-    apart = frozenset[frozenset[str]]().union(*(run.apart for run in runs if run.status == "undone"))
+async def _planned(
+    services: ModelServices, given: ConsolidationState, runs: Sequence[ConsolidationRun]
+) -> ConsolidationRun:
+    apart = frozenset[frozenset[str]]().union(*(run.pairs_kept_apart for run in runs if run.status == "undone"))
     await embed_later(services, given.user_id)
     held, floats = await _held(services.merges, given.user_id)
     # In a thread: meanwhile the brake is looked at.
@@ -53,7 +55,7 @@ async def _planned(services: ModelServices, given: ConsolidationState, runs: Seq
     cap, now = cap_of(len(held)), services.clock()
     left = {memory_id for each in replacements[cap:] for memory_id in (each.gone, each.by)}
     gone = {each.gone for each in replacements[:cap]}
-    return Run(
+    return ConsolidationRun(
         user_id=given.user_id,
         run_id=given.run_id,
         created=now,
@@ -64,18 +66,18 @@ async def _planned(services: ModelServices, given: ConsolidationState, runs: Seq
     )
 
 
-async def _held(merges: Merges, user_id: str) -> tuple[list[Held], bytearray]:
+async def _held(merges: Merges, user_id: str) -> tuple[list[ComparedMemory], bytearray]:
     """Return the active memories, and their vectors in order: zeros for one without a vector, or with another
     model's."""
-    held, floats = list[Held](), bytearray()
-    async for each, vector in merges.each_held(user_id):
+    held, floats = list[ComparedMemory](), bytearray()
+    async for each, vector in merges.iterate_compared(user_id):
         held.append(each)
         floats += vector if len(vector) == VECTOR_BYTES else bytes(VECTOR_BYTES)
     return held, floats
 
 
 async def _related(
-    services: ModelServices, user_id: str, held: Sequence[Held], found: Candidates
+    services: ModelServices, user_id: str, held: Sequence[ComparedMemory], found: Candidates
 ) -> list[tuple[NearPair, Relation]]:
     equal: list[tuple[NearPair, Relation]] = [(pair, "same") for pair in found.equal]
     pairs = [Pair(known=held[each.older].content, new=held[each.newer].content) for each in found.asked]
@@ -85,7 +87,7 @@ async def _related(
         return equal
 
 
-def outdated(held: Iterable[Held], now: float) -> list[str]:
+def outdated(held: Iterable[ComparedMemory], now: float) -> list[str]:
     """Return memories that may be outdated: those whose end has passed, the longest ended first, then unimportant ones
     not said for a year. Without those asked about within a year."""
     ended, unsaid = list[tuple[float, str]](), list[tuple[float, str]]()

@@ -13,7 +13,7 @@ from qwestly_agent.memory.find import NEIGHBOURS, embed_later, max_cosine
 from qwestly_agent.memory.forget import Retold, retold
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.memories import Near
+from qwestly_agent.stores.memories import NearMemory
 from qwestly_agent.workflow_state import state
 
 COMPARE_SECONDS = 45.0
@@ -32,7 +32,7 @@ async def reconcile(services: ModelServices, given: ExtractionState) -> Extracti
     for reason in (each.reason for each in decisions if each.reason):
         dropped[reason] = dropped.get(reason, 0) + 1
     written = [each.model_dump(mode="json") for each in decisions]
-    await services.extractions.decide(given.user_id, batch.id, written, vectors, dropped)
+    await services.extractions.store_decisions(given.user_id, batch.id, written, vectors, dropped)
     return given
 
 
@@ -50,9 +50,9 @@ async def decide_on_notes(
     first = {each.hash: at for at, each in reversed([*enumerate(notes)])}
     vectors = await services.embeddings.embed([each.content for each in notes])
     asked = [(each.content, vector) for each, vector in zip(notes, vectors, strict=True)]
-    tombstones = await services.tombstones.all(user_id)
-    equal = await services.memories.of_hashes(user_id, [each.hash for each in notes])
-    near = await services.memories.near(user_id, asked, NEIGHBOURS)
+    tombstones = await services.tombstones.list_all(user_id)
+    equal = await services.memories.find_by_hashes(user_id, [each.hash for each in notes])
+    near = await services.memories.find_near(user_id, asked, NEIGHBOURS)
     alike_from = services.settings.memory_forgotten_from
     decisions: list[NoteDecision] = []
     alike: dict[int, list[Memory]] = {}
@@ -103,7 +103,7 @@ def _as_memory(at: int, note: Note) -> Memory:
     return Memory(id=f"#{at}", type=note.type, content=note.content, trust=note.trust, last_seen=note.said_at)
 
 
-def _is_known(note: Note, near: Near) -> bool:
+def _is_known(note: Note, near: NearMemory) -> bool:
     """True if prompts contain it already. A memory that waits for approval is in no prompt until the user decides."""
     return near.memory.status == "active" and near.memory.id != note.memory_id
 

@@ -19,7 +19,7 @@ async def retry_later(services: Services, given: ExtractionState) -> ExtractionS
     """Affects only this conversation. Runs under the brake too."""
     cause, now = given.error.kind if given.error else "", services.clock()
     try:
-        reading = await services.watermarks.reading(given.user_id, given.conversation_id)
+        reading = await services.watermarks.get(given.user_id, given.conversation_id)
     except NotFound:  # its user deleted it
         return given.model_copy(update={"end": "gone"})
     if cause in _NOT_ITS_FAULT:

@@ -121,7 +121,7 @@ class MemoryService:
         )
         note = find_in(UserMessage(self.message_id, self.text, to_datetime(self.services.clock())))
         if note in (DropReason.NOT_SAID, DropReason.DOCUMENT):
-            messages = await self.services.messages.recent(self.user_id, self.conversation_id, MOST_MESSAGES)
+            messages = await self.services.messages.list_recent(self.user_id, self.conversation_id, MOST_MESSAGES)
             earlier = map(find_in, reversed(said_in(messages, 0)))
             note = next((each for each in earlier if each is not DropReason.NOT_SAID), note)
         if isinstance(note, DropReason):
@@ -142,13 +142,13 @@ class MemoryService:
         services, user_id = self.services, self.user_id
         await pause.check(services.signals, user_id)
         note, is_about_it = await asyncio.gather(self._judged(note), self._is_about(known, note))
-        equal = (await services.memories.of_hashes(user_id, [note.hash])).get(note.hash)
+        equal = (await services.memories.find_by_hashes(user_id, [note.hash])).get(note.hash)
         if equal and equal.status == "proposed":  # its approval may never have been created
             return remember_proposal([equal], [equal.id], self.conversation_id)
         if equal and equal.status == "active":
             return await self._reinforce(note, equal, known)
         [vector] = await vectors_or_none(services.embeddings, services.logger, [note.content])
-        tombstones = await services.tombstones.all(user_id)
+        tombstones = await services.tombstones.list_all(user_id)
         # In this turn's message the user may ask again for what they had taken back; an earlier one stays taken back.
         before = retold(
             tombstones,
@@ -178,10 +178,10 @@ class MemoryService:
             new = note.memory(new_id, status, last_seen=now, undo_until=now + UNDO_SECONDS)
             memory = await keep(services, user_id, new, vector, known, self._is_forgotten)
             if not await services.conversations.exists(user_id, self.conversation_id):
-                await services.unchecked.drop(user_id, [memory.id])
+                await services.unchecked.delete(user_id, [memory.id])
             return memory
         if retells:
-            await services.watermarks.note_asked_again(user_id, self.conversation_id, self.message_id)
+            await services.watermarks.mark_asked_again(user_id, self.conversation_id, self.message_id)
         # An equal one was unchecked, and is judged now.
         new = note.memory(equal.id if equal else new_id, "proposed", last_seen=now, retells=retells)
         replaces = [known.id] if known else []
@@ -190,7 +190,7 @@ class MemoryService:
 
     async def _is_forgotten(self, memory: Memory) -> bool:
         own = hashes_of(self.user_id, memory.content, memory.quote)
-        return any(own & each.hashes for each in await self.services.tombstones.all(self.user_id))
+        return any(own & each.hashes for each in await self.services.tombstones.list_all(self.user_id))
 
     async def _reinforce(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
         """Reinforce an equal memory; nothing is added or replaced."""

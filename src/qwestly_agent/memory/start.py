@@ -14,15 +14,15 @@ async def read_now(services: Services, user_id: str, conversation_id: str) -> No
     """
     # Rounded, as it is compared with its stored value: the laptop's database keeps fifteen digits of a number.
     now, watermarks = round(services.clock(), 3), services.watermarks
-    await watermarks.due_now(user_id, conversation_id, now)
-    if not await watermarks.pick(user_id, conversation_id, now, now + PICKED_SECONDS):
+    await watermarks.schedule_now(user_id, conversation_id, now)
+    if not await watermarks.reserve(user_id, conversation_id, now, now + PICKED_SECONDS):
         return
-    reading = await watermarks.reading(user_id, conversation_id)
+    reading = await watermarks.get(user_id, conversation_id)
     # Of the minute as well: one that waits for its next try since can be begun again.
     run_id = f"end-{sha256_hex(user_id, conversation_id, str(reading.last_seq), str(int(now // 60)))[:32]}"
     given = {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
     try:
         await services.workflows.start(services.settings.memory_machine_arn, run_id, given)
     except Unavailable as error:
-        await watermarks.due_now(user_id, conversation_id, now)
+        await watermarks.schedule_now(user_id, conversation_id, now)
         services.logger.warning(Event.REQUEST_FAILED, extra={"run_id": run_id, **cause_of(error)})

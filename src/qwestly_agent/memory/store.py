@@ -36,14 +36,14 @@ async def store(services: Services, given: ExtractionState) -> ExtractionState:
         await must_be_there(services.conversations, services.memories, services.unchecked, services.extractions, batch)
         proposed = tuple(memory.id for memory in stored if memory and memory.status == "proposed")
         if any(each.retells for each in decisions):
-            await services.watermarks.note_asked_again(given.user_id, given.conversation_id, batch.id)
+            await services.watermarks.mark_asked_again(given.user_id, given.conversation_id, batch.id)
         verbs = [each.verb for each in decisions]
         tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
         superseded = sum(len(each.supersedes) for each in decisions)
         kept = [each.id for each in stored if each and each.status == "active"]
         outdone = sum(each.reason in (DropReason.LESS_TRUSTED, DropReason.OLDER) for each in decisions)
         events = _events(batch, kept, superseded, outdone, services.clock())
-        await services.extractions.stored(given.user_id, batch.id, proposed, tries, events)
+        await services.extractions.mark_stored(given.user_id, batch.id, proposed, tries, events)
         measure_extraction(verbs, superseded, len(proposed), batch.dropped)
     return given.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
 
@@ -117,7 +117,7 @@ async def _apply(
     new = _memory(note.memory_id or memory_id(batch, at), decision)
     match decision.verb:
         case "wait" if note.memory_id:
-            await services.unchecked.note_try(user_id, note.memory_id, note.tries + 1)
+            await services.unchecked.set_tries(user_id, note.memory_id, note.tries + 1)
         case "add" | "wait":
             written = await write_memory(
                 services,
@@ -134,7 +134,7 @@ async def _apply(
         case _:
             pass
     if note.memory_id and decision.verb != "wait":
-        await services.unchecked.drop(user_id, [note.memory_id])
+        await services.unchecked.delete(user_id, [note.memory_id])
     return None
 
 
@@ -153,7 +153,7 @@ async def _is_forgotten(
     services: Services, user_id: str, memory_id: str, vector: Sequence[float], decision: NoteDecision
 ) -> bool:
     note = decision.note
-    tombstones = await services.tombstones.all(user_id)
+    tombstones = await services.tombstones.list_all(user_id)
     if not tombstones:
         return False
     beside = await nearest_cosine(services.memories, user_id, note.content, vector, memory_id)

@@ -20,7 +20,7 @@ from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.messages import Message, has_others_words
+from qwestly_agent.stores.messages import Message, has_untrusted_text
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import EARLIER
 from qwestly_agent.text.user_text import trouble_in, typed_parts
@@ -81,19 +81,19 @@ async def summarize(services: ModelServices, given: SummaryState) -> SummaryStat
     """Store a summary of all messages before the cut, unless there is one or another cut was made since. Raises
     `NotFound`, and what `structured_output` raises."""
     user_id, conversation_id = given.user_id, given.conversation_id
-    due, before = await services.summaries.due(user_id, conversation_id)
+    due, before = await services.summaries.get_due(user_id, conversation_id)
     if due != given.window_from or (before and before.to >= due):
         return given
-    recent = await services.messages.recent(user_id, conversation_id, MOST_MESSAGES, before=due)
+    recent = await services.messages.list_recent(user_id, conversation_id, MOST_MESSAGES, before=due)
     messages = _that_fit([each for each in _countable(recent) if each.seq >= (before.to if before else 0)])
     lines = await _lines(services, user_id, messages)
     summary = Summary(
         to=due,
         lines=((*before.lines, *lines) if before else lines)[-MOST_LINES:],
         saw=tuple(dict.fromkeys(each for one in (before, *messages) if one for each in one.saw)),
-        has_others_words=bool(before and before.has_others_words) or has_others_words(messages),
+        has_others_words=bool(before and before.has_others_words) or has_untrusted_text(messages),
     )
-    await services.summaries.keep(user_id, conversation_id, summary)
+    await services.summaries.save(user_id, conversation_id, summary)
     return given
 
 

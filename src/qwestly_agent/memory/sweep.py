@@ -30,7 +30,7 @@ async def sweep(services: Services, _: Picked) -> Picked:
     due = [] if waits else await services.sweeps.silent_conversations(now, limit, braked)
     picked = await asyncio.gather(
         *(
-            services.watermarks.pick(user_id, conversation_id, now, now + PICKED_SECONDS)
+            services.watermarks.reserve(user_id, conversation_id, now, now + PICKED_SECONDS)
             for user_id, conversation_id in due
         )
     )

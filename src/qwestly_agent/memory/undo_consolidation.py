@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from qwestly_agent.stores.journal import Journal, ReplacedMemory, Run
+from qwestly_agent.stores.journal import ConsolidationRun, Journal, ReplacedMemory
 from qwestly_agent.stores.merges import Merges
 
 
@@ -27,7 +27,7 @@ async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now:
     return Undone(run_id=run_id, restored=tuple(restored))
 
 
-async def _parted(merges: Merges, run: Run, each: ReplacedMemory) -> bool:
-    if each.status == "merged" and not await merges.holds(run.user_id, each.by, run.run_id):
+async def _parted(merges: Merges, run: ConsolidationRun, each: ReplacedMemory) -> bool:
+    if each.status == "merged" and not await merges.is_current(run.user_id, each.by, run.run_id):
         return False  # whatever says the same was forgotten with it, or stopped being true
     return await merges.undo_replacement(run.user_id, each.gone, each.by, run.run_id)

@@ -37,17 +37,17 @@ async def write_memory(
     """
     key, now = hash_of(memory.content), services.clock()
     if was_unchecked:
-        is_new = await services.unchecked.settle(user_id, memory, key, vector, replaces, events(memory.id))
+        is_new = await services.unchecked.replace_judged(user_id, memory, key, vector, replaces, events(memory.id))
     else:
         is_new = await services.memories.add(
             user_id, memory, key, vector, now, replaces=replaces, events=events(memory.id)
         )
     if not is_new and not await _is_there(services.memories, user_id, memory):
-        equal = (await services.memories.of_hashes(user_id, [key])).get(key)
+        equal = (await services.memories.find_by_hashes(user_id, [key])).get(key)
         if equal is None or memory.status == "unchecked":
             return equal
         judged = memory.model_copy(update={"id": equal.id})
-        if equal.status != "unchecked" or not await services.unchecked.settle(
+        if equal.status != "unchecked" or not await services.unchecked.replace_judged(
             user_id, judged, key, vector, replaces, events(equal.id)
         ):
             return await say_again(services.memories, services.clock, user_id, equal.id, memory, replaces)
@@ -69,7 +69,7 @@ async def say_again(
     await memories.reinforce(
         user_id, memory_id, said.source.message_ids, said.last_seen, about_writing=said.about_writing
     )
-    [standing] = await memories.of_ids(user_id, [memory_id]) or [None]
+    [standing] = await memories.get_many(user_id, [memory_id]) or [None]
     if standing and standing.status == said.status == "active":
         for each in replaces:
             await memories.supersede(user_id, each, memory_id, clock())
@@ -97,7 +97,7 @@ async def keep(
     if kept is None:
         raise Invalid(FORGOTTEN)
     if kept.status == "proposed":  # an equal one that waited for this
-        await services.memories.keep_proposed(user_id, [kept.id], now)
+        await services.memories.activate_proposed(user_id, [kept.id], now)
     if known and known.id != kept.id and memory.status != "unchecked":
         event = of_memory("corrected", user_id, kept.id, now, conversation_id=where)
         if not await services.memories.supersede(user_id, known.id, kept.id, now, [event]):
@@ -112,12 +112,12 @@ async def keep(
 
 async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
     """True if an earlier delivery wrote it."""
-    return memory.status in {each.status for each in await memories.of_ids(user_id, [memory.id])}
+    return memory.status in {each.status for each in await memories.get_many(user_id, [memory.id])}
 
 
 async def _remove_new(services: Services, user_id: str, memory_id: str, replaced_id: str) -> None:
     """Remove the new memory, as what it was to replace was forgotten, or replaced by something else."""
-    [won, *_] = [each.superseded_by for each in await services.memories.of_ids(user_id, [replaced_id])] or [None]
+    [won, *_] = [each.superseded_by for each in await services.memories.get_many(user_id, [replaced_id])] or [None]
     if not (won and await services.memories.supersede(user_id, memory_id, won, services.clock())):
         await services.memories.discard(user_id, [memory_id])
         await services.conversations.drop_contexts(user_id)

@@ -1,1 +1,1 @@
-"""One typed answer of a model: budget, retries and what went wrong."""
+"""Typed answers of models: budget, retries and failures."""

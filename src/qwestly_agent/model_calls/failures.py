@@ -1,4 +1,4 @@
-"""The sentence shown to a person for a failure, by its cause. The cause itself goes only to the log.
+"""Map failures to sentences for users. The cause itself is only logged.
 
 `llm/client.py` retries; `Fallback` in `llm/models.py` chooses the next model.
 """
@@ -24,7 +24,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pymongo.errors import ConnectionFailure, NetworkTimeout, PyMongoError
 
-from qwestly_agent.base.clock import duration
+from qwestly_agent.base.clock import format_duration
 from qwestly_agent.base.errors import (
     AgentError,
     DataGone,
@@ -51,8 +51,8 @@ TOO_LONG = "The answer became too long and was cut off. Please ask for less at o
 TOO_MANY_STEPS = "This took more steps than one answer may take. Please ask for less at once."
 
 
-def failure_of(error: BaseException, *, spoke: bool = False) -> AgentError:
-    """`spoke`: a part of the answer was shown already."""
+def failure_of(error: BaseException, *, has_shown_text: bool = False) -> AgentError:
+    """Return the error with its sentence for the user. `spoke` is True if part of the answer was already shown."""
     match error:
         case AgentError():
             return error
@@ -63,16 +63,16 @@ def failure_of(error: BaseException, *, spoke: bool = False) -> AgentError:
         case PyMongoError():
             return Unavailable(DataGone.sentence)
         case ContentFilterError():
-            return ModelUnavailable(DECLINED_THE_REST if spoke else DECLINED)
+            return ModelUnavailable(DECLINED_THE_REST if has_shown_text else DECLINED)
         case OutputTokenLimitExceeded():
             return ModelUnavailable(TOO_LONG)
         case UsageLimitExceeded():
             return TooManySteps(TOO_MANY_STEPS)
         case ModelAPIError() | UnexpectedModelBehavior() | OpenAIError() | httpx2.RequestError():
-            return _of_the_model(error, spoke)
+            return _of_the_model(error, has_shown_text)
         case ExceptionGroup() if error.exceptions:
-            # If all models failed, the one that may recover soonest.
-            failures = [failure_of(each, spoke=spoke) for each in error.exceptions]
+            # If all models failed, choose one that may recover soon.
+            failures = [failure_of(each, has_shown_text=has_shown_text) for each in error.exceptions]
             return next((each for each in failures if each.message != NOT_FOR_US), failures[0])
         case _:
             return Internal()
@@ -101,7 +101,7 @@ def _of_the_model(error: Exception, spoke: bool) -> ModelUnavailable:
             return _later(DOWN, wait)
 
 
-def cut_answer(messages: Sequence[ModelMessage]) -> AgentError | None:
+def truncation_error(messages: Sequence[ModelMessage]) -> AgentError | None:
     """Return the error of a truncated answer, which the library accepts because it has text; None if it is complete."""
     last = messages[-1] if messages else None
     match last.finish_reason if isinstance(last, ModelResponse) else None:
@@ -118,4 +118,4 @@ def cut_answer(messages: Sequence[ModelMessage]) -> AgentError | None:
 def _later(sentence: str, seconds: float | None) -> ModelUnavailable:
     if not seconds:
         return ModelUnavailable(sentence.format(when="in a moment"))
-    return ModelUnavailable(sentence.format(when=f"in {duration(seconds)}"), retry_after=math.ceil(seconds))
+    return ModelUnavailable(sentence.format(when=f"in {format_duration(seconds)}"), retry_after=math.ceil(seconds))

@@ -1,4 +1,4 @@
-"""One typed answer of a model, for a state that asks once. Its cost counts towards the user's day."""
+"""Request one typed answer from a model, for a workflow state. Its cost counts towards the user's daily limit."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.base.errors import AgentError, ModelRefused, OverBudget
 from qwestly_agent.base.observability import Event, cause_of, measure_answer
 from qwestly_agent.llm.models import TierModel, capabilities_of, refuses_all_requests
-from qwestly_agent.model_calls.budget import BoundedCost, Budget, BudgetAlone
+from qwestly_agent.model_calls.budget import BoundedCost, Budget, BudgetOnly
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.services import Services
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class ContentRefused(AgentError):
-    """A model refuses the content; a retry is useless."""
+    """The model refuses the content; a retry is useless."""
 
     code, http_status, sentence = "model_unavailable", 503, "Our AI couldn’t work with this."
 
@@ -42,9 +42,9 @@ async def structured_output(
     retries: int,
     validate: Callable[[RunContext[Any], T], T] | None = None,
 ) -> T:
-    """Ask the model for one typed answer, checked by `validate`. Its cost counts also if it failed.
+    """Request one typed answer from the model, checked by `validate`. Its cost counts even if it fails.
 
-    `retries` are for an answer of another shape, and for one that `validate` sends back by `ModelRetry`. Raises
+    `retries` apply to an answer of the wrong shape, and to one that `validate` rejects with `ModelRetry`. Raises
     `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` if a retry may help, `ModelRefused` if a provider refuses
     all our requests, and `ContentRefused` if it refuses this content.
     """
@@ -56,23 +56,23 @@ async def structured_output(
     if validate:
         agent.output_validator(validate)
     try:
-        result = await agent.run(prompt, deps=BudgetAlone(budget), timeout=seconds)
+        result = await agent.run(prompt, deps=BudgetOnly(budget), timeout=seconds)
     except ExceptionGroup as error:
         raise _failure(error) from None
     except AgentRunError as error:
         raise _failure(error) from None
     finally:
-        await account(services, user_id, budget.spent_usd)
+        await record_cost(services, user_id, budget.spent_usd)
     return result.output
 
 
 def make_typed_agent(
     model: TierModel, output_type: type[T], *, name: str, instructions: str, retries: int
-) -> Agent[BudgetAlone, T]:
+) -> Agent[BudgetOnly, T]:
     return Agent(
         model.model,
         name=name,
-        deps_type=BudgetAlone,
+        deps_type=BudgetOnly,
         output_type=output_type,
         instructions=instructions,
         retries={"output": retries},
@@ -90,10 +90,10 @@ def _failure(error: Exception) -> AgentError:
     return ModelRefused() if any(map(refuses_all_requests, causes)) else ContentRefused()
 
 
-async def account(services: Services, user_id: str, cost_usd: float) -> None:
-    """Add the cost of an answer to the user's day; a failure to do so does not fail the answer."""
+async def record_cost(services: Services, user_id: str, cost_usd: float) -> None:
+    """Add the cost of an answer to the user's day. A failure to do so is logged."""
     measure_answer(cost_usd)
     try:
-        await services.usage.spend(user_id, {"cost_usd": cost_usd}, services.clock())
+        await services.usage.add_spending(user_id, {"cost_usd": cost_usd}, services.clock())
     except PyMongoError as error:
         services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))

@@ -28,7 +28,7 @@ MOST_ITEMS = 20
 
 
 async def _field(services: Services, user_id: str, args: ProfileChange) -> str | None:
-    return value_in_words((await services.profiles.summary(user_id)).get(args.field))
+    return value_in_words((await services.profiles.get_summary(user_id)).get(args.field))
 
 
 async def _preference(services: Services, user_id: str, args: PreferenceChange) -> str | None:
@@ -71,7 +71,7 @@ LINKEDIN_ABOUT = Replacement[LinkedInAbout](
 
 
 async def _field_before(services: Services, user_id: str, args: ProfileChange) -> dict[str, Any]:
-    return {"field": args.field, "value": (await services.profiles.summary(user_id)).get(args.field)}
+    return {"field": args.field, "value": (await services.profiles.get_summary(user_id)).get(args.field)}
 
 
 def _fields_named(args: ProfileChanges, before: Mapping[str, Any]) -> list[FieldValues]:

@@ -40,7 +40,7 @@ def _name_of(change: FieldChange) -> str:
 async def fields_now(profiles: Profiles, job_searches: JobSearches, user_id: str) -> dict[str, Any]:
     """Read the present values of all fields that can be changed: profile, preferences and job wishes."""
     profile, preferences, search = await asyncio.gather(
-        profiles.summary(user_id), profiles.preferences(user_id), job_searches.get(user_id)
+        profiles.get_summary(user_id), profiles.preferences(user_id), job_searches.get(user_id)
     )
     return {**profile, **preferences, **wishes_told(search.wishes)}
 

@@ -10,7 +10,7 @@ from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Section, SectionDraft, person_said
 from qwestly_agent.grounding.model import GroundingVerdict
 from qwestly_agent.services import Services
-from qwestly_agent.stores.drafts import Draft, DraftKind, Drafts, pipeline
+from qwestly_agent.stores.drafts import Draft, DraftKind, Drafts, pipeline_id_of
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.text.clean import is_pasted
 
@@ -23,7 +23,7 @@ async def start_redraft(services: Services, approval: Approval, section: str) ->
     await services.drafts.add(draft)
     given = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id}
     await services.workflows.start(
-        services.settings.card_machine_arn, pipeline(draft.id), {**given, "round": ROUND, "revises": approval.id}
+        services.settings.card_machine_arn, pipeline_id_of(draft.id), {**given, "round": ROUND, "revises": approval.id}
     )
 
 
@@ -71,7 +71,7 @@ def _before(earlier: Draft | None, approval: Approval, kind: str) -> SectionDraf
 
 async def _said(messages: Messages, approval: Approval) -> list[Evidence]:
     """Return the user's original request and their change request."""
-    message = await messages.of_run(approval.user_id, approval.run_id)
+    message = await messages.find_question_of_run(approval.user_id, approval.run_id)
     said = []
     if message and message.content and not message.withheld and not is_pasted(message.content):
         said.append(person_said(1, message.content, "your message"))

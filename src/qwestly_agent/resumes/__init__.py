@@ -1,11 +1,11 @@
-"""Résumés: open the file, read the text, ground the fields, propose changes to the profile."""
+"""Résumés: open the file, parse its text, check the fields, and propose changes to the profile."""
 
 from qwestly_agent.workflow import Workflow
 
 PARSE_RESUME = Workflow(
     "parse_resume",
     __name__,
-    summary="a file, to one question about the profile",
+    summary="a file, to one approval of profile changes",
     page="[files are opened apart](decisions/2026-11-23-files-are-opened-apart.md)",
     opener=("read",),
     reader=("ground", "parse"),

@@ -4,7 +4,7 @@ from qwestly_agent.grounding.dates import DATES, Day, days_of
 
 
 def iso_date(written: str) -> str:
-    """Return YYYY, YYYY-MM or YYYY-MM-DD; empty if unclear, as for "present"."""
+    """Return YYYY, YYYY-MM or YYYY-MM-DD; empty if ambiguous, or for "present"."""
     found = [{*days_of(match, "")} for match in DATES.finditer(written)]
     if len(found) == 1 and len(found[0]) == 1:
         return _iso(*found[0])

@@ -21,7 +21,7 @@ _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphe
 
 
 def text_of_docx(content: bytes) -> str:
-    """Return paragraphs as lines, with the cells of a table's row side by side. Raises `UnreadableFile`."""
+    """Return the text, one paragraph per line, with the cells of a table row side by side. Raises `UnreadableFile`."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return "\n".join(_parts(archive))
@@ -49,13 +49,13 @@ def _parts(archive: zipfile.ZipFile) -> Iterator[str]:
 
 def _root(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
     with archive.open(name) as part:
-        # Not by the size that the archive claims.
+        # The size that the archive states is not trusted.
         xml = part.read(LARGEST_PART_BYTES + 1)
     if len(xml) > LARGEST_PART_BYTES:
         raise UnreadableFile("heavy")
-    if b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:  # no program writes one, and entities can expand without limit
+    if b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:  # Word writes none, and entities can expand without limit
         raise UnreadableFile("damaged")
-    return ElementTree.fromstring(xml)  # noqa: S314  in a process of its own, without a document type
+    return ElementTree.fromstring(xml)  # noqa: S314  in a separate process, without a document type
 
 
 def _lines(node: ElementTree.Element) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _table(table: ElementTree.Element) -> Iterator[str]:
         cells = [list(_lines(cell)) for cell in row if cell.tag == f"{_W}tc"]
         if all(len(lines) <= 1 for lines in cells):
             yield "\t".join(line for lines in cells for line in lines)
-        else:  # columns of a page, each with its own paragraphs
+        else:  # page columns, each with its own paragraphs
             for lines in cells:
                 yield from lines
                 yield ""
@@ -102,6 +102,6 @@ def _runs(node: ElementTree.Element, boxes: list[ElementTree.Element]) -> Iterat
 
 
 def _is_hidden(run: ElementTree.Element) -> bool:
-    """True if a reader cannot see it."""
+    """True if the run is hidden text."""
     vanish = run.find(f"{_W}rPr/{_W}vanish") if run.tag == f"{_W}r" else None
     return vanish is not None and vanish.get(f"{_W}val", "true") not in ("0", "false")

@@ -1,7 +1,7 @@
-"""Extract the text of a file: run with `python -m`, the file as input, in a process without secrets.
+"""Extract the text of a file. Run with `python -m` in a process without secrets, with the file as its input.
 
-It prints JSON: `{"text": …}`, or `{"why": …}` if there is none. The damage of a hostile file ends with this process,
-within its limits.
+It prints JSON: `{"text": …}`, or `{"why": …}` if there is no text. A hostile file can only harm this process, within
+its limits.
 """
 
 import json
@@ -28,8 +28,8 @@ _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
 def text_of_file(content: bytes) -> str:
-    """Return its lines in reading order. The format follows from its first bytes, not from its name. Raises
-    `UnreadableFile`."""
+    """Return the lines of the file in reading order. The format is detected from the first bytes, not from the name.
+    Raises `UnreadableFile`."""
     text = _normalized(_extracted(content))
     if not text:
         raise UnreadableFile("empty")
@@ -40,7 +40,7 @@ def text_of_file(content: bytes) -> str:
 
 def _extracted(content: bytes) -> str:
     if _PDF in content[:1024]:
-        # Late: it takes long to import, and only PDFs need it.
+        # Imported late: it is slow to import, and only PDFs need it.
         from qwestly_agent.resumes.pdf_text import text_of_pdf
 
         return text_of_pdf(content)

@@ -1,4 +1,4 @@
-"""Keep only fields that the text supports: code checks quotes and figures, a second model the meaning."""
+"""Keep only the fields that the text supports: code checks quotes and figures, a second model the meaning."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _SECTIONS = {
     "projects": "Project",
     "publications": "Publication",
 }
-"""The beginning of a statement for the judge."""
+"""The beginning of a statement for the judge, by section."""
 _DATES = ("startDate", "endDate")
 _TOGETHER = {"work": ("position", "name", "location", *_DATES), "education": ("studyType", "institution", *_DATES)}
 
@@ -53,19 +53,21 @@ class _Group:
 
 @state(ResumeState)
 async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
-    """Store the checked fields. Raises `ModelUnavailable` if no judge could be asked; its fields are stored as
-    unchecked."""
+    """Check the fields and store them. Raises `ModelUnavailable` if no judge was available; the fields are then stored
+    as unchecked."""
     record = await services.resumes.get(given.user_id, given.resume_id)
     if record.read is not None and all(each.is_checked for each in record.read):
         return given
-    await services.resumes.tell(given.user_id, given.resume_id, services.clock(), "checking", "Checking what was found")
+    await services.resumes.set_status(
+        given.user_id, given.resume_id, services.clock(), "checking", "Checking what was found"
+    )
     text = record.text
     source = QuotedSource(id=SOURCE, text=text, trust="user_document", language=language_of(text))
     ask = partial(structured_output, services, given.user_id, services.judges[PARSED_BY])
     judge = make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_FIELDS)
     today = to_datetime(services.clock()).date()
     fields = dict(found_fields(record.found or FoundResume()))
-    # First each by itself, so that one wrong date does not remove the whole job.
+    # First check each field separately, so that one wrong date does not remove the whole job.
     alone = {path: check(_statement(each.value, [each]), {SOURCE: source}, today) for path, each in fields.items()}
     refused = {path: " ".join(verdict.reasons) for path, verdict in alone.items() if verdict.outcome == "refused"}
     groups = list(_groups({path: each for path, each in fields.items() if path not in refused}))
@@ -73,14 +75,14 @@ async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
     read, left_out = _checked(fields, groups, verdicts, text)
     paths = renumbered([each.path for each in read])
     read = [each.model_copy(update={"path": path}) for each, path in zip(read, paths, strict=True)]
-    await services.resumes.keep(given.user_id, given.resume_id, read=read, left_out={**refused, **left_out})
+    await services.resumes.save_parts(given.user_id, given.resume_id, read=read, left_out={**refused, **left_out})
     if not all(each.is_checked for each in read):
         raise ModelUnavailable
     return given
 
 
 def _groups(fields: Mapping[str, Found]) -> Iterator[_Group]:
-    """Group a job with its employer and dates, a school with its degree; everything else alone."""
+    """Group a job with its employer and dates, and a school with its degree. All other fields are separate."""
     items: dict[str, dict[str, Found]] = {}
     for path, each in fields.items():
         item, _, name = path.rpartition("/")

@@ -1,4 +1,4 @@
-"""Store the text in the candidate app as a document of the user, who uploaded it for that."""
+"""Store the text in the candidate app as a document of the user, who uploaded it for that purpose."""
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import AgentError, Braked
@@ -17,10 +17,10 @@ class NotKept(AgentError):
 
 @state(ResumeState, under_brake=True)
 async def keep_document(services: Services, given: ResumeState) -> ResumeState:
-    """Send it under the résumé's own key, so that it is stored once. The brake stops it before it is sent, not
-    afterwards. Raises `OutcomeUnknown` until the candidate app reports the outcome, and `NotKept` if it refused."""
+    """Send the text with the résumé's own idempotency key, so that it is stored once. The brake can stop it only before
+    it is sent. Raises `OutcomeUnknown` until the candidate app reports the outcome, and `NotKept` if it refused."""
     record = await services.resumes.get(given.user_id, given.resume_id)
-    await services.resumes.tell(given.user_id, given.resume_id, services.clock(), "saving", "Keeping its text")
+    await services.resumes.set_status(given.user_id, given.resume_id, services.clock(), "saving", "Keeping its text")
     name = f"document-{given.resume_id}"
     try:
         async with pause.named_effect(
@@ -28,7 +28,7 @@ async def keep_document(services: Services, given: ResumeState) -> ResumeState:
         ) as sent_before:
             outcome = await _outcome(services, record, sent_before)
     except Braked:
-        await services.runs.note_stopped(given.user_id, given.run_name, services.clock())
+        await services.runs.record_stopped(given.user_id, given.run_name, services.clock())
         raise
     if isinstance(outcome, Refused):
         raise NotKept
@@ -36,7 +36,7 @@ async def keep_document(services: Services, given: ResumeState) -> ResumeState:
 
 
 async def _outcome(services: Services, record: ResumeRecord, sent_before: float | None) -> Outcome:
-    """Return the outcome of an earlier attempt, or of a new one. Raises `OutcomeUnknown`, and `Braked` if nothing was
+    """Return the outcome of an earlier attempt or of a new one. Raises `OutcomeUnknown`, and `Braked` if nothing was
     done."""
     key = sha256_hex(record.user_id, record.id, "document")[:32]
     outcome: Outcome = NeverArrived()
@@ -53,7 +53,7 @@ async def _outcome(services: Services, record: ResumeRecord, sent_before: float 
 
 
 async def _check_brake(services: Services, user_id: str, sent_at: float) -> None:
-    """Raises `Braked`, or `OutcomeUnknown` while what was sent may still arrive."""
+    """Raise `Braked` if the brake is on, or `OutcomeUnknown` while an earlier request may still arrive."""
     try:
         await pause.check(services.signals, user_id)
     except Braked:

@@ -1,4 +1,4 @@
-"""Record for the user why it failed or was stopped."""
+"""Record for the user why the processing of a résumé failed or was stopped."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,12 +24,12 @@ _SAID: Mapping[str, str] = {
     "NotKept": NotKept.sentence,
     "OutcomeUnknown": "Your résumé was read. Nobody can tell yet whether its text is kept as a document.",
 }
-"""By the kind of error."""
+"""By the type of error."""
 
 
 @state(ResumeState, under_brake=True)
 async def note_end(services: Services, given: ResumeState) -> ResumeState:
-    """Runs under the brake too, because nothing else records that it stopped."""
+    """Record the end of the processing. Runs under the brake too, since nothing else would record that it stopped."""
     error = given.error.kind if given.error else ""
     label = SENTENCES[cast(Why, given.why)] if given.why in SENTENCES else _SAID.get(error, TRY_AGAIN)
     if error == "Braked" and given.is_kept:
@@ -37,5 +37,5 @@ async def note_end(services: Services, given: ResumeState) -> ResumeState:
     status = "stopped" if error in ("Braked", "NotFound") else "failed"
     end = "unreadable" if given.why in SENTENCES else "over_budget" if error in OVER_BUDGET else status
     with suppress(NotFound):  # the user deleted it meanwhile
-        await services.resumes.tell(given.user_id, given.resume_id, services.clock(), status, label)
+        await services.resumes.set_status(given.user_id, given.resume_id, services.clock(), status, label)
     return given.model_copy(update={"end": end})

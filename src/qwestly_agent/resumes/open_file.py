@@ -11,7 +11,7 @@ from qwestly_agent.resumes.unreadable import MOST_CHARACTERS, UnreadableFile, Wh
 
 SECONDS = 18.0
 MOST_BYTES = 12 * MOST_CHARACTERS
-"""Maximum bytes of the answer: a character takes up to twelve in JSON."""
+"""Maximum size of the output: a character takes up to twelve bytes in JSON."""
 
 
 class _Answer(BaseModel):

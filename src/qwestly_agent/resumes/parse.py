@@ -9,17 +9,17 @@ from qwestly_agent.workflow_state import state
 
 @state(ResumeState)
 async def parse(services: ResumeServices, given: ResumeState) -> ResumeState:
-    """Raises what `structured_output` raises."""
+    """Store the parsed fields. Raises the errors of `structured_output`."""
     user_id, resume_id = given.user_id, given.resume_id
     record = await services.resumes.get(user_id, resume_id)
     text = record.text
     if not text:
-        opened = await services.resume_files.opened(user_id, resume_id)
-        # As in every prompt, so that the places of quotes are those of the text that is shown.
+        opened = await services.resume_files.get_opened(user_id, resume_id)
+        # Quoted as in every prompt, so that the positions of quotes match the text that is shown.
         text, contacts = without_contacts(quoted(opened.text))
-        await services.resumes.keep(user_id, resume_id, text=text, contacts=contacts)
+        await services.resumes.save_parts(user_id, resume_id, text=text, contacts=contacts)
     if record.found is None:
-        await services.resumes.tell(user_id, resume_id, services.clock(), "parsing", "Finding what it says")
+        await services.resumes.set_status(user_id, resume_id, services.clock(), "parsing", "Finding what it says")
         found = await services.resume_parser.parse(services, user_id, text)
-        await services.resumes.keep(user_id, resume_id, found=found)
+        await services.resumes.save_parts(user_id, resume_id, found=found)
     return given

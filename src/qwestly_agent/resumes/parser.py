@@ -1,4 +1,4 @@
-"""The interface of the agent that reads a résumé; a design provides one."""
+"""The interface of résumé parsers; a design provides one."""
 
 from typing import Protocol
 
@@ -7,11 +7,11 @@ from qwestly_agent.llm.models import Tier
 from qwestly_agent.services import Services
 
 PARSED_BY: Tier = "fast"
-"""The tier whose judge checks what a parser found."""
+"""The tier whose judge checks the parsed fields."""
 
 
 class ResumeParser(Protocol):
     async def parse(self, services: Services, user_id: str, text: str) -> FoundResume:
-        """Return the fields of the text, each with a verbatim quote. The text has no contact details. Raises what
-        `structured_output` raises."""
+        """Return the fields of the text, each with a verbatim quote. The text has no contact details. Raises the errors
+        of `structured_output`."""
         ...

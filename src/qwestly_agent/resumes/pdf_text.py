@@ -12,7 +12,7 @@ from pdfminer.pdfparser import PDFParser
 
 from qwestly_agent.resumes.unreadable import MOST_CHARACTERS, MOST_PAGES, UnreadableFile
 
-LAYOUT = LAParams(all_texts=True)  # also within form objects, which some programs put a whole page into
+LAYOUT = LAParams(all_texts=True)  # also within form objects: some programs put a whole page into one
 _UNKNOWN_GLYPH = re.compile(r"\(cid:\d+\)")
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])[-‐]\n(?=[^\W\d_A-ZÀ-ÖØ-Þ])")
 """A word that is hyphenated at the end of a line."""
@@ -29,14 +29,14 @@ def text_of_pdf(content: bytes) -> str:
     for page in extract_pages(io.BytesIO(content), laparams=LAYOUT):
         for box in page:
             if isinstance(box, LTTextBox):
-                # XeTeX encodes its visible hyphen as a soft one.
+                # XeTeX encodes its visible hyphen as a soft hyphen.
                 blocks.append(_HYPHENATED.sub("", box.get_text().replace("\xad", "-")))
                 length += len(blocks[-1])
         if length > 2 * MOST_CHARACTERS:
             raise UnreadableFile("long")
     text = "\n\n".join(blocks)
     known = _UNKNOWN_GLYPH.sub("", text)
-    if not known.strip() or len(known) < len(text) / 2:  # no letters, or glyphs without their letters
+    if not known.strip() or len(known) < len(text) / 2:  # no letters, or glyphs that map to no letters
         raise UnreadableFile("picture")
     return known
 

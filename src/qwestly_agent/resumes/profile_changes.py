@@ -14,7 +14,7 @@ from qwestly_agent.profile.values import ProfileChange
 from qwestly_agent.text.clean import visible
 
 MOST_QUOTES = 20
-"""Of a list."""
+"""Maximum number of quotes for a list."""
 LONGEST_LINE, LONGEST_TEXT, MOST_ITEMS, MOST_SCHOOLS = 300, 5_000, 100, 30
 """Limits in docs/candidate-app-api.yaml."""
 _TEXTS: Mapping[ProfileField, tuple[str, int]] = {
@@ -26,7 +26,8 @@ _LISTS: Mapping[ProfileField, str] = {"skills": "/skills/", "languages": "/langu
 
 
 def profile_changes(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the arguments of `update_profile`; None if the profile has everything. Entries of lists are kept."""
+    """Return the arguments of `update_profile`; None if the profile has everything. Existing entries of lists are
+    kept."""
     read = record.read or ()
     proposed: dict[ProfileField, tuple[Any, list[ReadField]]] = {}
     for field, (path, longest) in _TEXTS.items():
@@ -51,7 +52,7 @@ def profile_changes(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[st
 
 
 def _fits(field: ProfileField, value: Any) -> bool:
-    """False if the profile has content beside the new values that could not be written back."""
+    """False if the profile has additional content that could not be written back."""
     try:
         ProfileChange(field=field, value=value)
     except ValidationError:
@@ -81,12 +82,12 @@ def _new_names(known: Sequence[str], found: Iterable[ReadField]) -> Iterator[Rea
 
 
 def _name_in(item: str) -> str:
-    """Remove text in parentheses at the end: "English (native)"."""
+    """Return the name without text in parentheses at its end: "English (native)"."""
     return _folded(item.partition("(")[0] or item)
 
 
 def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tuple[dict[str, Any], list[ReadField]]]:
-    """Return each school that the profile lacks with this degree."""
+    """Yield each school that the profile lacks with this degree."""
     said = {(_folded(each.get("school")), _folded(each.get("degree"))) for each in known if isinstance(each, dict)}
     items: dict[str, dict[str, ReadField]] = {}
     for each in read:
@@ -128,7 +129,7 @@ def unread_lines(record: ResumeRecord) -> list[str]:
 
 
 def documented(record: ResumeRecord) -> dict[str, Any]:
-    """Return the JSON Resume document, with contact details, for its owner only."""
+    """Return the JSON Resume document with contact details, for its owner only."""
     document = json_resume(record.read or ())
     contacts = {name: values[0] for name, values in record.contacts.items() if name in ("email", "phone", "url")}
     return {**document, "basics": {**document.get("basics", {}), **contacts}}

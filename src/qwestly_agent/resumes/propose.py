@@ -18,23 +18,23 @@ NOTHING_FOUND = "Read, but nothing in it says anything about your work. Is it a 
 
 @state(ResumeState)
 async def propose(services: Services, given: ResumeState) -> ResumeState:
-    """Always ask, at every level, because no message of the user asks for these values."""
+    """Request approval at every level, because no message of the user asked for these values."""
     record = await services.resumes.get(given.user_id, given.resume_id)
     level = await services.autonomy.level(given.user_id)
     answer = gate(UPDATE_PROFILE.effect, level).answer
-    args = profile_changes(record, await services.profiles.summary(given.user_id))
+    args = profile_changes(record, await services.profiles.get_summary(given.user_id))
     if args is None or answer == "refuse":
         label = NOT_ALLOWED if args else NOTHING_NEW if record.read else NOTHING_FOUND
-        await services.resumes.tell(given.user_id, given.resume_id, services.clock(), "done", label)
+        await services.resumes.set_status(given.user_id, given.resume_id, services.clock(), "done", label)
         return given
     await pause.check(services.signals, given.user_id)
     approval_id = f"ap_{sha256_hex(given.user_id, given.resume_id)[:32]}"
     asker = Asker(user_id=given.user_id, run_id=given.run_id, level=level, role="resumes")
     proposal = Proposal(UPDATE_PROFILE, args, rationale_of(record), revisable=False)
-    # Queued, so that the mail goes out at once: no turn waits for it.
+    # Queued, so that the mail is sent at once: no turn waits for it.
     await ask(services, approval_id, proposal, asker, "queue")
-    await services.resumes.keep(given.user_id, given.resume_id, approval_id=approval_id)
-    await services.resumes.tell(given.user_id, given.resume_id, services.clock(), "proposed", ASKED)
+    await services.resumes.save_parts(given.user_id, given.resume_id, approval_id=approval_id)
+    await services.resumes.set_status(given.user_id, given.resume_id, services.clock(), "proposed", ASKED)
     return given
 
 

@@ -1,4 +1,4 @@
-"""Open the file, in a function without keys that reaches only that file."""
+"""Open the file, in a function without keys that can reach only uploaded files."""
 
 from qwestly_agent.resumes.open_file import open_file
 from qwestly_agent.resumes.resume_state import ResumeState
@@ -10,12 +10,12 @@ from qwestly_agent.workflow_state import state
 
 @state(ResumeState)
 async def read(services: Services, given: ResumeState) -> ResumeState:
-    """Return the state, with `why` if there is no text. Raises `NotFound` if the file is gone."""
+    """Extract and store the text. `why` is set if there is none. Raises `NotFound` if the file is gone."""
     files = services.resume_files
-    opened = await files.opened(given.user_id, given.resume_id)
+    opened = await files.get_opened(given.user_id, given.resume_id)
     if not opened.text and not opened.why:
-        opened = await _open(await files.content(given.user_id, given.resume_id))
-        await files.keep(given.user_id, given.resume_id, opened)
+        opened = await _open(await files.get_content(given.user_id, given.resume_id))
+        await files.save_opened(given.user_id, given.resume_id, opened)
     return given.model_copy(update={"why": opened.why})
 
 

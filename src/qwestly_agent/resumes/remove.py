@@ -1,4 +1,4 @@
-"""Delete a résumé, withdraw its approval, and remove its words from drafts and reasons."""
+"""Delete a résumé, withdraw its approval, and remove its text from drafts and reasons."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,12 +14,13 @@ DELETED = "You deleted the résumé. Nothing was done."
 
 
 async def remove(services: Services, user_id: str, resume_id: str) -> None:
-    """Raises `NotFound`."""
+    """Delete the résumé and everything that rests on it. Raises `NotFound`."""
     record = await services.resumes.get(user_id, resume_id)
     evidence = [each.evidence.id for each in pieces_of([record])]
-    # Before the deletion, so that an interrupted one can be repeated; and after it, for what was written meanwhile.
+    # Before the deletion, so that an interrupted one can be repeated, and again after it, for anything written
+    # meanwhile.
     await _withdraw(services, user_id, evidence)
-    await services.resumes.drop(user_id, resume_id, services.clock())
+    await services.resumes.delete(user_id, resume_id, services.clock())
     await _withdraw(services, user_id, evidence)
     if record.approval_id:
         with suppress(NotFound):
@@ -35,7 +36,7 @@ async def _withdraw(services: Services, user_id: str, evidence: Sequence[str]) -
     )
     await forget_in_jobs(services, user_id, evidence, _tells_nothing)
     await forget_in_drafts(services.drafts, user_id, evidence, _tells_nothing)
-    for approval in await services.approvals.all(user_id, 0):
+    for approval in await services.approvals.list_all(user_id, 0):
         if not set(evidence).isdisjoint(approval.evidence):
             await end_forgotten(services, approval, _tells_nothing)
 

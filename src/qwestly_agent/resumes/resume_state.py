@@ -1,4 +1,4 @@
-"""The input and output of the states of `parse_resume`: ids and enumerated words. The record has the rest."""
+"""The input and output of the states of `parse_resume`: ids and enumerated words. Everything else is in the record."""
 
 from typing import Literal
 
@@ -12,9 +12,9 @@ RUN = "resume-"
 class ResumeState(UserState):
     resume_id: str
     why: str = ""
-    """Why its file has no text that we can read."""
+    """Why the file has no readable text; empty if it has."""
     is_kept: bool = False
-    """True once the candidate app has stored its text as a document."""
+    """True once the candidate app has stored the text as a document."""
     end: Literal["failed", "stopped", "unreadable", "over_budget"] | None = None
     error: CaughtError | None = Field(default=None, exclude=True)
 

@@ -1,4 +1,4 @@
-"""The services of the states of `parse_resume` that ask models: with the design's parser."""
+"""The services of the states of `parse_resume` that call models, including the design's parser."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Accept a résumé and start reading it."""
+"""Accept a résumé and start processing it."""
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import AgentError, Invalid, TooLong, Unavailable
@@ -22,7 +22,8 @@ class TooManyResumes(AgentError):
 
 
 async def start(services: Services, user_id: str, name: str, content: bytes) -> ResumeRecord:
-    """Return the résumé's record, or that of an earlier one with the same content, unless it failed or was stopped.
+    """Start processing a file and return its record. A file with the same content returns its existing record, unless
+    that one failed or was stopped.
 
     Raises `Invalid`, `TooLong`, `TooManyResumes`, `Braked` and `Unavailable`.
     """
@@ -37,11 +38,11 @@ async def start(services: Services, user_id: str, name: str, content: bytes) -> 
             await _begin(services, earlier)
             return earlier
         number += 1
-    if await services.resumes.given_since(user_id, now - DAY_SECONDS) >= MOST_A_DAY:
+    if await services.resumes.count_since(user_id, now - DAY_SECONDS) >= MOST_A_DAY:
         raise TooManyResumes
     resume_id = _id_of(user_id, content, number)
-    await services.usage.open(user_id, now)
-    # The file first, so that a record always has its file.
+    await services.usage.ensure_document(user_id, now)
+    # The file is stored first, so that a record always has its file.
     await services.resume_files.add(user_id, resume_id, content, now)
     shown_name = " ".join(visible(name).split())[:LONGEST_NAME] or UNNAMED
     record = ResumeRecord(
@@ -53,14 +54,14 @@ async def start(services: Services, user_id: str, name: str, content: bytes) -> 
 
 
 async def _begin(services: Services, record: ResumeRecord) -> None:
-    """(idempotent: an execution is named by its résumé)"""
+    """Start the résumé's execution (idempotent: the execution is named after the résumé)."""
     if record.status != "reading":
         return
     given = ResumeState(user_id=record.user_id, run_id=record.run_id, resume_id=record.id)
     try:
         await services.workflows.start(services.settings.resume_machine_arn, given.run_name, given.out)
     except Unavailable:
-        await services.resumes.tell(record.user_id, record.id, services.clock(), "failed", TRY_AGAIN)
+        await services.resumes.set_status(record.user_id, record.id, services.clock(), "failed", TRY_AGAIN)
         raise
 
 

@@ -1,11 +1,11 @@
-"""Reasons why a file has no text that we can read."""
+"""Reasons why a file has no readable text."""
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 MOST_PAGES = 60
 MOST_CHARACTERS = 120_000
-"""Maximum characters of a text: some sixty pages, about 30,000 tokens."""
+"""Maximum length of a text: about sixty pages, or 30,000 tokens."""
 
 Why: TypeAlias = Literal["kind", "old_word", "password", "picture", "pages", "long", "damaged", "empty", "heavy"]
 

@@ -1,4 +1,4 @@
-"""A résumé as its user sees it."""
+"""A résumé, as shown to its user."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from qwestly_agent.resumes.profile_changes import documented, unread_lines
 class ResumeView(BaseModel):
     id: str
     name: str
-    """Of the file."""
+    """Name of the file."""
     status: ResumeStatus
     label: str
-    """How far it is, or why it failed: a sentence."""
+    """Its progress, or why it failed, as a sentence."""
     approval_id: str | None
-    """The approval that proposes the profile's changes."""
+    """The approval that proposes the changes to the profile."""
     created_at: Moment
     updated_at: Moment
 
@@ -27,12 +27,12 @@ class FieldView(BaseModel):
 
     quote: str
     original: str
-    """The value as it is written there; a date's differs from the document's."""
+    """The value as written in the text; dates are reformatted in the document."""
     start: int
     end: int
-    """Of the quote in `text`."""
+    """Position of the quote in `text`."""
     is_checked: bool
-    """False if no second reader could be asked."""
+    """False if no second model was available."""
 
 
 class LeftOutView(BaseModel):
@@ -42,15 +42,15 @@ class LeftOutView(BaseModel):
 
 class ResumeDetail(ResumeView):
     text: str
-    """As it was read, without contact details."""
+    """The text as it was read, without contact details."""
     resume: dict[str, Any]
-    """A JSON Resume document of what was found and stands there."""
+    """JSON Resume document of the fields that the text supports."""
     fields: dict[str, FieldView]
     """By the path of each field in `resume`: "/skills/0/name"."""
     unread: list[str]
-    """Lines of `text` that no field was found in."""
+    """Lines of `text` without a field."""
     left_out: list[LeftOutView]
-    """What was found and does not stand there."""
+    """Parsed fields that the text does not support."""
 
 
 class ResumeList(BaseModel):

@@ -1,4 +1,5 @@
-"""Check the trial every five minutes, and move it forward or back: emergencies at any time, all else once per leg."""
+"""Check the trial every five minutes, and move it forward or back: emergencies at any time, everything else once per
+leg."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from qwestly_agent.workflow_state import WorkflowState, state
 
 class Advanced(WorkflowState):
     move: str = ""
-    """What was done; empty if nothing was."""
+    """The action taken; empty if there was none."""
     why: Sequence[str] = Field(default_factory=tuple)
 
 
@@ -57,7 +58,7 @@ async def sums_of(sweeps: Sweeps, trial: Trial) -> Sums:
 
 
 async def _find(sweeps: Sweeps, trial: Trial, sums: Sums, now: float) -> Finding | None:
-    """Read the counts of each user only if they are needed."""
+    """Decide on the trial. The counts per user are read only if they are needed."""
     if trial.state == "kept":
         return None  # at 100 % there is no base beside it to compare with
     is_alarm = is_alarming(sums.variant, sums.base)

@@ -1,4 +1,4 @@
-"""Choose the variant of a conversation, by Powertools' feature flags over the rollout's document.
+"""Choose the variant of a conversation with Powertools' feature flags in the rollout's document.
 
 It never fails a turn: if anything is missing or unreadable, the base answers.
 """
@@ -12,7 +12,7 @@ from qwestly_agent.stores.rollouts import Rollouts, UnreadableRollout
 
 
 async def read_rollout(rollouts: Rollouts, logger: Logger) -> Rollout | None:
-    """Return None if there is no rollout, or it cannot be read."""
+    """Return the rollout; None if there is none or it cannot be read."""
     try:
         return await rollouts.get()
     except (UnreadableRollout, PyMongoError) as error:
@@ -29,9 +29,10 @@ def assign(
     *,
     is_new: bool,
 ) -> Assignment | None:
-    """Return the variant of a conversation for its next turn; None if it is in no trial.
+    """Return a conversation's variant for its next turn; None if it is not part of a trial.
 
-    A conversation keeps its first variant while that trial lasts. One that began before the trial stays out.
+    A conversation keeps its first variant as long as that trial lasts. Conversations that began before the trial are
+    excluded.
     """
     if pinned:
         return Assignment(trial="", leg=0, variant=pinned)

@@ -1,6 +1,6 @@
-"""Compare two groups of users by ratios of sums, for example failed turns by turns.
+"""Compare two groups of users by ratios of sums, for example failed turns per turn.
 
-Turns of one person are alike, so the independent unit is the person, not the turn: the variance of a ratio is that of
+Turns of one person are alike, so the independent unit is the person, not the turn. The variance of a ratio is that of
 its users' residuals (the delta method, Deng, Knoblich and Lu 2018).
 """
 
@@ -30,7 +30,7 @@ def ratio(pairs: Iterable[tuple[float, float]]) -> Ratio | None:
 
 
 def p_worse(variant: Ratio, base: Ratio) -> float:
-    """One-sided p-value of a difference this large, if both are equal."""
+    """Return the one-sided p-value of a difference this large, if both are equal."""
     more, deviation = variant.value - base.value, sqrt(variant.variance + base.variance)
     if not deviation:
         return 0.0 if more > 0 else 1.0
@@ -38,7 +38,7 @@ def p_worse(variant: Ratio, base: Ratio) -> float:
 
 
 def p_share(with_variant: int, of: int, share: float) -> float:
-    """Two-sided p-value of this number of users, if each has the variant with this probability."""
+    """Return the two-sided p-value of this number of users, if each gets the variant with this probability."""
     if not of or not 0 < share < 1:
         return 1.0
     distance = abs(with_variant - of * share) / sqrt(of * share * (1 - share)) if of else inf

@@ -1,4 +1,4 @@
-"""An answer with its question, in the form that a judge reads."""
+"""An answer with its question, as a judge reads it."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.user_settings import Signals
 
 MOST_CHARACTERS = 6_000
-"""Maximum characters of a judged message."""
+"""Maximum length of a judged message."""
 MESSAGES = 4
-"""The answer, its question, and two messages before them."""
+"""The answer, its question, and the two messages before them."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class Exchange:
 
 
 async def read_exchange(signals: Signals, messages: Messages, given: GivenAnswer) -> Exchange | None:
-    """Return None for answers that no judge may read: incomplete ones, those to people under the brake or in trouble,
-    and forgotten ones."""
+    """Return the exchange; None if no judge may read it: the answer is incomplete or forgotten, or its user is braked
+    or in trouble."""
     if given.status != "complete" or await signals.is_braked(given.user_id):
         return None
-    told = await messages.recent(given.user_id, given.conversation_id, MESSAGES, before=given.seq + 1)
+    told = await messages.list_recent(given.user_id, given.conversation_id, MESSAGES, before=given.seq + 1)
     if len(told) < 2 or told[-1].run_id != given.run_id or any(each.withheld for each in told):
         return None
     *earlier, asked, answer = told

@@ -1,7 +1,7 @@
 """Judge a sample of the last day's answers every night, with another model than the one that answered.
 
-Only counts are stored, no texts. Scores are added to the answers' traces, if traces are sent. During a trial, as many
-answers of the variant and of the base are judged in addition, and counted for the trial.
+Only counts are stored, no texts. Scores are added to the answers' traces, if traces are sent. During a trial the same
+number of answers of the variant and of the base are judged in addition, and counted for the trial.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from pydantic_ai.framing import wrap
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, OverBudget
 from qwestly_agent.base.observability import Event, cause_of, measure_answer
-from qwestly_agent.base.traces import span_below
+from qwestly_agent.base.traces import child_span
 from qwestly_agent.domain.answer_day import AnswerDay
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.budget import Budget, BudgetAlone
+from qwestly_agent.model_calls.budget import Budget, BudgetOnly
 from qwestly_agent.model_calls.structured import make_typed_agent
 from qwestly_agent.rollout.exchange import Exchange, read_exchange
 from qwestly_agent.services import ModelServices
@@ -31,10 +31,10 @@ from qwestly_agent.text.prompt_tags import EARLIER
 from qwestly_agent.workflow_state import WorkflowState, state
 
 WRITER: Tier = "fast"
-"""The tier that answers in a chat; the other one judges."""
+"""The tier that answers chat turns; the other tier judges."""
 SECONDS = 60.0
 MOST_SECONDS = 600.0
-"""Time after which no further answer is begun: the function has 720 s."""
+"""No further answer is started after this time, because the function has 720 s."""
 AT_ONCE = 5
 DAY_SECONDS = 86_400.0
 
@@ -62,23 +62,23 @@ class JudgedAnswer(BaseModel):
 
 class JudgedDay(WorkflowState):
     sample: int = 50
-    """Maximum judged answers; as many more of the tried variant, and of the base beside it."""
+    """Maximum number of judged answers. In a trial, the same number again for the variant and for the base."""
     most_usd: float = 1.0
     day: AnswerDay | None = None
 
 
 @dataclass
 class _Night:
-    agent: Agent[BudgetAlone, JudgedAnswer]
+    agent: Agent[BudgetOnly, JudgedAnswer]
     budget: Budget
     seen: dict[str, JudgedAnswer | None] = field(default_factory=dict)
-    """Verdicts by run; None if no judge answered."""
+    """Verdicts by run; None if no judge was available."""
 
 
 @state(JudgedDay, under_brake=True)
 async def judge_day(services: ModelServices, given: JudgedDay) -> JudgedDay:
     now = services.clock()
-    answers = await services.answers.since(now - DAY_SECONDS)
+    answers = await services.answers.list_since(now - DAY_SECONDS)
     judge = services.judges[WRITER]
     agent = make_typed_agent(judge, JudgedAnswer, name="judge_answers", instructions=INSTRUCTIONS, retries=1)
     night = _Night(agent, Budget(given.most_usd, OverBudget(), now))
@@ -105,7 +105,7 @@ async def judge_day(services: ModelServices, given: JudgedDay) -> JudgedDay:
         intents=dict(Counter(each.intent for each in verdicts).most_common()),
         cost_usd=round(night.budget.spent_usd, 6),
     )
-    await services.answers.keep_day(day)
+    await services.answers.save_day(day)
     return given.model_copy(update={"day": day})
 
 
@@ -124,7 +124,7 @@ async def _judge(
 
 
 async def _verdict(services: ModelServices, night: _Night, given: GivenAnswer) -> tuple[bool, JudgedAnswer | None]:
-    """Return False for an answer that no judge may read, and None if no judge answered."""
+    """Return whether a judge may read the answer, and the verdict; None if no judge was available."""
     if given.run_id in night.seen:
         return True, night.seen[given.run_id]
     exchange = await read_exchange(services.signals, services.messages, given)
@@ -133,7 +133,7 @@ async def _verdict(services: ModelServices, night: _Night, given: GivenAnswer) -
     verdict = night.seen[given.run_id] = await _ask(services, night, exchange)
     if verdict:
         scores = {"qwestly.answered": verdict.answered, "qwestly.confused": verdict.confused}
-        with span_below(services.traces, "score", given.run_id, scores):
+        with child_span(services.traces, "score", given.run_id, scores):
             pass
         if given.counted_as:
             amounts = {"judged": 1, "bad": int(not verdict.answered)}
@@ -145,7 +145,7 @@ async def _verdict(services: ModelServices, night: _Night, given: GivenAnswer) -
 async def _ask(services: ModelServices, night: _Night, exchange: Exchange) -> JudgedAnswer | None:
     said = f"before:\n{exchange.before}\n\nperson: {exchange.asked}\n\nanswer: {exchange.answer}"
     try:
-        asked = await night.agent.run(wrap(EARLIER, said), deps=BudgetAlone(night.budget), timeout=SECONDS)
+        asked = await night.agent.run(wrap(EARLIER, said), deps=BudgetOnly(night.budget), timeout=SECONDS)
     except (AgentError, AgentRunError, ExceptionGroup) as error:
         services.logger.warning(Event.ANSWER_NOT_JUDGED, extra=cause_of(error))
         return None

@@ -1,7 +1,7 @@
 """Decide on a trial by its counts: continue, go back, or hold.
 
-A leg is tested once, at its minimum: a test every hour would reject most variants that are not worse, because some
-hour looks bad by chance. Only a crude stop for emergencies is checked all the time.
+A leg is tested once, when it has its minimum: hourly tests would reject most variants that are no worse, because some
+hour looks bad by chance. Only a coarse check for emergencies runs all the time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,26 +14,26 @@ Counts = Mapping[str, float]
 """The counts of one user in one leg, or of all users together."""
 
 LEG_SECONDS = 7 * 86_400.0
-"""A leg lasts at least a week, as weekdays and weekends have different users."""
+"""A leg lasts at least a week, because users differ between weekdays and weekends."""
 MINIMUM_TURNS, MINIMUM_USERS = 2_000, 200
-"""Minimum turns and users of variant and base each. With them, a rise of errors from 2 % to 8 % is detected in 999 of
-1,000 trials."""
+"""Minimum number of turns and users, for variant and base each. With them, an increase of errors from 2 % to 8 % is
+detected in 999 of 1,000 trials."""
 EMERGENCY_TURNS = 200
 MOST_ERRORS = 0.05
 OWN_FIRST_TEXT_MS = 1_000.0
-"""Above it, the first text of an answer is slow. The p95 is above it if more than 5 % are slow."""
+"""A first text that takes longer is slow. The p95 is above this limit if more than 5 % are slow."""
 
 
 @dataclass(frozen=True)
 class Measure:
     name: str
     above: str
-    """The counts of numerator and denominator."""
+    """Names of the counts in the numerator (`above`) and the denominator (`below`)."""
     below: str
     limit: float | None = None
-    """The limit; None: compared only with the base."""
+    """The allowed maximum; None if it is only compared with the base."""
     fewest: float = 0.0
-    """Minimum denominator of variant and base; with less it is not compared."""
+    """Minimum denominator of variant and base; below it they are not compared."""
     unit: str = "%"
 
 
@@ -46,10 +46,11 @@ MEASURES = (
     Measure("claims left out", "left_out", "claims", fewest=100),
 )
 CLEARLY = 1.25
-"""Without a limit, this multiple of the base's ratio is clearly worse, if significant."""
+"""For measures without a limit: a multiple of the base's ratio that counts as clearly worse, if significant."""
 
 FALSE_ALARMS = 0.05
-"""Maximum share of equal variants that may be rejected. A fifth of it is left to shares and emergencies."""
+"""Maximum share of equally good variants that may be rejected. A fifth of it is reserved for the tests of shares and
+emergencies."""
 ALPHA = 0.8 * FALSE_ALARMS / (len(SHARES) * len(MEASURES))
 SHARES_ALPHA = EMERGENCY_ALPHA = 0.001
 
@@ -61,16 +62,16 @@ class Finding:
 
 
 def is_alarming(variant: Counts, base: Counts) -> bool:
-    """True if errors doubled and are above 5 %, of 200 turns or more."""
+    """True if the error rate has doubled and is above 5 %, in at least 200 turns."""
     turns, failed = variant.get("turns", 0), variant.get("failed", 0)
     return turns >= EMERGENCY_TURNS and failed > turns * MOST_ERRORS and failed >= 2 * turns * _usual(base)
 
 
 def emergency(variant: Sequence[Counts], base: Sequence[Counts]) -> Finding | None:
-    """True if errors are alarming and significant, by the counts of each user; checked at any time.
+    """Return a finding if errors are alarming and significant, by the counts of each user. Checked at any time.
 
-    Of 200 turns that some 40 people take, one person for whom everything fails is 5 %: without the second condition, a
-    sixth of the trials of equals would be stopped.
+    In 200 turns by some 40 people, a single person for whom everything fails amounts to 5 %. Without the second
+    condition, a sixth of the trials of equally good variants would be stopped.
     """
     of_variant, of_base = _errors(variant), _errors(base)
     errors = _ratio(MEASURES[0], variant)
@@ -88,17 +89,17 @@ def _errors(users: Sequence[Counts]) -> Counts:
 
 
 def _usual(base: Counts) -> float:
-    """Return the base's share of errors; if nobody has the base, the allowed share."""
+    """Return the base's error rate; if nobody has the base, the allowed rate."""
     return base.get("failed", 0) / base["turns"] if base.get("turns") else MOST_ERRORS
 
 
 def is_due(trial: Trial, variant: Counts, base: Counts, now: float) -> bool:
-    """True once the leg has lasted long enough and both have their minimum."""
+    """True once the leg has lasted long enough and both groups have their minimum."""
     return trial.state == "trying" and not missing(trial, variant, base, now)
 
 
 def missing(trial: Trial, variant: Counts, base: Counts, now: float) -> tuple[str, ...]:
-    """Describe what is missing for the leg's test."""
+    """Describe what the leg still lacks before its test."""
     left = trial.since + LEG_SECONDS - now
     lacks = [f"{left / 86_400:.1f} days"] if left > 0 else []
     for name, counts in (("variant", variant), ("base", base)):
@@ -133,14 +134,15 @@ class MeasureComparison:
 
     @property
     def p(self) -> float | None:
-        """Return the p-value of the variant being worse; None with too few counts."""
+        """Return the p-value of the variant being worse; None if there are too few counts."""
         if not self.variant or not self.base or min(self.variant.of, self.base.of) < self.measure.fewest:
             return None
         return p_worse(self.variant, self.base)
 
     @property
     def verdict(self) -> str:
-        """`worse`: clearly worse than the base, and beyond the limit · `beyond`: beyond it, but not worse · `fine`."""
+        """`worse`: clearly worse than the base and above the limit · `beyond`: above the limit, but not worse ·
+        `fine`."""
         if self.p is None or not self.variant or not self.base:
             return "fine"
         limit = CLEARLY * self.base.value if self.measure.limit is None else self.measure.limit

@@ -1,1 +1,1 @@
-"""MongoDB stores, in the words of the domain. Every method takes a user id, except in `docs` and `due`."""
+"""MongoDB stores that take and return domain objects. Every method takes a user id, except in `docs` and `due`."""

@@ -1,9 +1,8 @@
-"""`agent_activity`: the feed of each user's events, and the outboxes that it is filled from.
+"""`agent_activity`: the feed of each user's events, and the outboxes that fill it.
 
-An event is written in the document that it is about, by the same update as the change: `events` (JSON texts, appended),
-`events_written` (their number) and `uncopied_since`. From there it is copied into the feed by its id: by the store
-right after its write, and by the sweep if the process died in between. So no event is lost, and none stands in the feed
-twice.
+An event is written into the document that it is about, in the same update as the change: `events` (JSON texts,
+appended), `events_written` (their number) and `uncopied_since`. It is then copied into the feed by its id: by the store
+right after its write, or by the sweep if the process died in between. So no event is lost or duplicated.
 """
 
 import json
@@ -29,18 +28,19 @@ RETENTION = timedelta(days=90)
 COLLECTION = MongoCollection(
     "agent_activity",
     Expires(RETENTION),
-    # In the order of updates, and in that of the feed.
+    # In the order of copying, and in the order of the feed.
     index("user_copied", "user_id", "copied_at"),
     index("copied", "copied_at"),
     index("user_at", "user_id", "-at"),
-    holds="what happened: ids, a title",
+    holds="events: ids, a title",
     reader="find insert update",
 )
 """`_id` (of the event), `user_id` (or `everybody`), `at` (when it happened), `type`, `role`, `severity`, `title`,
 `run_id`, `data` (a JSON text: ids, numbers and enumerated words); `copied_at` (by the database's clock),
 `expires_at`."""
 EVENTS_KEPT = 50
-"""Maximum number of events in a document: the newest. There are never more uncopied ones."""
+"""Maximum number of events in a document's outbox; older ones are dropped. Fewer than this are ever waiting to be
+copied."""
 
 
 OUTBOX = {"events": 1, "events_written": 1, "events_copied": 1}
@@ -50,8 +50,8 @@ OUTBOX = {"events": 1, "events_written": 1, "events_copied": 1}
 # --- outboxes ---------------------------------------------------------------------------------------------------------
 
 
-def outbox(*events: ActivityEvent) -> Document:
-    """Fields of a new document that holds these events."""
+def outbox_fields(*events: ActivityEvent) -> Document:
+    """Return the outbox fields of a new document with these events."""
     if not events:
         return {}
     texts = [each.model_dump_json() for each in events]
@@ -62,7 +62,7 @@ def with_events(update: Document, *events: ActivityEvent) -> Document:
     """Return the update with operators that append these events to the document's outbox."""
     if not events:
         return update
-    new = outbox(*events)
+    new = outbox_fields(*events)
     return {
         **update,
         "$set": {**update.get("$set", {}), "uncopied_since": new["uncopied_since"]},
@@ -74,9 +74,9 @@ def with_events(update: Document, *events: ActivityEvent) -> Document:
 async def copy_after_write(
     database: AsyncDatabase[Document], collection: str, user_id: str, key: str, written: Document | None = None
 ) -> None:
-    """Copy the events that a write left in this document; the sweep copies what fails now.
+    """Copy the events that a write left in this document into the feed; the sweep copies them if this fails.
 
-    `written` has its `OUTBOX` fields as of that write, if they are known.
+    `written` has the document's `OUTBOX` fields after the write, if they are known.
     """
     with suppress(PyMongoError):  # the change itself is done
         if written is None:
@@ -86,7 +86,7 @@ async def copy_after_write(
 
 
 async def copy_events(database: AsyncDatabase[Document], collection: str, user_id: str, key: str) -> None:
-    """Copy the events of this document that were not copied yet into the feed (idempotent)."""
+    """Copy this document's new events into the feed (idempotent)."""
     query = {"_id": key, "user_id": user_id, "uncopied_since": {"$gt": 0}}
     if found := await database[collection].find_one(query, OUTBOX):
         await _copy(database, collection, user_id, key, found)
@@ -98,7 +98,7 @@ async def _copy(database: AsyncDatabase[Document], collection: str, user_id: str
     await database[COLLECTION].bulk_write(
         [_upsert(ActivityEvent.model_validate_json(each)) for each in left], ordered=False
     )
-    # Not if another event was written meanwhile, which is not copied yet.
+    # Skipped if another event was written meanwhile, since that one is not copied yet.
     await database[collection].update_one(
         {"_id": key, "user_id": user_id, "events_written": written},
         {"$set": {"events_copied": written}, "$unset": {"uncopied_since": ""}},
@@ -106,15 +106,15 @@ async def _copy(database: AsyncDatabase[Document], collection: str, user_id: str
 
 
 async def add_event(database: AsyncDatabase[Document], event: ActivityEvent) -> None:
-    """Write an event into the feed that stands in no document (idempotent)."""
+    """Add an event that belongs to no document to the feed (idempotent)."""
     await database[COLLECTION].bulk_write([_upsert(event)])
 
 
 def _upsert(event: ActivityEvent) -> UpdateOne:
     fields = event.model_dump(mode="json", exclude={"id", "user_id", "data"})
-    # As text: it is never queried.
+    # As text, since it is never queried.
     fields |= {"data": json.dumps(dict(event.data)), "expires_at": to_datetime(event.at) + RETENTION}
-    # By the clock of the database, which all writers share: pollers read by this time.
+    # Uses the database's clock, which all writers share, because pollers read by this time.
     change = {"$setOnInsert": fields, "$currentDate": {"copied_at": True}}
     return UpdateOne({"_id": event.id, "user_id": event.user_id}, change, upsert=True)
 
@@ -123,35 +123,35 @@ def _upsert(event: ActivityEvent) -> UpdateOne:
 
 
 @dataclass(frozen=True)
-class Copied:
+class CopiedEvent:
     """An event in the feed."""
 
     event: ActivityEvent
     copied_at: datetime
-    """By the clock of the database."""
+    """By the database's clock."""
 
 
 class Activity(Store):
-    """The feed of a user has the events of `EVERYBODY` as well."""
+    """Reads and fills the feed. A user's feed also includes the events of `EVERYBODY`."""
 
     async def copy(self, collection: str, user_id: str, key: str) -> None:
-        """Copy the events of this document that were not copied yet (idempotent)."""
+        """Copy this document's new events into the feed (idempotent)."""
         await copy_events(self.database, collection, user_id, key)
 
     async def add(self, event: ActivityEvent) -> None:
-        """Write an event into the feed that stands in no document (idempotent)."""
+        """Add an event that belongs to no document to the feed (idempotent)."""
         await add_event(self.database, event)
 
-    async def copied_since(self, user_id: str, moment: datetime, limit: int) -> list[Copied]:
-        """Events copied since `moment`, the first copied first."""
+    async def copied_since(self, user_id: str, moment: datetime, limit: int) -> list[CopiedEvent]:
+        """List events copied since `moment`, in the order of copying."""
         query = {**_seen_by(user_id), "copied_at": {"$gte": moment}}
         found = self.database[COLLECTION].find(query).sort("copied_at", 1).limit(limit)
-        return [Copied(event_of(each), each["copied_at"]) async for each in found]
+        return [CopiedEvent(event_of(each), each["copied_at"]) async for each in found]
 
-    async def last_copied(self, user_id: str, limit: int) -> list[Copied]:
-        """The latest copied events, the latest first."""
+    async def latest_copied(self, user_id: str, limit: int) -> list[CopiedEvent]:
+        """List the latest copied events, newest first."""
         found = self.database[COLLECTION].find(_seen_by(user_id)).sort("copied_at", -1).limit(limit)
-        return [Copied(event_of(each), each["copied_at"]) async for each in found]
+        return [CopiedEvent(event_of(each), each["copied_at"]) async for each in found]
 
     async def newest(
         self,
@@ -163,8 +163,8 @@ class Activity(Store):
         types: Collection[str] = (),
         severities: Sequence[str] = (),
     ) -> list[ActivityEvent]:
-        """Events before `after` (a time, and the id of an event at that time) and not before `since`, the newest first;
-        filtered by `types` and `severities` if they are given."""
+        """List events before `after` (a time and an event id) and not before `since`, newest first. Filtered by `types`
+        and `severities` if given."""
         query: dict[str, Any] = _seen_by(user_id)
         before, last = after or (None, "")
         at = {name: moment for name, moment in (("$lte", before), ("$gte", since)) if moment is not None}
@@ -176,7 +176,7 @@ class Activity(Store):
         return [event_of(each) async for each in found]
 
     async def get(self, user_id: str, event_id: str) -> ActivityEvent:
-        """Raises `NotFound`."""
+        """Get an event. Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one({"_id": event_id, "user_id": user_id})
         if found is None:
             raise NotFound("There is no such event.")

@@ -1,5 +1,5 @@
-"""`agent_adverts`: adverts of job boards, a document per job, for all users; and `agent_advert_queries`: recent answers
-to queries, and counts of requests. They hold no user data."""
+"""`agent_adverts`: adverts of job boards, one document per job, shared by all users. `agent_advert_queries`: cached
+answers to queries, and request counts. Neither holds user data."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -15,21 +15,21 @@ from qwestly_agent.stores.store import Store
 
 LONGEST_TEXT = 12_000
 RETENTION = timedelta(days=30)
-"""Since a board listed it last."""
+"""Counted from the last time a board listed the advert."""
 CACHE_SECONDS = 3_600.0
 LONGEST_CACHE_SECONDS = 86_400.0
-"""Age up to which an answer is used once a board's quota of the day is exhausted."""
+"""Maximum age of an answer that is used after a board's daily quota is exhausted."""
 COLLECTION = MongoCollection(
     "agent_adverts",
     Expires(RETENTION, since="after a board listed it last"),
-    of_no_user="What boards list, whoever searched for it.",
+    no_user_reason="Postings of job boards, independent of who searched.",
     reader="find",
 )
 """`_id` (board and its id), the advert, `seen_at`, `expires_at`."""
 ANSWERS = MongoCollection(
     "agent_advert_queries",
     Expires(timedelta(seconds=LONGEST_CACHE_SECONDS)),
-    of_no_user="What boards answered to a query, whoever asked.",
+    no_user_reason="Boards' answers to a query, independent of who searched.",
     reader="find",
 )
 """`_id` (hash of board and query), `adverts` (their ids, a JSON text), `at`, `expires_at`."""
@@ -37,8 +37,8 @@ MINUTE_SECONDS, DAY_SECONDS = 60, 86_400
 
 
 class Adverts(Store):
-    async def keep(self, adverts: Sequence[Advert]) -> None:
-        """Add adverts, or note that a board listed them again; the first text stays."""
+    async def save(self, adverts: Sequence[Advert]) -> None:
+        """Add adverts. For a known advert only the time it was last seen is updated; its first text is kept."""
         if not adverts:
             return
         writes: list[UpdateOne] = []
@@ -48,23 +48,24 @@ class Adverts(Store):
             writes.append(UpdateOne({"_id": each.id}, {"$set": seen, "$setOnInsert": first}, upsert=True))
         await self.database[COLLECTION].bulk_write(writes, ordered=False)
 
-    async def of_ids(self, ids: Collection[str]) -> dict[str, Advert]:
+    async def get_many(self, ids: Collection[str]) -> dict[str, Advert]:
         found = self.database[COLLECTION].find({"_id": {"$in": list(ids)}})
         return {each["_id"]: _advert(each) async for each in found}
 
-    async def told_of(self, ids: Collection[str]) -> set[str]:
-        """Those of these ids that a board listed within `RETENTION`."""
+    async def find_existing(self, ids: Collection[str]) -> set[str]:
+        """Return those of these ids that a board listed within `RETENTION`."""
         found = self.database[COLLECTION].find({"_id": {"$in": list(ids)}}, {"_id": 1})
         return {each["_id"] async for each in found}
 
-    async def answered(self, query: str, now: float, within: float = CACHE_SECONDS) -> tuple[str, ...] | None:
-        """The ids of a board's answer to this query within the last `within` seconds; None if there is none."""
+    async def cached_answer(self, query: str, now: float, within: float = CACHE_SECONDS) -> tuple[str, ...] | None:
+        """Return the ids in a board's cached answer to this query, if it is at most `within` seconds old; otherwise
+        None."""
         found = await self.database[ANSWERS].find_one({"_id": query, "at": {"$gt": now - within}})
         return tuple(json.loads(found["adverts"])) if found else None
 
-    async def count_question(self, board: str, now: float, a_minute: int, a_day: int) -> float:
-        """Count a request to a board, for all users together. Returns 0; or, without counting it, the seconds until the
-        next request is allowed."""
+    async def count_request(self, board: str, now: float, a_minute: int, a_day: int) -> float:
+        """Count a request to a board, for all users together. Returns 0 or, if the quota is exhausted, the seconds
+        until the next request is allowed; that request is not counted."""
         counted: list[str] = []
         for seconds, most in ((DAY_SECONDS, a_day), (MINUTE_SECONDS, a_minute)):
             begins = now - now % seconds
@@ -79,7 +80,7 @@ class Adverts(Store):
                 return begins + seconds - now
         return 0.0
 
-    async def note_answer(self, query: str, ids: Sequence[str], now: float) -> None:
+    async def cache_answer(self, query: str, ids: Sequence[str], now: float) -> None:
         answer = {"at": now, "adverts": json.dumps(ids), "expires_at": to_datetime(now + LONGEST_CACHE_SECONDS)}
         await self.database[ANSWERS].update_one({"_id": query}, {"$set": answer}, upsert=True)
 

@@ -1,17 +1,17 @@
-"""The answers of all users in `agent_messages`, without texts, and their counts by day in `agent_answer_days`."""
+"""All users' answers in `agent_messages`, without texts, and their daily counts in `agent_answer_days`."""
 
 from dataclasses import dataclass
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.answer_day import AnswerDay
 from qwestly_agent.stores import messages
-from qwestly_agent.stores.collection import MongoCollection, Stays
+from qwestly_agent.stores.collection import MongoCollection, Permanent
 from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_answer_days",
-    Stays("Quality is compared over years."),
-    of_no_user="One document per day, with counts only.",
+    Permanent("Quality is compared over years."),
+    no_user_reason="One document per day, with counts only.",
     reader="find insert update",
 )
 """`_id` (the date), `judge`, `answers`, `errors`, `thumbs_up`, `thumbs_down`, `judged`, `unjudged`, `answered`,
@@ -30,11 +30,11 @@ class GivenAnswer:
     status: str
     thumb: str | None
     counted_as: str | None
-    """The tag of the trial's counts to which it belongs."""
+    """Tag of the rollout whose counts include this answer."""
 
 
 class Answers(Store):
-    async def since(self, at: float) -> list[GivenAnswer]:
+    async def list_since(self, at: float) -> list[GivenAnswer]:
         query = {"role": "assistant", "created_at": {"$gte": to_datetime(at)}}
         found = self.database[messages.COLLECTION].find(query, dict.fromkeys(_FIELDS, 1))
         return [
@@ -50,13 +50,13 @@ class Answers(Store):
             async for each in found
         ]
 
-    async def keep_day(self, day: AnswerDay) -> None:
-        """Store a day, replacing an earlier result of the same day."""
+    async def save_day(self, day: AnswerDay) -> None:
+        """Store a day's counts, replacing earlier counts of that day."""
         document = day.model_dump(mode="json")
         here = {"_id": document["day"]}
         await self.database[COLLECTION].replace_one(here, {**here, **document}, upsert=True)
 
-    async def days(self) -> list[AnswerDay]:
-        """All days, the oldest first."""
+    async def list_days(self) -> list[AnswerDay]:
+        """List all days, oldest first."""
         found = self.database[COLLECTION].find({}, {"_id": 0}).sort("_id", 1)
         return [AnswerDay.model_validate(each) async for each in found]

@@ -1,4 +1,4 @@
-"""`agent_applications`: a user's applications, each with its status, its next step and its history."""
+"""`agent_applications`: a user's job applications, each with status, next step and history."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -12,13 +12,13 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound, Unavailable
 from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.application import OVER, Application, StatusChange
-from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
+from qwestly_agent.stores.activity import copy_after_write, outbox_fields, with_events
 from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=365)
-"""Since the last change."""
+"""Counted from the last change."""
 COLLECTION = MongoCollection(
     "agent_applications",
     Expires(RETENTION, since="after the last change"),
@@ -31,35 +31,35 @@ NO_SUCH_APPLICATION = "There is no such application."
 TRIES = 5
 KEYS_KEPT = 20
 WORDS = ("next_step", "notes")
-"""Fields with the user's own words."""
+"""Fields that the user writes."""
 
 
 class Applications(Store):
     async def add(self, application: Application) -> Application:
-        """Insert an application; return the existing one if there is one."""
+        """Insert an application, or return the existing one with the same id."""
         first = application.model_copy(update={"history": (_change(application),)})
         try:
-            await self.database[COLLECTION].insert_one({**_document(first), **outbox(_event(first))})
+            await self.database[COLLECTION].insert_one({**_document(first), **outbox_fields(_event(first))})
         except DuplicateKeyError:
             return await self.get(application.user_id, application.id)
         await copy_after_write(self.database, COLLECTION, application.user_id, application.id)
         return first
 
     async def get(self, user_id: str, application_id: str) -> Application:
-        """Raises `NotFound`."""
+        """Get an application. Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one({"_id": application_id, "user_id": user_id})
         if found is None:
             raise NotFound(NO_SUCH_APPLICATION)
         return _application(found)
 
     async def newest(self, user_id: str, limit: int) -> list[Application]:
-        """The last changed first."""
+        """List applications, last changed first."""
         found = self.database[COLLECTION].find({"user_id": user_id}).sort("updated_at", -1).limit(limit)
         return [_application(each) async for each in found]
 
     async def due_steps(self, user_id: str, now: float, limit: int) -> list[tuple[Application, float]]:
-        """Among the `limit` last changed, the open ones whose step is due, reminded or not, each with its due time; the
-        longest due first."""
+        """List the open applications whose next step is due, reminded or not, with the due time, longest due first.
+        Only the `limit` last changed applications are searched."""
         query = {"user_id": user_id, "status": {"$nin": sorted(OVER)}}
         found = self.database[COLLECTION].find(query).sort("updated_at", -1).limit(limit)
         known = [_application(each) async for each in found]
@@ -70,8 +70,8 @@ class Applications(Store):
     async def change(
         self, user_id: str, application_id: str, now: float, *, approved: bool = False, **changes: Any
     ) -> Application:
-        """Set these fields. A new status is added to its history, and to the feed unless `approved`, whose approval has
-        an event. Raises `NotFound` and `Unavailable`."""
+        """Set these fields. A new status is added to the history and to the feed; if `approved`, the approval's event
+        stands for it in the feed. Raises `NotFound` and `Unavailable`."""
         return await self._replace(
             user_id, application_id, lambda before: before.after(changes, now), is_told=not approved
         )
@@ -85,8 +85,8 @@ class Applications(Store):
         is_as_shown: Callable[[Application], bool],
         **changes: Any,
     ) -> None:
-        """Set these fields, once for this key: the id of an approval, which has the event. Raises `ChangedMeanwhile` if
-        the application is not as shown, `NotFound` and `Unavailable`."""
+        """Set these fields once for this key, the id of the approval. Raises `ChangedMeanwhile` if the application
+        differs from what the user was shown, `NotFound` and `Unavailable`."""
 
         def changed(before: Application) -> Application:
             if key in before.changed_by:
@@ -98,17 +98,18 @@ class Applications(Store):
 
         await self._replace(user_id, application_id, changed, is_told=False)
 
-    async def tell_due(self, application: Application, now: float) -> bool:
-        """Record that the user is reminded of its step, once; False if they were, or it changed meanwhile."""
+    async def record_reminder(self, application: Application, now: float) -> bool:
+        """Record that the user was reminded of the due step. Returns False if this was done before, or if the
+        application has changed."""
         changes = {"told_due_at": application.due_at, "revision": application.revision + 1}
         after = application.model_copy(update=changes)
         return await self._put(application, after, [_due_event(after, now)])
 
-    async def forget(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Remove the user's own words that contain what is forgotten."""
+    async def forget(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
+        """Clear the user's own texts that contain something forgotten."""
 
         def forgotten(before: Application) -> Application:
-            return before.model_copy(update={name: "" for name in WORDS if tells(getattr(before, name))})
+            return before.model_copy(update={name: "" for name in WORDS if contains_forgotten(getattr(before, name))})
 
         for each in await self.newest(user_id, 0):
             with suppress(NotFound):
@@ -122,7 +123,8 @@ class Applications(Store):
         *,
         is_told: bool = True,
     ) -> Application:
-        """Change it by compare-and-set: `change` receives the current application, again after a conflict."""
+        """Change an application by compare-and-set. `change` receives the current application, again after each
+        conflict."""
         for _ in range(TRIES):
             before = await self.get(user_id, application_id)
             after = change(before)

@@ -1,5 +1,5 @@
-"""`agent_approvals`: pending and decided approvals. A record changes only by compare-and-set on its
-revision, so that the rules of its moves stand in the domain and not in queries."""
+"""`agent_approvals`: pending and decided approvals. A record changes only by compare-and-set on its revision, so the
+rules of its transitions are in the domain and not in queries."""
 
 import json
 from collections.abc import Callable, Collection
@@ -12,7 +12,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
-from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
+from qwestly_agent.stores.activity import copy_after_write, outbox_fields, with_events
 from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
@@ -24,24 +24,24 @@ COLLECTION = MongoCollection(
     index("queue", "user_id", "status", "-created_at"),
     index("news", "user_id", "conversation_id", "news"),
     index("due", "due_at"),
-    # Of all users: effects that are being sent, for the brake, and the oldest pending approval.
+    # For all users: effects in progress, for the brake, and the oldest pending approval.
     index("status", "status", "created_at"),
     index("links", "links"),
-    # Approvals that were proposed in a trial.
+    # Approvals that were proposed by a variant.
     index("variant", "variant", partialFilterExpression={"variant": {"$type": "string"}}),
-    holds="what was proposed, decided and done, with its evidence",
+    holds="proposals, decisions and outcomes, with evidence",
     has_outbox=True,
 )
 
 _WAITING = ("pending", "approved", "executing", *SENT)
 
-TO_COUNT = ("status", "decided_by", "preview")
+COUNTED_FIELDS = ("status", "decided_by", "preview")
 """The fields that `counts_of` reads."""
 _BY_A_PERSON = ("chat", "queue", "link")
 
 
 def counts_of(document: Document) -> dict[str, int]:
-    """Counts of a proposal: decided by a person or not, claims, claims left out."""
+    """Return a proposal's counts: decided by a person, denied, claims, and claims left out."""
     decided = int(document.get("decided_by") in _BY_A_PERSON)
     preview = Preview.model_validate_json(document["preview"])
     said = sum(len(each.claims) for each in preview.sections)
@@ -55,10 +55,10 @@ def counts_of(document: Document) -> dict[str, int]:
 
 class Approvals(Store):
     async def add(self, approval: Approval) -> bool:
-        """False if it exists already."""
+        """Insert an approval. Returns False if it exists already."""
         kept_until = to_datetime(approval.created_at) + RETENTION
         # The TTL index uses `kept_until`; `expires_at` is the deadline of the decision.
-        new = {**_document(approval), "kept_until": kept_until, **outbox(of_approval(approval))}
+        new = {**_document(approval), "kept_until": kept_until, **outbox_fields(of_approval(approval))}
         try:
             await self.database[COLLECTION].insert_one(new)
         except DuplicateKeyError:
@@ -67,17 +67,17 @@ class Approvals(Store):
         return True
 
     async def get(self, user_id: str, approval_id: str) -> Approval:
-        """Raises `NotFound`."""
+        """Get an approval. Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one({"_id": approval_id, "user_id": user_id})
         if found is None:
             raise NotFound("There is no such approval.")
         return _approval(found)
 
     async def change(self, seen: Approval, change: Callable[[Approval], Approval | None]) -> tuple[Approval, bool]:
-        """Change the current record by compare-and-set; return the record, and True if this call changed it.
+        """Change the current record by compare-and-set. Returns the record, and True if this call changed it.
 
-        `change` receives the record (`seen` first; after a conflict, as read again) and returns the new one, or None to
-        leave it. If it raises, nothing is changed.
+        `change` receives the record (`seen` first; after a conflict, the current one) and returns the new one, or None
+        to keep it. If it raises, nothing is changed.
         """
         while after := change(seen):
             if changed := await self._put(seen, after):
@@ -86,7 +86,7 @@ class Approvals(Store):
         return seen, False
 
     async def _put(self, before: Approval, after: Approval) -> Approval | None:
-        """Replace `before` by `after`; return it with its new revision, or None if `before` is no longer current."""
+        """Replace `before` with `after`. Returns it with its new revision, or None if `before` is no longer current."""
         after = after.model_copy(update={"revision": before.revision + 1})
         old, new = _document(before), _document(after)
         changes = {name: value for name, value in new.items() if value != old.get(name)}
@@ -101,56 +101,56 @@ class Approvals(Store):
             await copy_after_write(self.database, COLLECTION, after.user_id, after.id)
         return after
 
-    async def waiting(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
-        """Pending approvals and those being executed, created before `after`; the newest first."""
+    async def list_open(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
+        """List pending approvals and those being executed, created before `after`, newest first."""
         return await self._find({"user_id": user_id, "status": {"$in": list(_WAITING)}}, limit, after)
 
-    async def all(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
-        """All approvals, created before `after`; the newest first."""
+    async def list_all(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
+        """List all approvals created before `after`, newest first."""
         return await self._find({"user_id": user_id}, limit, after)
 
-    async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Approval]:
-        """The conversation's approvals, the newest first; `limit` 0 means all."""
+    async def list_of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Approval]:
+        """List the conversation's approvals, newest first; a `limit` of 0 means all."""
         return await self._find({"user_id": user_id, "conversation_id": conversation_id}, limit, None)
 
-    async def of_ids(self, user_id: str, ids: Collection[str]) -> list[Approval]:
-        """The approvals of these ids; the newest first."""
+    async def get_many(self, user_id: str, ids: Collection[str]) -> list[Approval]:
+        """List the approvals with these ids, newest first."""
         return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, 0, None) if ids else []
 
-    async def decided(self, user_id: str, tool: str, subject: str, since: float, limit: int) -> list[Approval]:
-        """Approvals of this kind of change that were decided since then; the newest first."""
+    async def list_decided(self, user_id: str, tool: str, subject: str, since: float, limit: int) -> list[Approval]:
+        """List approvals of this tool and subject that were decided since then, newest first."""
         query = {"user_id": user_id, "tool": tool, "subject": subject, "decided_at": {"$gte": since}}
         return await self._find(query, limit, None)
 
-    async def unasked(self, user_id: str, tool: str, since: float, limit: int) -> int:
+    async def count_without_approval(self, user_id: str, tool: str, since: float, limit: int) -> int:
         """Count the actions that ran without approval since then, up to `limit`."""
         query = {"user_id": user_id, "tool": tool, "decided_by": "level", "decided_at": {"$gte": since}}
         return len(await self._find(query, limit, None))
 
-    async def standing(self, user_id: str, tool: str, subject: str, now: float) -> Approval | None:
-        """Approvals of this kind that are pending, executing or done; the newest first."""
+    async def find_active(self, user_id: str, tool: str, subject: str, now: float) -> Approval | None:
+        """Return the newest approval of this tool and subject that is pending, executing or done."""
         undecided = {"status": "pending", "expires_at": {"$gt": now}}
         stands = {"status": {"$in": ["approved", "executing", *SENT, "done"]}}
         query = {"user_id": user_id, "tool": tool, "subject": subject, "$or": [undecided, stands]}
         found = await self._find(query, 1, None)
         return found[0] if found else None
 
-    async def newest_about(self, user_id: str, tool: str, subject: str) -> Approval | None:
+    async def find_latest(self, user_id: str, tool: str, subject: str) -> Approval | None:
         found = await self._find({"user_id": user_id, "tool": tool, "subject": subject}, 1, None)
         return found[0] if found else None
 
-    async def unreported(self, user_id: str, conversation_id: str) -> list[Approval]:
-        """Outcomes in this conversation that the model has not been told; oldest first."""
+    async def list_unreported(self, user_id: str, conversation_id: str) -> list[Approval]:
+        """List outcomes in this conversation that were not reported to the model, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return [_approval(each) async for each in self.database[COLLECTION].find(query).sort("updated_at", 1)]
 
-    async def told(self, approval: Approval) -> None:
-        """Record that the model was told of it in this state; later changes are news."""
+    async def mark_reported(self, approval: Approval) -> None:
+        """Record that the model knows the approval's current state; later changes will be reported."""
         if approval.news:
             await self._put(approval, approval.model_told())
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
-        """Detach decided approvals from the conversation; they stay as an audit."""
+        """Detach decided approvals from the conversation; they are kept for the audit."""
         await self.database[COLLECTION].update_many(
             {"user_id": user_id, "conversation_id": conversation_id},
             {"$set": {"conversation_id": None}, "$inc": {"revision": 1}},
@@ -169,7 +169,8 @@ class Approvals(Store):
 
 
 def _without(approval: Approval, memory_ids: Collection[str]) -> Approval | None:
-    """None if it shows none of these. The preview has one change per memory, in the same order."""
+    """Return the approval without these memories, or None if it shows none of them. The preview has one change per
+    memory, in the same order."""
     if not approval.shown.keys() & set(memory_ids):
         return None
     both = zip(approval.shown.items(), approval.preview.changes, strict=True)

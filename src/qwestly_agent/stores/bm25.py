@@ -1,4 +1,4 @@
-"""Okapi BM25 over the texts of one person.
+"""Okapi BM25 over one person's texts.
 
 The formula is Lucene's (`BM25Similarity`: k1 1.2, b 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5))), so that a search in
 this process ranks as Atlas Search does. A BM25 library would build an index for each search, and the fastest ones need
@@ -16,20 +16,20 @@ K1, B = 1.2, 0.75
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenCounts:
     """Counts of a text's tokens."""
 
     counts: Mapping[str, int]
     total: int
 
     @classmethod
-    def of(cls, text: str) -> "Tokens":
+    def of(cls, text: str) -> "TokenCounts":
         counts = Counter(tokens_of(text))
         return cls(counts, counts.total())
 
 
-def bm25(query: str, texts: Sequence[Tokens]) -> list[float]:
-    """The score of each text; 0 if it contains no word of the query."""
+def bm25_scores(query: str, texts: Sequence[TokenCounts]) -> list[float]:
+    """Return a score for each text; 0 if it contains no word of the query."""
     scores = [0.0] * len(texts)
     average = sum(text.total for text in texts) / len(texts) if texts else 0.0
     for token in set(tokens_of(query)):

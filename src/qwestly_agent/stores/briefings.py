@@ -1,4 +1,4 @@
-"""`agent_briefings`: the gathered items and the lines of each briefing. Only a delivered one is shown."""
+"""`agent_briefings`: the collected items and the lines of each briefing. Only delivered briefings are shown."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Briefing, BriefingKind, Mailed
-from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
+from qwestly_agent.stores.activity import copy_after_write, outbox_fields, with_events
 from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
@@ -22,7 +22,7 @@ COLLECTION = MongoCollection(
     Expires(RETENTION),
     index("user_created", "user_id", "-created_at"),
     index("unsubscribe", "unsubscribe", sparse=True),
-    holds="briefings, with what they were made of",
+    holds="briefings, with their sources",
     has_outbox=True,
 )
 
@@ -31,12 +31,12 @@ _NESTED = ("gathered", "before", "lines")
 
 class Briefings(Store):
     async def add(self, briefing: Briefing) -> bool:
-        """False if it exists already."""
+        """Insert a briefing. Returns False if it exists already."""
         expires_at = to_datetime(briefing.created_at) + RETENTION
         events = [delivered_event(briefing)] if briefing.delivered_at is not None else []
         try:
             await self.database[COLLECTION].insert_one(
-                {**_document(briefing), "expires_at": expires_at, **outbox(*events)}
+                {**_document(briefing), "expires_at": expires_at, **outbox_fields(*events)}
             )
         except DuplicateKeyError:
             return False
@@ -45,13 +45,13 @@ class Briefings(Store):
         return True
 
     async def get(self, user_id: str, briefing_id: str) -> Briefing:
-        """Raises `NotFound`."""
+        """Get a briefing, delivered or not. Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one({"_id": briefing_id, "user_id": user_id})
         if found is None:
             raise NotFound("There is no such briefing.")
         return _briefing(found)
 
-    async def told(self, user_id: str, briefing_id: str) -> Briefing:
+    async def get_delivered(self, user_id: str, briefing_id: str) -> Briefing:
         """Get a delivered briefing. Raises `NotFound`."""
         found = await self.get(user_id, briefing_id)
         if found.delivered_at is None:
@@ -59,21 +59,21 @@ class Briefings(Store):
         return found
 
     async def newest(self, user_id: str, limit: int, after: float | None = None) -> list[Briefing]:
-        """Delivered briefings made before `after`; the newest first."""
+        """List delivered briefings created before `after`, newest first."""
         query: Document = {"user_id": user_id, "delivered_at": {"$gt": 0}}
         if after is not None:
             query |= {"created_at": {"$lt": after}}
         found = self.database[COLLECTION].find(query).sort("created_at", -1).limit(limit)
         return [_briefing(each) async for each in found]
 
-    async def gather_again(self, briefing: Briefing) -> None:
-        """Replace gathered items and lines after a source was missing."""
+    async def replace_items(self, briefing: Briefing) -> None:
+        """Replace the items and lines of a lite briefing, once the missing source is available."""
         again = _document(briefing)
         changes = {name: again[name] for name in ("gathered", "lines", "kind")}
         await self._set(briefing.user_id, briefing.id, changes, kind="lite")
 
     async def deliver(self, briefing: Briefing, now: float, kind: BriefingKind) -> bool:
-        """Show it to its user, with an event; False if it was shown before."""
+        """Deliver the briefing to its user, with an event. Returns False if it was delivered before."""
         told = briefing.model_copy(update={"delivered_at": now, "kind": kind})
         changed = await self.database[COLLECTION].update_one(
             {"_id": briefing.id, "user_id": briefing.user_id, "delivered_at": None},
@@ -83,7 +83,8 @@ class Briefings(Store):
         return bool(changed.matched_count)
 
     async def claim_mail(self, user_id: str, briefing_id: str, unsubscribe: str) -> bool:
-        """True for the one process that may mail it; `unsubscribe` is the hash of the token in that mail."""
+        """Claim the mail of a briefing: True for exactly one process. `unsubscribe` is the hash of the token in the
+        mail."""
         changes = {"mailed": "claimed", "unsubscribe": unsubscribe}
         return await self._set(user_id, briefing_id, changes, mailed="no")
 
@@ -92,25 +93,25 @@ class Briefings(Store):
         query = {"user_id": user_id, "mailed": {"$in": ["claimed", "sent"]}}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
-    async def note_mail(self, user_id: str, briefing_id: str, mailed: Mailed) -> None:
+    async def set_mail_status(self, user_id: str, briefing_id: str, mailed: Mailed) -> None:
         await self._set(user_id, briefing_id, {"mailed": mailed})
 
-    async def read(self, user_id: str, briefing_id: str, now: float) -> None:
-        """Record that its user has read it; the first time counts."""
+    async def mark_read(self, user_id: str, briefing_id: str, now: float) -> None:
+        """Record when the user first read the briefing."""
         await self._set(user_id, briefing_id, {"read_at": now}, read_at=None)
 
-    async def last_read(self, user_id: str) -> float | None:
-        """When the user last read one."""
+    async def last_read_at(self, user_id: str) -> float | None:
+        """Return when the user last read a briefing."""
         query = {"user_id": user_id, "read_at": {"$gt": 0}}
         found = self.database[COLLECTION].find(query, {"read_at": 1}).sort("created_at", -1).limit(1)
         return next((each["read_at"] for each in await found.to_list()), None)
 
-    async def forget(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Remove lines that contain what is forgotten: a next step is in the user's own words."""
+    async def forget(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
+        """Remove lines that contain something forgotten: a next step is quoted from the user."""
         found = self.database[COLLECTION].find({"user_id": user_id})
         for each in [_briefing(document) async for document in found]:
-            items = tuple(item for item in each.gathered.items if not tells(item.title))
-            lines = tuple(line for line in each.lines if not tells(line.text))
+            items = tuple(item for item in each.gathered.items if not contains_forgotten(item.title))
+            lines = tuple(line for line in each.lines if not contains_forgotten(line.text))
             if len(items) == len(each.gathered.items) and len(lines) == len(each.lines):
                 continue
             gathered = each.gathered.model_copy(update={"items": items})
@@ -139,7 +140,7 @@ def delivered_event(briefing: Briefing) -> ActivityEvent:
 
 def _document(briefing: Briefing) -> Document:
     flat = briefing.model_dump(mode="json", exclude={"id", *_NESTED})
-    # As text, so that MongoDB does not interpret keys.
+    # As text, so that MongoDB does not interpret its keys.
     nested = {name: json.dumps(briefing.model_dump(mode="json", include={name})[name]) for name in _NESTED}
     return {**flat, **nested, "_id": briefing.id}
 

@@ -1,4 +1,4 @@
-"""The declaration of a collection. Indexes, export, erasure, outboxes and the database roles follow from it."""
+"""The declaration of a collection. Its indexes, export, erasure, outbox and database roles are derived from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,69 +15,69 @@ ALL_ACTIONS = "find insert update remove"
 
 @dataclass(frozen=True)
 class Expires:
-    """MongoDB deletes a document once the date in this field has passed."""
+    """MongoDB deletes a document after the date in this field."""
 
     after: timedelta
-    """The longest time from the document's creation, or from the last use that prolongs it."""
+    """The longest time from the document's creation, or from the last use that extends it."""
     field: str = "expires_at"
     since: str = ""
-    """What follows the period in a sentence, for docs/data.md."""
+    """The words that follow the period in docs/data.md, such as 'after the last use'."""
 
 
 @dataclass(frozen=True)
-class Stays:
-    """Kept until it is erased; `reason` says why."""
+class Permanent:
+    """Documents are kept until they are erased, for the given reason."""
 
     reason: str
 
 
 class MongoCollection(str):
-    """A collection of ours. It is a string, its name, so that a database is subscripted with it.
+    """One of our collections. It is a string, its name, so that it can be used to subscript a database.
 
     Its documents belong to the user in `user_id`, who may export and erase them (`user_data.py`), and `holds` lists
-    what is in them; or to nobody, and `of_no_user` gives the reason. Raises `ValueError` unless one of them is given.
+    their contents; or to no user, for `no_user_reason`. Raises `ValueError` unless exactly one is given.
     """
 
-    kept: Expires | Stays
+    retention: Expires | Permanent
     indexes: Sequence[IndexModel]
     holds: str
-    of_no_user: str
+    no_user_reason: str
     has_outbox: bool
-    """Documents hold events for the feed (`activity.py`)."""
+    """True if documents hold events for the feed (`activity.py`)."""
     reader: str
-    """Actions of the functions that ask models; `ALL_ACTIONS` are those of the functions that do not."""
+    """Database actions of the functions that call models. The other functions have `ALL_ACTIONS`."""
     opener: str
-    """Actions of the function that opens files."""
+    """Database actions of the function that opens files."""
 
     def __new__(
         cls,
         name: str,
-        kept: Expires | Stays,
+        kept: Expires | Permanent,
         *indexes: IndexModel,
         holds: str = "",
-        of_no_user: str = "",
+        no_user_reason: str = "",
         has_outbox: bool = False,
         reader: str = "",
         opener: str = "",
     ) -> "MongoCollection":
-        if bool(holds) == bool(of_no_user):
+        if bool(holds) == bool(no_user_reason):
             raise ValueError(f"{name}: declare what it holds of a user, or why its documents are of none.")
         self = super().__new__(cls, name)
-        self.kept = kept
+        self.retention = kept
         self.indexes = (
             *indexes,
-            # For documents with events that are not in the feed yet.
+            # For documents with events that are not yet in the feed.
             *([index("uncopied", "uncopied_since", sparse=True)] if has_outbox else []),
             *([index(kept.field, kept.field, expireAfterSeconds=0)] if isinstance(kept, Expires) else []),
         )
-        self.holds, self.of_no_user, self.has_outbox = holds, of_no_user, has_outbox
+        self.holds, self.no_user_reason, self.has_outbox = holds, no_user_reason, has_outbox
         self.reader, self.opener = reader, opener
         return self
 
 
 @cache
 def collections() -> tuple[MongoCollection, ...]:
-    """Return every collection that a module of this package declares, by name."""
+    """Return all collections declared in this package, sorted by name."""
     package = import_module(__name__.rpartition(".")[0])
     modules = [import_module(f"{package.__name__}.{each.name}") for each in iter_modules(package.__path__)]
     found = {value for module in modules for value in vars(module).values() if isinstance(value, MongoCollection)}
@@ -85,6 +85,6 @@ def collections() -> tuple[MongoCollection, ...]:
 
 
 def index(name: str, *fields: str, **options: Any) -> IndexModel:
-    """An index over these fields in their order, descending where one begins with `-`."""
+    """Return an index over these fields in order; a leading `-` means descending."""
     keys = [(each.removeprefix("-"), DESCENDING if each.startswith("-") else ASCENDING) for each in fields]
     return IndexModel(keys, name=name, **options)

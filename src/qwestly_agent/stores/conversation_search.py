@@ -1,7 +1,8 @@
-"""Search of one user's conversations by words and by meaning, and the title that the user gives one.
+"""Search a user's conversations by words and by meaning, and set their titles.
 
-A word matches the beginnings of words, as people type them; a text index would match whole words only. So patterns are
-compared, in messages that the existing indexes (`user_last_used`, `order`) lead to, and in a limited number of them.
+A search word matches the beginning of a word, since people search while typing; a text index would match whole words
+only. So patterns are compared in a limited number of messages, found through the existing indexes (`user_last_used`,
+`order`).
 """
 
 import asyncio
@@ -13,75 +14,80 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.domain.said_before import SaidBefore
 from qwestly_agent.stores import messages
-from qwestly_agent.stores.bm25 import Tokens, bm25
-from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_of, title_of
+from qwestly_agent.stores.bm25 import TokenCounts, bm25_scores
+from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_query, make_title
 from qwestly_agent.stores.messages import unfinished_turns
 from qwestly_agent.stores.ranks import fuse_ranks
 from qwestly_agent.stores.search import Document, Match, Searchable
 from qwestly_agent.stores.store import Store
 
 BATCH = 50
-"""Conversations compared at a time."""
+"""Number of conversations compared at a time."""
 MOST_COMPARED = 500
-"""Conversations compared for one page."""
+"""Maximum number of conversations compared for one page."""
 
 
 @dataclass(frozen=True)
-class Hit:
+class SearchHit:
     conversation: Document
     message: Document | None
-    """The newest message (`id`, `content`) with all the words, without forgotten ones; None if the title has them."""
+    """The newest message (`id`, `content`) with all the words, excluding forgotten messages; None if the title has
+    them."""
 
 
 @dataclass(frozen=True)
-class Hits:
-    found: Sequence[Hit]
+class SearchPage:
+    found: Sequence[SearchHit]
     next: float | None
-    """Older conversations were last used before this time (seconds since the epoch); None at the end."""
+    """Pass it as `before` for the next page, in seconds since the epoch; None at the end."""
 
 
 NEUTRAL_TITLE = "Conversation"
-"""Title in place of one that contains what was forgotten."""
+"""Replaces a title that contains something forgotten."""
 VECTOR_INDEX = "agent_messages_vector_index"
-MOST_SAID = 2_000
-"""Number of messages compared by words: the newest of the user."""
+MOST_MESSAGES_COMPARED = 2_000
+"""Number of messages compared by words, the user's newest first."""
 
 
 class ConversationSearch(Store):
-    async def find(self, user_id: str, words: Sequence[str], limit: int, before: float | None = None) -> Hits:
-        """Conversations with all the words in their title or in one message, the last used first."""
-        found: list[Hit] = []
+    async def find_conversations(
+        self, user_id: str, words: Sequence[str], limit: int, before: float | None = None
+    ) -> SearchPage:
+        """List conversations with all the words in the title or in one message, last used first."""
+        found: list[SearchHit] = []
         for _ in range(MOST_COMPARED // BATCH):
             batch = await self._last_used(user_id, before)
             said = await self._said(user_id, [each["id"] for each in batch], words)
             for each in batch:
-                in_title = all(re.search(pattern_of(word), each.get("title", ""), re.IGNORECASE) for word in words)
+                in_title = all(
+                    re.search(word_start_pattern(word), each.get("title", ""), re.IGNORECASE) for word in words
+                )
                 if not in_title and each["id"] not in said:
                     continue
                 if len(found) == limit:
-                    return Hits(found, found[-1].conversation["last_used"])
-                found.append(Hit(each, None if in_title else said[each["id"]]))
+                    return SearchPage(found, found[-1].conversation["last_used"])
+                found.append(SearchHit(each, None if in_title else said[each["id"]]))
             if len(batch) < BATCH:
-                return Hits(found, None)
+                return SearchPage(found, None)
             before = batch[-1]["last_used"]
-        return Hits(found, before)
+        return SearchPage(found, before)
 
     def __init__(self, database: AsyncDatabase[Document]) -> None:
         super().__init__(database)
         self.searchable = Searchable(database[messages.COLLECTION], VECTOR_INDEX, messages.VECTOR, "content")
 
-    async def said(
+    async def find_messages(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int
     ) -> list[tuple[SaidBefore, bool]]:
-        """Messages of all conversations with one of the words (BM25; the newer first among equals), and the user's own
-        messages near in meaning, fused. Each with True if it contains one of the words."""
+        """Search messages of all conversations by words (BM25; newer first among equals) and the user's own messages by
+        meaning, and fuse both rankings. Returns each message with True if it contains one of the words."""
         mine = {"user_id": user_id, "withheld": False}
         found = self.database[messages.COLLECTION].find({"user_id": user_id, **_IN_PROMPTS}, _OF_SAID)
         compared, near = await asyncio.gather(
-            found.sort("created_at", -1).limit(MOST_SAID).to_list(),
-            _none() if vector is None else self.searchable.nearest({**mine, "role": "user"}, "", vector, limit),
+            found.sort("created_at", -1).limit(MOST_MESSAGES_COMPARED).to_list(),
+            _none() if vector is None else self.searchable.find_nearest({**mine, "role": "user"}, "", vector, limit),
         )
-        scores = bm25(words, [Tokens.of(each["content"]) for each in compared])
+        scores = bm25_scores(words, [TokenCounts.of(each["content"]) for each in compared])
         best = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: -scores[at])
         by_words = {compared[at]["id"]: compared[at] for at in best}
         by_meaning = {each.document["id"]: each.document for each in near if not each.document.get("in_trouble")}
@@ -89,39 +95,41 @@ class ConversationSearch(Store):
         best_first = sorted(places, key=lambda each: -places[each].total)[:limit]
         return [(_said({**by_meaning, **by_words}[each]), each in by_words) for each in best_first]
 
-    async def first_said(self, user_id: str, conversation_id: str, limit: int) -> list[SaidBefore]:
-        """The first messages of a conversation, oldest first."""
+    async def first_messages(self, user_id: str, conversation_id: str, limit: int) -> list[SaidBefore]:
+        """List the first messages of a conversation, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, **_IN_PROMPTS}
         found = self.database[messages.COLLECTION].find(query, _OF_SAID)
         return [_said(each) for each in await found.sort("seq", 1).limit(limit).to_list()]
 
     async def rename(self, user_id: str, conversation_id: str, title: str) -> bool:
-        """Set the title that the user chose; False if there is no such conversation."""
+        """Set the title that the user chose. Returns False if there is no such conversation."""
         changed = await self.database[COLLECTION].update_one(
-            key_of(user_id, conversation_id),
+            key_query(user_id, conversation_id),
             {"$set": {"title": title, "title_chosen": True}, "$unset": {"title_from": ""}},
         )
         return changed.matched_count == 1
 
     async def retitle(self, user_id: str, conversation_id: str, title: str, message_id: str) -> None:
-        """Set the title that was made of this message, unless the user chose one."""
-        generated = {**key_of(user_id, conversation_id), "title_chosen": None}
+        """Set a title that was generated from this message, unless the user chose one."""
+        generated = {**key_query(user_id, conversation_id), "title_chosen": None}
         await self.database[COLLECTION].update_one(generated, {"$set": {"title": title, "title_from": message_id}})
 
-    async def forget_titles(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Give conversations a neutral title if their title `tells`, or was made of a message that is kept out of
-        prompts, or is the beginning of one."""
+    async def forget_titles(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
+        """Replace titles with a neutral one if `contains_forgotten` matches them, or if they were taken or generated
+        from a message that is excluded from prompts."""
         withheld = {"user_id": user_id, "role": "user", "withheld": True}
         found = self.database[messages.COLLECTION].find(withheld, {"conversation_id": 1, "id": 1, "content": 1})
         said = {
-            (each["conversation_id"], name) async for each in found for name in (each["id"], title_of(each["content"]))
+            (each["conversation_id"], name)
+            async for each in found
+            for name in (each["id"], make_title(each["content"]))
         }
         mine: Document = {"user_id": user_id}
         async for each in self.database[COLLECTION].find(mine, {"id": 1, "title": 1, "title_from": 1, "turns": 1}):
             title = each.get("title", "")
-            of_turns = {title_of(turn.text or "") for turn in unfinished_turns(each) if turn.withheld}
+            of_turns = {make_title(turn.text or "") for turn in unfinished_turns(each) if turn.withheld}
             if title and (
-                tells(title)
+                contains_forgotten(title)
                 or not said.isdisjoint((each["id"], name) for name in (title, each.get("title_from")))
                 or title in of_turns
             ):
@@ -134,8 +142,8 @@ class ConversationSearch(Store):
         return await self.database[COLLECTION].find(query, SUMMARY).sort("last_used", -1).limit(BATCH).to_list()
 
     async def _said(self, user_id: str, conversation_ids: list[str], words: Sequence[str]) -> dict[str, Document]:
-        """The newest message with all the words, by conversation."""
-        has_words = [{"content": {"$regex": pattern_of(word), "$options": "i"}} for word in words]
+        """Return the newest message with all the words, by conversation."""
+        has_words = [{"content": {"$regex": word_start_pattern(word), "$options": "i"}} for word in words]
         mine = {"user_id": user_id, "withheld": {"$ne": True}}
         stages = [
             {"$match": {**mine, "conversation_id": {"$in": conversation_ids}, "$and": has_words}},
@@ -151,7 +159,7 @@ async def _none() -> list[Match]:
 
 
 _IN_PROMPTS: Document = {"withheld": False, "in_trouble": {"$ne": True}, "content": {"$ne": ""}}
-"""Leave out forgotten messages, which stay only in the transcript."""
+"""Leaves out forgotten messages, which are kept only in the transcript."""
 _OF_SAID = {"_id": 0, "id": 1, "conversation_id": 1, "role": 1, "content": 1, "created_at": 1}
 
 
@@ -159,6 +167,7 @@ def _said(document: Document) -> SaidBefore:
     return SaidBefore(**{name: document[name] for name in ("id", "conversation_id", "role", "content", "created_at")})
 
 
-def pattern_of(word: str) -> str:
-    """The pattern of a word's beginning; a sign, as in ".NET", matches anywhere."""
+def word_start_pattern(word: str) -> str:
+    """Return a pattern for words that begin with `word`. A word that begins with a sign, such as ".NET", matches
+    anywhere."""
     return (r"(?<![A-Za-z0-9])" if word[0].isalnum() else "") + re.escape(word)

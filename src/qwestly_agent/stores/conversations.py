@@ -27,32 +27,32 @@ from qwestly_agent.stores.messages import (
     NewTurn,
     PartialAnswer,
     claim_of,
+    messages_to_recover,
     partial_answer_of,
     unfinished_turns,
-    unrecorded_messages,
 )
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.variant_counts import VariantCounts
 
 LEASE_SECONDS = 6.0
-"""Lease duration after each renewal, and so the longest time that a killed turn blocks the next one."""
+"""Duration of the lease after each renewal, and thus the longest time that a dead turn blocks the next one."""
 SILENCE_SECONDS = 600.0
-"""A conversation that has been silent for so long is due for memory extraction."""
+"""A conversation is read for memories after this many seconds of silence."""
 COLLECTION = MongoCollection(
     "agent_conversations",
     Expires(timedelta(seconds=RETENTION_SECONDS), since="after the last use"),
-    # A turn claims its conversation by `_id`, which is made of user and conversation.
+    # A turn claims its conversation by `_id`, which combines user and conversation.
     index("user_last_used", "user_id", "-last_used"),
-    # The running turns of a user, and of all users.
+    # For the running turns of one user, and of all users.
     index("user_lease", "user_id", "lease_until"),
     index("lease", "lease_until"),
-    # Conversations that are due to be read for memories.
+    # For conversations that are due to be read for memories.
     index("extract_at", "extract_at"),
     index("set_aside", "extract_set_aside.at", sparse=True),
-    # Conversations in a trial.
+    # For conversations with a variant.
     index("assignment", "assignment.variant", sparse=True),
-    holds="title, summary, the turn under way, an interview's draft",
+    holds="title, summary, the running turn, an interview's draft",
     has_outbox=True,
     reader=ALL_ACTIONS,
 )
@@ -74,12 +74,12 @@ class Conversations(Store):
     async def create(
         self, user_id: str, conversation_id: str, turn: NewTurn, design: str, role: str = "chat"
     ) -> ClaimedConversation | None:
-        """Insert a conversation claimed by this turn; None if it exists already."""
+        """Insert a conversation and claim it for this turn. Returns None if it exists already."""
         document = {
             "_id": _key(user_id, conversation_id),
             "user_id": user_id,
             "id": conversation_id,
-            "title": title_of(turn.text or ""),
+            "title": make_title(turn.text or ""),
             "design": design,
             "role": role,
             "created_at": to_datetime(turn.started_at),
@@ -96,43 +96,42 @@ class Conversations(Store):
         return claim_of(document, turn)
 
     async def claim(self, user_id: str, conversation_id: str, turn: NewTurn) -> ClaimedConversation:
-        """Raises `ConversationBusy` while another turn holds it, `NotFound` if this user has no conversation of that
-        id."""
+        """Claim a conversation for this turn. Raises `ConversationBusy` while another turn holds it, and `NotFound`."""
         document = await self.database[COLLECTION].find_one_and_update(
-            {**key_of(user_id, conversation_id), "lease_until": {"$lte": turn.started_at}},
+            {**key_query(user_id, conversation_id), "lease_until": {"$lte": turn.started_at}},
             {"$set": {**_lease(turn), f"turns.{turn.run_id}": _kept(turn)}},
             projection=WITHOUT_LAST_ANSWER,
             return_document=ReturnDocument.BEFORE,
         )
         if document is not None:
             return claim_of(document, turn)
-        held = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), {"lease_until": 1})
+        held = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), {"lease_until": 1})
         if held is None:
             raise NotFound("There is no such conversation.")
         raise ConversationBusy(retry_after=max(1, math.ceil(held["lease_until"] - turn.started_at)))
 
     async def renew(self, user_id: str, conversation_id: str, run_id: str, now: float) -> bool:
-        """Extend the lease; False if it was lost: the turn must end and record nothing."""
+        """Extend the lease. Returns False if it was lost; the turn must then end without recording anything."""
         renewed = await self.database[COLLECTION].update_one(
-            held_by(user_id, conversation_id, run_id), {"$set": {"lease_until": now + LEASE_SECONDS}}
+            held_by_query(user_id, conversation_id, run_id), {"$set": {"lease_until": now + LEASE_SECONDS}}
         )
         return renewed.matched_count == 1
 
     async def abandon(self, claim: ClaimedConversation) -> None:
-        """Release the lease before an answer began. The user's message stays in the conversation for `recover`."""
+        """Release the lease before an answer has begun. The user's message is kept for `recover`."""
         await self.database[COLLECTION].update_one(
-            held_by(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
+            held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
         )
 
     async def recover(self, claim: ClaimedConversation) -> int:
-        """Insert the stored messages of turns whose process died; return the new last `seq`."""
+        """Insert the stored messages of turns whose process died. Returns the new last `seq`."""
         seq = await self.messages.last_seq(claim.user_id, claim.conversation_id)
-        await VariantCounts(self.database).add_died(claim)
+        await VariantCounts(self.database).add_dead_turns(claim)
         for turn in claim.abandoned:
-            found = unrecorded_messages(turn, seq + 1, "interrupted")
+            found = messages_to_recover(turn, seq + 1, "interrupted")
             if not found:
                 continue
-            known = await self.messages.exchange(claim.user_id, claim.conversation_id, found[0].id)
+            known = await self.messages.get_exchange(claim.user_id, claim.conversation_id, found[0].id)
             if known and (known[0].run_id == turn.run_id or (len(found) == 1 and known[0].content == turn.text)):
                 continue  # it died after recording, or has nothing new
             if not await self.messages.insert(claim, found):
@@ -141,7 +140,7 @@ class Conversations(Store):
             if turn.partial and turn.partial.replaced_run and len(found) > 1:
                 await self.messages.delete_run(claim, turn.partial.replaced_run)
         await self.database[COLLECTION].update_one(
-            held_by(claim.user_id, claim.conversation_id, claim.turn.run_id),
+            held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {"$set": {"last_seq": seq}, "$unset": {f"turns.{turn.run_id}": "" for turn in claim.abandoned}},
         )
         return seq
@@ -156,11 +155,11 @@ class Conversations(Store):
         now: float,
         cost_usd: float = 0.0,
     ) -> bool:
-        """Record a turn and release the lease; False, with no answer recorded, if the lease was lost.
+        """Record a turn and release the lease. Returns False, with no answer recorded, if the lease was lost.
 
         `changes` are fields of the conversation. The messages of `replaced_run` are deleted.
         """
-        # Renew first: a turn without the lease would insert messages with the `seq`s of the turn that has it.
+        # Renew first: a turn without the lease would insert messages with the same `seq` as the turn that has it.
         if messages and not await self.renew(claim.user_id, claim.conversation_id, claim.turn.run_id, now):
             return False
         if messages and not await self.messages.insert(claim, messages):
@@ -173,7 +172,7 @@ class Conversations(Store):
         if messages:
             changes = {**changes, "last_seq": messages[-1].seq}
         discard = await self.database[COLLECTION].update_one(
-            held_by(claim.user_id, claim.conversation_id, claim.turn.run_id),
+            held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {
                 "$set": {
                     **changes,
@@ -193,8 +192,8 @@ class Conversations(Store):
         return True
 
     async def withdraw(self, claim: ClaimedConversation) -> None:
-        """Undo the claim; delete the conversation if this turn created it."""
-        held = held_by(claim.user_id, claim.conversation_id, claim.turn.run_id)
+        """Undo the claim. Deletes the conversation if this turn created it."""
+        held = held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id)
         if not claim.last_seq and not claim.abandoned:
             await self.database[COLLECTION].delete_one(held)
             return
@@ -206,49 +205,50 @@ class Conversations(Store):
             },
         )
 
-    async def running(self, user_id: str, now: float) -> set[str]:
-        """Ids of the runs that hold a conversation of this user now."""
+    async def list_running_runs(self, user_id: str, now: float) -> set[str]:
+        """Return the ids of the runs that hold one of this user's conversations now."""
         query = {"user_id": user_id, "lease_until": {"$gt": now}}
         return {each["holder"] async for each in self.database[COLLECTION].find(query, {"holder": 1})}
 
-    async def last_used(self, user_id: str, limit: int, before: float | None = None) -> list[Document]:
-        """Conversations by last use, the newest first; only those used before `before` (seconds since the epoch)."""
+    async def list_recent(self, user_id: str, limit: int, before: float | None = None) -> list[Document]:
+        """List conversations by last use, newest first, limited to those used before `before` (seconds since the
+        epoch)."""
         query: Document = {"user_id": user_id}
         if before is not None:
             query["last_used"] = {"$lt": before}
         return await self.database[COLLECTION].find(query, SUMMARY).sort("last_used", -1).limit(limit).to_list()
 
     async def exists(self, user_id: str, conversation_id: str) -> bool:
-        return await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), {"_id": 1}) is not None
+        return await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), {"_id": 1}) is not None
 
     async def get(self, user_id: str, conversation_id: str) -> Document:
-        """Raises `NotFound`."""
-        document = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), WITHOUT_LAST_ANSWER)
+        """Get a conversation. Raises `NotFound`."""
+        document = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), WITHOUT_LAST_ANSWER)
         if document is None:
             raise NotFound("There is no such conversation.")
         return document
 
-    async def running_turn(self, user_id: str, conversation_id: str, now: float) -> str | None:
-        """Id of the run that holds the conversation, or None. Raises `NotFound`."""
+    async def find_running_run(self, user_id: str, conversation_id: str, now: float) -> str | None:
+        """Return the id of the run that holds the conversation, or None. Raises `NotFound`."""
         conversation = await self.get(user_id, conversation_id)
         return conversation["holder"] if is_running(conversation, now) else None
 
     async def delete(self, user_id: str, conversation_id: str) -> None:
-        """Delete the conversation and its messages; a turn that runs can no longer record anything. Raises
+        """Delete the conversation and its messages. A running turn can then no longer record anything. Raises
         `NotFound`."""
-        deleted = await self.database[COLLECTION].delete_one(key_of(user_id, conversation_id))
+        deleted = await self.database[COLLECTION].delete_one(key_query(user_id, conversation_id))
         await self.messages.delete_all(user_id, conversation_id)
         if not deleted.deleted_count:
             raise NotFound("There is no such conversation.")
 
     async def recover_abandoned(self, user_id: str, conversation_id: str, reader_id: str, now: float) -> None:
-        """`recover` for memory extraction, which has no turn of its own: claim as `reader_id`, recover, release. Raises
-        `NotFound`."""
+        """Recover dead turns for memory extraction, which has no turn of its own: claim the conversation as
+        `reader_id`, recover, and release it. Raises `NotFound`."""
         document = await self.get(user_id, conversation_id)
         if is_running(document, now) or not unfinished_turns(document):
             return
         held = await self.database[COLLECTION].find_one_and_update(
-            {**key_of(user_id, conversation_id), "lease_until": {"$lte": now}},
+            {**key_query(user_id, conversation_id), "lease_until": {"$lte": now}},
             {"$set": {"lease_until": now + LEASE_SECONDS, "holder": reader_id}},
             return_document=ReturnDocument.BEFORE,
         )
@@ -256,31 +256,32 @@ class Conversations(Store):
             return
         await self.recover(claim_of(held, NewTurn(reader_id, "", None, now)))
         await self.database[COLLECTION].update_one(
-            held_by(user_id, conversation_id, reader_id), {"$set": {"lease_until": 0}, "$unset": {"holder": ""}}
+            held_by_query(user_id, conversation_id, reader_id), {"$set": {"lease_until": 0}, "$unset": {"holder": ""}}
         )
 
     async def drop_contexts(self, user_id: str) -> None:
-        """Drop the stored contexts and summaries, the last answer for late readers, and the list of reported work; each
-        conversation's next turn makes them again."""
+        """Drop the stored contexts and summaries, the last answer for late readers, and the list of reported work. Each
+        conversation's next turn creates them again."""
         fields = ("context", "told_under_way", "summary", "summary_due", "last_answer")
         nothing = {"$unset": dict.fromkeys(fields, "")}
         await self.database[COLLECTION].update_many({"user_id": user_id}, nothing)
 
     async def exclude_unfinished_turns(
-        self, user_id: str, message_ids: Collection[str], tells: Callable[[str], bool]
+        self, user_id: str, message_ids: Collection[str], contains_forgotten: Callable[[str], bool]
     ) -> None:
-        """Exclude from all later prompts the texts of turns that run, or died: they become messages later."""
+        """Exclude the texts of running and dead turns from all later prompts, since they will become messages."""
         mine: Document = {"user_id": user_id}
         async for conversation in self.database[COLLECTION].find(mine, {"turns": 1}):
             for turn in unfinished_turns(conversation):
                 said = (turn.text or "", turn.partial.answer.content if turn.partial else "")
-                if turn.message_id in message_ids or any(map(tells, said)):
+                if turn.message_id in message_ids or any(map(contains_forgotten, said)):
                     held = {**mine, "_id": conversation["_id"], f"turns.{turn.run_id}.message_id": turn.message_id}
                     changes = {f"turns.{turn.run_id}.withheld": True}
                     await self.database[COLLECTION].update_one(held, {"$set": changes})
 
     async def _delete_inserted(self, claim: ClaimedConversation, replaced_run: str | None) -> None:
-        """Delete what a turn that lost its lease inserted; keep a new user message if the conversation still exists."""
+        """Delete what a turn inserted after losing its lease. A new user message is kept if the conversation still
+        exists."""
         there = await self.exists(claim.user_id, claim.conversation_id)
         only_answer = {"role": "assistant"} if there and not replaced_run else {}
         await self.messages.delete_run(claim, claim.turn.run_id, **only_answer)
@@ -290,8 +291,8 @@ def is_running(conversation: Document, now: float) -> bool:
     return conversation.get("lease_until", 0) > now
 
 
-def title_of(text: str) -> str:
-    """The beginning of the first message, cut at a word."""
+def make_title(text: str) -> str:
+    """Return the beginning of the first message, cut after a word."""
     line = " ".join(text.split())
     if len(line) <= TITLE_CHARACTERS:
         return line
@@ -302,12 +303,12 @@ def _key(user_id: str, conversation_id: str) -> str:
     return f"{user_id}:{conversation_id}"
 
 
-def key_of(user_id: str, conversation_id: str) -> Document:
+def key_query(user_id: str, conversation_id: str) -> Document:
     return {"_id": _key(user_id, conversation_id), "user_id": user_id}
 
 
-def held_by(user_id: str, conversation_id: str, run_id: str) -> Document:
-    return {**key_of(user_id, conversation_id), "holder": run_id}
+def held_by_query(user_id: str, conversation_id: str, run_id: str) -> Document:
+    return {**key_query(user_id, conversation_id), "holder": run_id}
 
 
 def _lease(turn: NewTurn) -> Document:
@@ -315,7 +316,7 @@ def _lease(turn: NewTurn) -> Document:
         "lease_until": turn.started_at + LEASE_SECONDS,
         "holder": turn.run_id,
         "last_used": turn.started_at,
-        # Set at the start, for a turn whose process dies: the user's message is in the conversation.
+        # Set at the start in case the process dies: the user's message is then in the conversation.
         "extract_at": turn.started_at + SILENCE_SECONDS,
         "expires_at": to_datetime(turn.started_at + RETENTION_SECONDS),
     }
@@ -332,47 +333,47 @@ def _kept(turn: NewTurn) -> Document:
 
 
 @dataclass(frozen=True)
-class Followed:
-    """An answer under way, as a reader in another process gets it."""
+class FollowedAnswer:
+    """The state of an answer, as read by another process."""
 
     partial: PartialAnswer | None
-    """None until a part of it was stored."""
+    """None until a part of the answer was stored."""
     state: Literal["running", "ended", "interrupted", "gone"]
-    """`interrupted`: its process died. `gone`: another turn came after it."""
+    """`interrupted`: the turn's process died. `gone`: a later turn has replaced this one."""
 
 
 class PartialAnswers(Store):
-    async def keep(self, claim: ClaimedConversation, partial: PartialAnswer) -> None:
-        """Store the turn's text so far; does nothing if it no longer holds the conversation."""
+    async def save(self, claim: ClaimedConversation, partial: PartialAnswer) -> None:
+        """Store the turn's text so far. Does nothing if the turn no longer holds the conversation."""
         entry = f"turns.{claim.turn.run_id}"
         await self.database[COLLECTION].update_one(
-            {**held_by(claim.user_id, claim.conversation_id, claim.turn.run_id), entry: {"$exists": True}},
+            {**held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id), entry: {"$exists": True}},
             {"$set": {f"{entry}.partial": partial.document}},
         )
 
-    async def keep_assignment(self, claim: ClaimedConversation, assignment: Assignment) -> None:
-        """Store the variant of a new conversation, so that its first turn is counted even if its process dies."""
+    async def save_assignment(self, claim: ClaimedConversation, assignment: Assignment) -> None:
+        """Store the variant of a new conversation, so that its first turn is counted even if the process dies."""
         await self.database[COLLECTION].update_one(
-            held_by(claim.user_id, claim.conversation_id, claim.turn.run_id),
+            held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {"$set": {"assignment": assignment.model_dump()}},
         )
 
-    async def follow(self, user_id: str, conversation_id: str, run_id: str, now: float) -> Followed:
-        """Raises `NotFound` once the conversation was deleted."""
+    async def follow(self, user_id: str, conversation_id: str, run_id: str, now: float) -> FollowedAnswer:
+        """Read the state of a turn's answer. Raises `NotFound` if the conversation was deleted."""
         fields = dict.fromkeys(("holder", "lease_until", "turns", "last_answer"), 1)
-        found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), fields)
+        found = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), fields)
         if found is None:
             raise NotFound("There is no such conversation.")
         last = found.get("last_answer") or {}
         if last.get("run_id") == run_id:
-            return Followed(partial_answer_of(last), "ended")
+            return FollowedAnswer(partial_answer_of(last), "ended")
         turn = found.get("turns", {}).get(run_id)
         if turn is None:
-            return Followed(None, "gone")
+            return FollowedAnswer(None, "gone")
         is_held = found.get("holder") == run_id and is_running(found, now)
-        return Followed(partial_answer_of(turn.get("partial")), "running" if is_held else "interrupted")
+        return FollowedAnswer(partial_answer_of(turn.get("partial")), "running" if is_held else "interrupted")
 
 
-def last_answer(run_id: str, partial: PartialAnswer) -> Document:
-    """The fields of the conversation from which readers of the turn learn its end."""
+def last_answer_fields(run_id: str, partial: PartialAnswer) -> Document:
+    """Return the fields in which readers of the turn find its end."""
     return {"last_answer": {"run_id": run_id, **partial.document}}

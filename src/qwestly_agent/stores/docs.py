@@ -6,17 +6,19 @@ from typing import Self
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.stores.collection import MongoCollection, Stays
+from qwestly_agent.stores.collection import MongoCollection, Permanent
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Document, Searchable
 from qwestly_agent.stores.store import Store
 
-COLLECTION = MongoCollection("qwestly_docs", Stays("Ingested anew."), of_no_user="Our own documentation.")
+COLLECTION = MongoCollection(
+    "qwestly_docs", Permanent("Replaced by each ingestion."), no_user_reason="Our own documentation."
+)
 
 
 @dataclass(frozen=True)
 class DocSection:
-    """A part of a page under its heading. `id` is derived from path, position and content."""
+    """A section of a page. `id` is derived from path, position and content."""
 
     id: str
     path: str
@@ -40,7 +42,7 @@ class Docs(Store):
         return cls(database, searchable)
 
     async def search(self, words: str, vector: Sequence[float] | None, limit: int) -> list[DocSection]:
-        found = await self.searchable.nearest({}, words, vector, limit)
+        found = await self.searchable.find_nearest({}, words, vector, limit)
         documents = [match.document for match in found]
         return [DocSection(str(d["_id"]), d["path"], d["title"], d["text"]) for d in documents]
 

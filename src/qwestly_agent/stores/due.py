@@ -1,8 +1,8 @@
 """Queries across all users, for sweeps and the brake. They return ids only; further reads go through the stores, with a
 user id.
 
-Each is served by an index, as `tests/stores/test_due.py` checks. `agent_sweeps` keeps where a sweep ended, so that the
-next one goes on there: whatever fails again and again keeps nothing behind it from its turn.
+Each query uses an index, as `tests/stores/test_due.py` checks. `agent_sweeps` stores where a sweep ended, so that the
+next one continues there: an item that always fails does not block those behind it.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from qwestly_agent.stores import (
     user_settings,
     variant_counts,
 )
-from qwestly_agent.stores.collection import MongoCollection, Stays, collections
+from qwestly_agent.stores.collection import MongoCollection, Permanent, collections
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
@@ -36,7 +36,9 @@ from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.user_settings import MailKind
 
 COLLECTION = MongoCollection(
-    "agent_sweeps", Stays("One document a sweep."), of_no_user="Where each sweep ended, and how many mails were sent."
+    "agent_sweeps",
+    Permanent("One document per sweep."),
+    no_user_reason="The position of each sweep, and the number of mails sent.",
 )
 """`_id` (`approvals`, `consolidate`, `jobs`), `position` (where the last run ended); nothing about a user."""
 MEMORIES_AT_A_TIME = 1_000
@@ -50,24 +52,24 @@ class Backlog:
 
     count: int
     due_since: float | None
-    """When the oldest became due, in seconds since the epoch; None if there is none."""
+    """When the oldest became due, in seconds since the epoch; None if there are none."""
 
 
 @dataclass(frozen=True)
 class RunningWork:
-    """Names of running work: turns by their run, cards and other workflows by `card-…` and the like, effects by their
-    approval, and effects without one by `document-…` or `mail-…`."""
+    """Names of running work: turns by run id, cards and other workflows by names such as `card-…`, effects by approval
+    id, and effects without an approval by `document-…` or `mail-…`."""
 
     running: frozenset[str] = frozenset()
     executing: frozenset[str] = frozenset()
-    """Effects that are being sent."""
+    """Effects in progress."""
     unknown: frozenset[str] = frozenset()
-    """Effects that were sent, and whose outcome is not known."""
+    """Effects that were sent but whose outcome is unknown."""
 
 
 class Sweeps(Store):
-    async def under_way(self, whose: str, now: float) -> RunningWork:
-        """The running work of this user, or of `EVERYBODY`."""
+    async def running_work(self, whose: str, now: float) -> RunningWork:
+        """Return the running work of this user, or of `EVERYBODY`."""
         of = {} if whose == EVERYBODY else {"user_id": whose}
         turns, cards, effects, others = await asyncio.gather(
             self._each(CONVERSATIONS, {**of, "lease_until": {"$gt": now}}, "holder"),
@@ -83,7 +85,7 @@ class Sweeps(Store):
             running=frozenset(
                 [
                     *(each["holder"] for each in turns if each.get("holder")),
-                    *(drafts.pipeline(each["_id"]) for each in cards),
+                    *(drafts.pipeline_id_of(each["_id"]) for each in cards),
                     *(each["name"] for each in others if "begun_at" not in each),
                 ]
             ),
@@ -96,12 +98,12 @@ class Sweeps(Store):
             ),
         )
 
-    async def stopped(self, whose: str, over: Collection[str], since: float) -> set[str]:
-        """Names of the work of this user, or of `EVERYBODY`, that the brake stopped: turns and cards if they are in
-        `over`, and everything else that was stopped after `since`."""
+    async def stopped_work(self, whose: str, over: Collection[str], since: float) -> set[str]:
+        """Return the names of work of this user, or of `EVERYBODY`, that the brake stopped: turns and cards named in
+        `over`, and other work stopped after `since`."""
         of = {} if whose == EVERYBODY else {"user_id": whose}
         answers = [f"{name}:assistant" for name in over]
-        cards = {drafts.id_of(name): name for name in over}
+        cards = {drafts.draft_id_of(name): name for name in over}
         turns, stopped, others = await asyncio.gather(
             self._each(MESSAGES, {**of, "_id": {"$in": answers}}, "run_id", "error") if over else _none(),
             self._each(drafts.COLLECTION, {**of, "_id": {"$in": [*cards]}, "status": "stopped"}, "_id")
@@ -116,34 +118,34 @@ class Sweeps(Store):
         }
 
     async def planned_briefing(self, user_id: str) -> str | None:
-        """The name of the briefing that waits for its hour; None if briefings are off."""
+        """Return the name of the user's scheduled briefing; None if briefings are off."""
         query = {"_id": user_id, "user_id": user_id, "briefing_at": {"$gt": 0}}
         found = await self.database[user_settings.COLLECTION].find_one(query, {"briefing_day": 1})
         return run_of(user_id, found["briefing_day"]) if found and found.get("briefing_day") else None
 
     async def braked_users(self) -> list[str]:
-        """Ids of the users whose brake is on; `EVERYBODY` among them if that one is."""
+        """Return the ids of users whose brake is on, including `EVERYBODY` if that brake is on."""
         return [each["_id"] for each in await self._each(user_settings.SIGNALS, {"brake_since": {"$gt": 0}}, "_id")]
 
     async def _each(self, collection: str, query: Document, *fields: str) -> list[Document]:
         return await self.database[collection].find(query, dict.fromkeys(fields, 1)).to_list()
 
     async def position(self, sweep: SweepName) -> Any:
-        """Where the last run of this sweep ended; None if it came to the end."""
+        """Return where the last run of this sweep ended; None if it reached the end."""
         found = await self.database[COLLECTION].find_one({"_id": sweep})
         return found["position"] if found else None
 
-    async def keep_position(self, sweep: SweepName, position: float | str | None) -> None:
+    async def save_position(self, sweep: SweepName, position: float | str | None) -> None:
         await self.database[COLLECTION].update_one({"_id": sweep}, {"$set": {"position": position}}, upsert=True)
 
     async def due_approvals(self, after: float, until: float, limit: int) -> list[tuple[str, str, float]]:
-        """`(user_id, approval_id, due_at)` of each approval that became due between these times, the longest due
-        first."""
+        """List `(user_id, approval_id, due_at)` of approvals that became due between these times, longest due first."""
         found = self.database[approvals.COLLECTION].find(_due("due_at", after, until), {"user_id": 1, "due_at": 1})
         return [(each["user_id"], each["_id"], each["due_at"]) async for each in found.sort("due_at", 1).limit(limit)]
 
-    async def uncopied(self, limit: int) -> list[tuple[str, str, str]]:
-        """`(collection, user_id, id)` of documents with events not copied into the feed, `limit` of each collection."""
+    async def list_uncopied(self, limit: int) -> list[tuple[str, str, str]]:
+        """List `(collection, user_id, id)` of documents with events that are not yet in the feed, up to `limit` per
+        collection."""
         found = list[tuple[str, str, str]]()
         for name in [each for each in collections() if each.has_outbox]:
             left = self.database[name].find({"uncopied_since": {"$gt": 0}}, {"user_id": 1}).sort("uncopied_since", 1)
@@ -157,28 +159,29 @@ class Sweeps(Store):
         return await self._backlog(CONVERSATIONS, _silent(now), "extract_at")
 
     async def memories_left(self) -> Backlog:
-        """Active memories that no night has compared with the others."""
+        """Count active memories that have not been compared with the others."""
         return await self._backlog(memories.COLLECTION, dict(_NEW), "created")
 
     async def oldest_pending_approval(self) -> float | None:
-        """Creation time of the oldest pending approval, in seconds since the epoch; None if there is none."""
+        """Return when the oldest pending approval was created, in seconds since the epoch; None if there is none."""
         return await self._least(approvals.COLLECTION, {"status": "pending"}, "created_at")
 
     async def silent_conversations(self, now: float, limit: int, braked: Collection[str] = ()) -> list[tuple[str, str]]:
-        """`(user_id, conversation_id)` of each conversation due for memory extraction, the longest due first; those of
-        `braked` users stay due. The sweep needs no position: what it picks is due again only later."""
+        """List `(user_id, conversation_id)` of conversations due for memory extraction, longest due first. Those of
+        `braked` users stay due. The sweep needs no position, because a picked conversation is not due again until
+        later."""
         query = {**_silent(now), "user_id": {"$nin": list(braked)}} if braked else _silent(now)
         found = self.database[CONVERSATIONS].find(query, {"user_id": 1, "id": 1})
         return [(each["user_id"], each["id"]) async for each in found.sort("extract_at", 1).limit(limit)]
 
-    async def quarantined(self, limit: int) -> list[tuple[str, str, dict[str, Any]]]:
-        """`(user_id, conversation_id, reason)` of each quarantined conversation; the reason says since when."""
+    async def list_quarantined(self, limit: int) -> list[tuple[str, str, dict[str, Any]]]:
+        """List `(user_id, conversation_id, reason)` of quarantined conversations; the reason includes the time."""
         query = {"extract_set_aside.at": {"$gt": 0}}
         found = self.database[CONVERSATIONS].find(query, {"user_id": 1, "id": 1, "extract_set_aside": 1})
         return [(each["user_id"], each["id"], each["extract_set_aside"]) async for each in found.limit(limit)]
 
     async def users_to_consolidate(self, after: str, limit: int, until: str | None = None) -> list[str]:
-        """Ids greater than `after` (and up to `until`), ascending, of users with memories not consolidated yet."""
+        """List user ids above `after` (and up to `until`), ascending, with memories that are not consolidated yet."""
         users, upper = list[str](), {} if until is None else {"$lte": until}
         while len(users) < limit:
             ids = {"$gt": users[-1] if users else after, **upper}
@@ -190,13 +193,13 @@ class Sweeps(Store):
         return users[:limit]
 
     async def users_without_words(self) -> list[str]:
-        """Ids of users with memories whose stems are not stored."""
+        """List ids of users with memories whose stems are not stored."""
         query = {"content": {"$exists": True}, "words": {"$exists": False}}
         found = self.database[memories.COLLECTION].find(query, {"_id": 0, "user_id": 1})
         return list({each["user_id"]: None async for each in found})
 
     async def due_briefings(self, now: float, limit: int) -> list[str]:
-        """Ids of users whose briefing is due, the longest due first."""
+        """List ids of users whose briefing is due, longest due first."""
         found = self.database[user_settings.COLLECTION].find(_due("briefing_at", 0, now), {"user_id": 1})
         return [each["user_id"] async for each in found.sort("briefing_at", 1).limit(limit)]
 
@@ -206,8 +209,8 @@ class Sweeps(Store):
     async def due_job_searches(
         self, after: float, until: float, limit: int, braked: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """`(user_id, next_at)` of each user whose night's search became due between these times, the longest due first;
-        those of `braked` users stay due."""
+        """List `(user_id, next_at)` of users whose nightly search became due between these times, longest due first.
+        Those of `braked` users stay due."""
         found = self.database[job_searches.COLLECTION].find(
             _searches(after, until, braked), {"user_id": 1, "next_at": 1}
         )
@@ -217,7 +220,7 @@ class Sweeps(Store):
         return await self._backlog(job_searches.COLLECTION, _searches(0, now, braked), "next_at")
 
     async def variant_sums(self, tags: Collection[str]) -> dict[str, dict[str, float]]:
-        """The counts of all users under each of these tags, and the number of users."""
+        """Return the counts of all users under each of these tags, and the number of users."""
         sums = {name: {"$sum": f"${name}"} for name in variant_counts.NAMES}
         pipeline = [{"$match": {"tag": {"$in": list(tags)}}}, {"$group": {"_id": "$tag", "users": {"$sum": 1}, **sums}}]
         found = await self.database[variant_counts.COLLECTION].aggregate(pipeline)
@@ -225,67 +228,68 @@ class Sweeps(Store):
         return {each.pop("_id"): {name: value or 0 for name, value in each.items()} async for each in found}
 
     async def variant_users(self, tag: str) -> list[dict[str, float]]:
-        """The counts of each user under this tag, with the decisions on proposals of the variant's agents."""
+        """Return the counts of each user under this tag, including decisions on the variant's proposals."""
         of_user = dict[str, Counter[str]]()
         async for each in self.database[variant_counts.COLLECTION].find({"tag": tag}, {"runs": 0}):
             of_user[each["user_id"]] = Counter({name: each.get(name, 0) for name in variant_counts.NAMES})
-        for each in await self._each(approvals.COLLECTION, {"variant": tag}, "user_id", *approvals.TO_COUNT):
+        for each in await self._each(approvals.COLLECTION, {"variant": tag}, "user_id", *approvals.COUNTED_FIELDS):
             if each["user_id"] in of_user:
                 of_user[each["user_id"]].update(approvals.counts_of(each))
         return [dict(each) for each in of_user.values()]
 
     async def conversations_by_variant(self) -> dict[str, int]:
-        """Number of conversations of each variant, without those that went back to the base."""
+        """Return the number of conversations of each variant, excluding those that fell back to the base."""
         query = {"assignment.variant": {"$gt": ""}, "assignment.given_up": False}
         pipeline = [{"$match": query}, {"$group": {"_id": "$assignment.variant", "count": {"$sum": 1}}}]
         found = await self.database[CONVERSATIONS].aggregate(pipeline)
         return {each["_id"]: each["count"] async for each in found}
 
     async def spent_today(self, now: float) -> float:
-        """Today's cost (UTC) of all users together, in US dollars."""
+        """Return today's cost (UTC) of all users together, in US dollars."""
         midnight = to_datetime(now).replace(hour=0, minute=0, second=0, microsecond=0)
-        # Whoever spends is kept for so long from then on: the index leads to those alone who spent today.
+        # A user's document expires a fixed time after the last spending, so the index finds exactly those who spent
+        # today.
         match = {"expires_at": {"$gte": midnight + timedelta(days=usage.DAYS_KEPT)}}
         total = {"_id": None, "cost_usd": {"$sum": f"$days.{usage.day_of(now)}.cost_usd"}}
         found = await self.database[usage.COLLECTION].aggregate([{"$match": match}, {"$group": total}])
         return sum([float(each["cost_usd"] or 0.0) async for each in found])
 
     async def due_applications(self, now: float, limit: int) -> list[tuple[str, str]]:
-        """User and id of applications whose next step is due, the longest due first."""
+        """List `(user_id, application_id)` of applications whose next step is due, longest due first."""
         found = self.database[applications.COLLECTION].find(_due("due_at", 0, now), {"user_id": 1})
         return [(each["user_id"], each["_id"]) async for each in found.sort("due_at", 1).limit(limit)]
 
     async def steps_left(self, now: float) -> Backlog:
-        """Due next steps of applications without a reminder."""
+        """Count applications whose next step is due and was not reminded of."""
         return await self._backlog(applications.COLLECTION, _due("due_at", 0, now), "due_at")
 
-    async def begin_mail(self, day: str, most: int) -> bool:
-        """Count a briefing's mail of this day (UTC); False if the limit is reached."""
+    async def count_mail(self, day: str, most: int) -> bool:
+        """Count one briefing mail for this day (UTC). Returns False if the limit is reached."""
         mails, name = self.database[COLLECTION], f"briefing mails {day}"
         await mails.update_one({"_id": name}, {"$setOnInsert": {"position": 0}}, upsert=True)
         counted = await mails.update_one({"_id": name, "position": {"$lt": most}}, {"$inc": {"position": 1}})
         return bool(counted.matched_count)
 
-    async def copied_after(self, moment: datetime, until: datetime, limit: int) -> list[activity.Copied]:
-        """Events that were copied into the feed after `moment` and not after `until`, the first copied first."""
+    async def list_copied(self, moment: datetime, until: datetime, limit: int) -> list[activity.CopiedEvent]:
+        """List events copied into the feed after `moment` and up to `until`, in the order of copying."""
         query = {"copied_at": {"$gt": moment, "$lte": until}}
         found = self.database[activity.COLLECTION].find(query).sort("copied_at", 1).limit(limit)
-        return [activity.Copied(activity.event_of(each), each["copied_at"]) async for each in found]
+        return [activity.CopiedEvent(activity.event_of(each), each["copied_at"]) async for each in found]
 
-    async def mail_of_token(self, hashed: str) -> tuple[str, MailKind] | None:
-        """The recipient and kind of the mail whose token has this hash."""
+    async def find_mail_by_token(self, hashed: str) -> tuple[str, MailKind] | None:
+        """Return the recipient and kind of the mail whose token has this hash."""
         found = await self.database[briefings.COLLECTION].find_one({"unsubscribe": hashed}, {"user_id": 1})
         if found:
             return found["user_id"], "briefings"
         kinds: tuple[MailKind, ...] = ("questions", "reminders")
         for kind in kinds:
-            if ours := await self.approval_of_link(f"{kind}:{hashed}"):
+            if ours := await self.find_approval_by_link(f"{kind}:{hashed}"):
                 return ours[0], kind
         return None
 
-    async def approval_of_link(self, hashed: str) -> tuple[str, str] | None:
-        """`(user_id, approval_id)` for the link with this hash."""
-        # `$in`, because the laptop's database does not match an item of an indexed array by equality.
+    async def find_approval_by_link(self, hashed: str) -> tuple[str, str] | None:
+        """Return `(user_id, approval_id)` for the link with this hash."""
+        # With `$in`, because the laptop's database does not match an item of an indexed array by equality.
         found = await self.database[approvals.COLLECTION].find_one({"links": {"$in": [hashed]}}, {"user_id": 1})
         return (found["user_id"], found["_id"]) if found else None
 

@@ -1,7 +1,7 @@
-"""`agent_extractions`: notes found in a part of a conversation, until they are stored as memories.
+"""`agent_extractions`: notes extracted from a batch of messages, until they are stored as memories.
 
-A batch's id is derived from where it begins, so that a retry after a crash finds the earlier results and asks no model
-again. It holds the user's words only until they are stored.
+A batch's id is derived from its start, so that a retry after a crash finds the earlier results and does not call a
+model again. It holds user text only until the memories are stored.
 """
 
 import json
@@ -42,28 +42,28 @@ class Batch(BaseModel):
     conversation_id: str
     run_id: str
     read_from: int
-    """`seq` after which it begins."""
+    """The batch begins after this `seq`."""
     read_to: int
     status: BatchStatus = "found"
     found: Any = ()
     """JSON of the notes that passed the checks; empty once stored."""
     decisions: Any = ()
-    """JSON of what to do with each note; empty once stored."""
+    """JSON of the decision on each note; empty once stored."""
     vectors: tuple[tuple[float, ...], ...] = ()
     dropped: Mapping[str, int] = {}
-    """Counts of discarded notes, by reason."""
+    """Number of discarded notes, by reason."""
     unread: tuple[tuple[str, str], ...] = ()
-    """Messages, and the numbers of their lines that were not read, as "3–9"."""
+    """Ids of messages with unread lines, and the line numbers, such as "3–9"."""
     proposed: tuple[str, ...] = ()
     """Ids of the memories that wait for approval."""
     tries: int = 0
-    """How often the judge was unavailable for one of its memories; 0 if none waits for the judge."""
+    """How often the judge was unavailable for one of the batch's memories; 0 if none is waiting for the judge."""
     created_at: float
 
 
 class Extractions(Store):
     async def add(self, batch: Batch) -> Batch:
-        """Insert the batch; return the stored one if it exists already."""
+        """Insert the batch. Returns the stored one if it exists already."""
         expires_at = to_datetime(batch.created_at) + RETENTION
         try:
             await self.database[COLLECTION].insert_one(
@@ -78,18 +78,18 @@ class Extractions(Store):
         return _batch(found) if found else None
 
     async def get(self, user_id: str, batch_id: str) -> Batch:
-        """Raises `NotFound`."""
+        """Get a batch. Raises `NotFound`."""
         found = await self.find(user_id, batch_id)
         if found is None:
             raise NotFound("There is no such extraction.")
         return found
 
-    async def judged(self, user_id: str, batch_id: str, found: Any, dropped: Mapping[str, int]) -> None:
-        """Store the notes after the judge read them, or was unavailable."""
+    async def store_judged(self, user_id: str, batch_id: str, found: Any, dropped: Mapping[str, int]) -> None:
+        """Store the notes after the judge has checked them or was unavailable."""
         changes = {"status": "judged", "found": json.dumps(found, ensure_ascii=False), "dropped": dict(dropped)}
         await self._set(user_id, batch_id, "found", changes)
 
-    async def decide(
+    async def store_decisions(
         self,
         user_id: str,
         batch_id: str,
@@ -105,10 +105,10 @@ class Extractions(Store):
         }
         await self._set(user_id, batch_id, "judged", changes)
 
-    async def stored(
+    async def mark_stored(
         self, user_id: str, batch_id: str, proposed: Sequence[str], tries: int, events: Sequence[ActivityEvent] = ()
     ) -> None:
-        """Mark the batch as stored and remove the user's words from it."""
+        """Mark the batch as stored, and remove the user's text from it."""
         empty = json.dumps([])
         changes = {
             "status": "stored",
@@ -122,8 +122,8 @@ class Extractions(Store):
         if events:
             await copy_after_write(self.database, COLLECTION, user_id, batch_id)
 
-    async def drop(self, user_id: str, conversation_id: str | None = None) -> None:
-        """Delete unstored batches of one conversation, or of all. Stored ones stay."""
+    async def delete_unstored(self, user_id: str, conversation_id: str | None = None) -> None:
+        """Delete batches of one conversation, or of all, that are not stored yet. Stored ones are kept."""
         query: Document = {"user_id": user_id, "status": {"$in": ["found", "judged", "decided"]}}
         if conversation_id is not None:
             query["conversation_id"] = conversation_id

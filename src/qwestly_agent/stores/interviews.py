@@ -1,6 +1,7 @@
-"""The interview of each conversation: the field `interview` of `agent_conversations`, changed by its revision.
+"""The interview of each conversation: the field `interview` of `agent_conversations`, changed by compare-and-set on its
+revision.
 
-It is in the conversation's document, so that a turn's claim reads it, and deletion, export and expiry of a
+It is part of the conversation's document, so that a turn's claim reads it, and deletion, export and expiry of the
 conversation include it.
 """
 
@@ -11,20 +12,20 @@ from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.stores.activity import copy_after_write, with_events
-from qwestly_agent.stores.conversations import COLLECTION, key_of
+from qwestly_agent.stores.conversations import COLLECTION, key_query
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 TRIES = 10
-LEFT_SECONDS = 14 * 86_400.0
-"""An interview that was not used for this long counts as abandoned."""
+ABANDONED_AFTER_SECONDS = 14 * 86_400.0
+"""An interview that was unused for this long counts as abandoned."""
 
 
 FIELDS = dict.fromkeys(("id", "title", "role", "last_used", "interview"), 1)
 
 
 @dataclass(frozen=True)
-class KeptInterview:
+class StoredInterview:
     conversation_id: str
     title: str
     role: str
@@ -32,8 +33,8 @@ class KeptInterview:
     interview: Interview
 
 
-def title_of(kept: KeptInterview) -> str:
-    """Describe its status in a sentence, without anybody's words."""
+def describe_status(kept: StoredInterview) -> str:
+    """Describe the interview's status in a sentence, without any user text."""
     interview, count = kept.interview, len(kept.interview.draft)
     holds = f"its draft has {count} {'sentence' if count == 1 else 'sentences'}"
     return f"{_name(interview)} {'has ended' if interview.ended else 'is under way'}: {holds}"
@@ -43,15 +44,17 @@ def _name(interview: Interview) -> str:
     return "Getting to know you" if interview.has_agenda else "Your interview"
 
 
-def _kept(document: Document) -> KeptInterview:
+def _kept(document: Document) -> StoredInterview:
     interview = Interview.model_validate(document.get("interview") or {})
-    return KeptInterview(document["id"], document.get("title", ""), document["role"], document["last_used"], interview)
+    return StoredInterview(
+        document["id"], document.get("title", ""), document["role"], document["last_used"], interview
+    )
 
 
 class Interviews(Store):
     async def get(self, user_id: str, conversation_id: str) -> Interview:
-        """Get the interview, or begin one. Raises `NotFound` if there is no such conversation."""
-        found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), {"interview": 1})
+        """Get the interview, or a new one if it has not begun. Raises `NotFound` if there is no such conversation."""
+        found = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), {"interview": 1})
         if found is None:
             raise NotFound("There is no such conversation.")
         return Interview.model_validate(found.get("interview") or {})
@@ -66,9 +69,9 @@ class Interviews(Store):
         now: float | None = None,
         before_end: Callable[[], Awaitable[None]] | None = None,
     ) -> Interview:
-        """Apply the function to the newest version, first to `known`, again after a conflict. With `now`, the end of an
-        interview and its draft get events; `before_end` is awaited before the end of an onboarding is stored. Raises
-        `NotFound`, and what the functions raise."""
+        """Apply the function to the current version (first to `known`), again after each conflict. With `now`, the end
+        of the interview and its finished draft are added to the feed. `before_end` is awaited before the end of an
+        onboarding is stored. Raises `NotFound`, and whatever the functions raise."""
         for _ in range(TRIES):
             known = known or await self.get(user_id, conversation_id)
             wanted = changed(known)
@@ -77,7 +80,7 @@ class Interviews(Store):
             if before_end and wanted.has_agenda and wanted.ended and not known.ended:
                 await before_end()
             wanted = wanted.model_copy(update={"revision": known.revision + 1})
-            here = {**key_of(user_id, conversation_id), "interview.revision": known.revision or {"$in": [None, 0]}}
+            here = {**key_query(user_id, conversation_id), "interview.revision": known.revision or {"$in": [None, 0]}}
             events = _events(user_id, conversation_id, known, wanted, now) if now is not None else []
             change = with_events({"$set": {"interview": wanted.model_dump(mode="json")}}, *events)
             kept = await self.database[COLLECTION].update_one(here, change)
@@ -88,29 +91,30 @@ class Interviews(Store):
             known = None
         raise Unavailable
 
-    async def newest(self, user_id: str, limit: int) -> list[KeptInterview]:
-        """Interviews, the last used first."""
+    async def newest(self, user_id: str, limit: int) -> list[StoredInterview]:
+        """List interviews, last used first."""
         query = {"user_id": user_id, "role": {"$in": ["interview", "onboarding"]}}
         found = self.database[COLLECTION].find(query, FIELDS).sort("last_used", -1).limit(limit)
         return [_kept(each) async for each in found]
 
-    async def read(self, user_id: str, conversation_id: str) -> KeptInterview:
-        """Raises `NotFound` if there is no such conversation, or it is not an interview."""
-        found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), FIELDS)
+    async def get_stored(self, user_id: str, conversation_id: str) -> StoredInterview:
+        """Get an interview with its conversation's fields. Raises `NotFound` if the conversation does not exist or is
+        not an interview."""
+        found = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), FIELDS)
         if found is None or found.get("role") not in ("interview", "onboarding"):
             raise NotFound("There is no such interview.")
         return _kept(found)
 
     async def drop_work(self, user_id: str, conversation_id: str) -> None:
-        """Drop a run's intermediate results, so that it stores nothing."""
+        """Drop a run's intermediate results, so that the run stores nothing."""
         nothing = {"$unset": {"interview_work": ""}}
-        await self.database[COLLECTION].update_one(key_of(user_id, conversation_id), nothing)
+        await self.database[COLLECTION].update_one(key_query(user_id, conversation_id), nothing)
 
     # --- the run of `write_draft` --------------------------------------------------------------------------------
 
-    async def work(self, user_id: str, conversation_id: str, run_id: str) -> Document | None:
-        """The intermediate results of this run; None if another run has begun since. Raises `NotFound`."""
-        found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), {"interview_work": 1})
+    async def get_work(self, user_id: str, conversation_id: str, run_id: str) -> Document | None:
+        """Return the intermediate results of this run; None if another run has begun since. Raises `NotFound`."""
+        found = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), {"interview_work": 1})
         if found is None:
             raise NotFound("There is no such conversation.")
         work = found.get("interview_work")
@@ -119,24 +123,24 @@ class Interviews(Store):
     async def begin_work(
         self, user_id: str, conversation_id: str, run_id: str, seq: int, version: int
     ) -> Document | None:
-        """Get this run's intermediate results, or replace those of an older one. None if a newer one has begun."""
+        """Return this run's intermediate results, replacing those of an older run. None if a newer run has begun."""
         work = {"run_id": run_id, "seq": seq, "version": version}
-        # Not `$or`: with an `_id` beside it, the laptop's database updates the wrong document.
+        # `$or` cannot be used: combined with an `_id`, the laptop's database updates the wrong document.
         none_or_older: tuple[Document, ...] = ({"interview_work": None}, {"interview_work.seq": {"$lt": seq}})
         for other in none_or_older:
-            here = {**key_of(user_id, conversation_id), **other}
+            here = {**key_query(user_id, conversation_id), **other}
             if (await self.database[COLLECTION].update_one(here, {"$set": {"interview_work": work}})).matched_count:
                 return work
-        return await self.work(user_id, conversation_id, run_id)
+        return await self.get_work(user_id, conversation_id, run_id)
 
-    async def keep_work(self, user_id: str, conversation_id: str, run_id: str, **found: object) -> None:
-        mine = {**key_of(user_id, conversation_id), "interview_work.run_id": run_id}
+    async def save_work(self, user_id: str, conversation_id: str, run_id: str, **found: object) -> None:
+        mine = {**key_query(user_id, conversation_id), "interview_work.run_id": run_id}
         changes = {f"interview_work.{name}": value for name, value in found.items()}
         await self.database[COLLECTION].update_one(mine, {"$set": changes})
 
 
 def _events(user_id: str, conversation_id: str, before: Interview, after: Interview, now: float) -> list[ActivityEvent]:
-    """Events of its end, and of its draft once that covers the last answer."""
+    """Return the events of the interview's end, and of a draft that now covers the last answer."""
     told = {"ended": f"{_name(after)} has ended"} if after.ended and not before.ended else {}
     if _is_drafted(after) and not _is_drafted(before):
         told["drafted"] = "The draft of your interview is ready"

@@ -1,4 +1,4 @@
-"""`agent_job_searches`: each user's wishes, since when thumbs count, and the state of the running search."""
+"""`agent_job_searches`: each user's wishes, the time from which thumbs count, and the state of the running search."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,20 +12,20 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.job import JobMatch, JobWishes
 from qwestly_agent.stores.activity import copy_after_write, with_events
-from qwestly_agent.stores.collection import MongoCollection, Stays, index
+from qwestly_agent.stores.collection import MongoCollection, Permanent, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_job_searches",
-    Stays("One document a user: the jobs that they look for, and what their thumbs taught."),
+    Permanent("One document per user: job wishes, and weights learned from thumbs."),
     index("next_at", "next_at"),
-    holds="what the person looks for, and what thumbs taught",
+    holds="job wishes, and weights learned from thumbs",
     has_outbox=True,
     reader="find update",
 )
 SEARCHING_SECONDS = 3_600.0
-"""A search without progress for this long has died: longer than a state waits for a slot and retries."""
+"""A search without progress for this long has died. Longer than a state may wait for a slot and retry."""
 TRIES, KEYS_KEPT = 10, 20
 
 SearchStatus: TypeAlias = Literal["searching", "ready", "failed", "stopped"]
@@ -37,33 +37,33 @@ class JobSearch:
     is_on: bool = False
     wishes: JobWishes = field(default_factory=JobWishes)
     thumbs_since: float = 0.0
-    """Thumbs from before this time are ignored."""
+    """Thumbs given before this time are ignored."""
     next_at: float | None = None
-    """When the next night's search is due; None if it is off."""
+    """When the next nightly search is due; None if it is off."""
     run_id: str = ""
     status: SearchStatus = "ready"
     moved_at: float = 0.0
-    """When the running search began or made progress."""
+    """When the running search began or last made progress."""
     searched_at: float | None = None
     missing: tuple[str, ...] = ()
-    """Boards that could not be asked, in sentences."""
+    """Boards that could not be searched, each as a sentence."""
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Weights learned from thumbs until the running search began: by feature, added to a job's fit."""
+    """Weights learned from thumbs given before the search began: added to a job's fit, by feature."""
     found: tuple[str, ...] = ()
-    """Ids of the adverts of the running search."""
+    """Ids of the adverts that the running search found."""
     best: tuple[tuple[str, float], ...] = ()
-    """Adverts that a model compares with the person, each with its fit by words, meaning and thumbs; the best first."""
+    """Adverts that a model compares with the user, each with its fit by words, meaning and thumbs, best first."""
     compared: Mapping[int, Sequence[Any] | None] = field(default_factory=dict[int, Sequence[Any] | None])
-    """A model's answers by number of the batch; None if it was asked and did not answer."""
+    """A model's answers by batch number; None if a request was made and not answered."""
     requests: int = 0
     """Number of model requests of the running search."""
     ranked: tuple[JobMatch, ...] = ()
-    """The result of the running search."""
+    """Result of the running search."""
     forgettings: int = 0
-    """Number of forgettings since the running search began."""
+    """How often something was forgotten since the running search began."""
 
     def missing_with(self, *sentences: str) -> list[str]:
-        """Each once."""
+        """Return `missing` and these sentences, without duplicates."""
         return list(dict.fromkeys((*self.missing, *sentences)))
 
     def is_searching(self, now: float) -> bool:
@@ -72,14 +72,14 @@ class JobSearch:
 
 class JobSearches(Store):
     async def get(self, user_id: str) -> JobSearch:
-        """An unreadable document counts as off, without wishes."""
+        """Get the user's job search. An unreadable document counts as off, without wishes."""
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}) or {}
         try:
             return _search(user_id, found)
         except (ValidationError, ValueError):
             return JobSearch(user_id)
 
-    async def choose(self, user_id: str, *, is_on: bool, wishes: JobWishes, next_at: float | None) -> None:
+    async def set_wishes(self, user_id: str, *, is_on: bool, wishes: JobWishes, next_at: float | None) -> None:
         await self._set(user_id, is_on=is_on, wishes=wishes.model_dump_json(), next_at=next_at)
 
     async def change_wishes_once(self, user_id: str, key: str, changed: Callable[[JobWishes], JobWishes]) -> None:
@@ -99,14 +99,14 @@ class JobSearches(Store):
                 return
         raise Unavailable
 
-    async def plan(self, user_id: str, next_at: float | None) -> None:
+    async def schedule(self, user_id: str, next_at: float | None) -> None:
         await self._set(user_id, next_at=next_at)
 
     async def forget_thumbs(self, user_id: str, now: float) -> None:
         await self._set(user_id, thumbs_since=now)
 
     async def begin(self, user_id: str, run_id: str, now: float) -> bool:
-        """Begin a search; False if it began before, or another one runs."""
+        """Begin a search. Returns False if it has begun before, or if another one is running."""
         before = await self.get(user_id)
         if before.run_id == run_id or before.is_searching(now):
             return False
@@ -116,42 +116,42 @@ class JobSearches(Store):
         here: Document = {"_id": user_id, "user_id": user_id, "run_id": as_before}
         return bool((await self.database[COLLECTION].update_one(here, {"$set": fresh})).matched_count)
 
-    async def take_back(self, user_id: str, run_id: str) -> None:
+    async def undo_begin(self, user_id: str, run_id: str) -> None:
         """Undo `begin` for a search that could not be started."""
         await self.database[COLLECTION].update_one(_here(user_id, run_id), {"$set": {"run_id": "", "status": "ready"}})
 
-    async def keep(self, user_id: str, run_id: str, now: float, **parts: Any) -> None:
-        """Set these fields of the running search; does nothing if another one began since."""
+    async def save_parts(self, user_id: str, run_id: str, now: float, **parts: Any) -> None:
+        """Set these fields of the running search. Does nothing if another one has begun since."""
         kept = {"moved_at": now, **{name: _kept(value) for name, value in parts.items()}}
         await self.database[COLLECTION].update_one(_here(user_id, run_id), {"$set": kept})
 
     async def count_requests(self, search: JobSearch, number: int) -> None:
-        """Count requests before they are made: a state that is delivered again may only use the rest."""
+        """Count requests before they are made, so that a state that runs again may only use the rest."""
         here = _here(search.user_id, search.run_id)
         await self.database[COLLECTION].update_one(here, {"$inc": {"requests": number}})
 
-    async def note_asked(self, search: JobSearch, batches: Sequence[int], now: float) -> None:
-        """Mark these batches as asked before the request, so that after a crash none is paid twice."""
+    async def mark_batches_requested(self, search: JobSearch, batches: Sequence[int], now: float) -> None:
+        """Mark these batches as requested before the request, so that none is paid twice after a crash."""
         asked = {f"compared.{number}": "null" for number in batches}
         await self._keep_of_person(search, {"moved_at": now, **asked})
 
-    async def note_answer(self, search: JobSearch, batch: int, answer: Sequence[Any]) -> None:
+    async def save_answer(self, search: JobSearch, batch: int, answer: Sequence[Any]) -> None:
         """Store a model's answer, unless something was forgotten since `search` was read."""
         await self._keep_of_person(search, {f"compared.{batch}": json.dumps(answer)})
 
-    async def keep_ranked(self, search: JobSearch, ranked: Sequence[JobMatch], now: float) -> None:
+    async def save_ranked(self, search: JobSearch, ranked: Sequence[JobMatch], now: float) -> None:
         """Store the result of the search, unless something was forgotten since `search` was read."""
         await self._keep_of_person(search, {"moved_at": now, "ranked": _kept(ranked)})
 
     async def end(
         self, user_id: str, run_id: str, status: SearchStatus, event: ActivityEvent | None, now: float
     ) -> None:
-        """End it, once, with an event if there is something to report."""
+        """End the search once, with an event if there is something to report."""
         await self._end({**_here(user_id, run_id), "status": "searching"}, status, event, now)
 
     async def end_unless_forgotten(self, search: JobSearch, event: ActivityEvent | None, now: float) -> bool:
-        """End it successfully, with an event if there is something to report; False if something was forgotten since
-        `search` was read."""
+        """End the search successfully, with an event if there is something to report. Returns False if something was
+        forgotten since `search` was read."""
         return await self._end({**_as_read(search), "status": "searching"}, "ready", event, now)
 
     async def _end(self, query: Document, status: SearchStatus, event: ActivityEvent | None, now: float) -> bool:
@@ -161,13 +161,13 @@ class JobSearches(Store):
         return bool(written.matched_count)
 
     async def forget(self, user_id: str) -> None:
-        """Remove models' texts about the user from the running search. Answers based on an earlier reading are dropped
-        when they come."""
+        """Remove models' texts about the user from the running search. Answers based on an earlier reading will not be
+        stored."""
         change: Document = {"$set": {"ranked": "[]", "compared": {}}, "$inc": {"forgettings": 1}}
         await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change)
 
-    async def count(self, user_id: str, now: float, most: int) -> bool:
-        """Count a request to a board; False if the limit of today (UTC) is reached."""
+    async def count_board_request(self, user_id: str, now: float, most: int) -> bool:
+        """Count a request to a board. Returns False if today's limit (UTC) is reached."""
         day, here = f"{to_datetime(now):%Y-%m-%d}", {"_id": user_id, "user_id": user_id}
         searches = self.database[COLLECTION]
         await self._set(user_id)
@@ -185,7 +185,7 @@ class JobSearches(Store):
 
 
 _NOTHING: Document = {"found": "[]", "best": "[]", "compared": {}, "ranked": "[]"}
-"""Fields of a search that begins or has ended."""
+"""Field values of a search that begins or has ended."""
 
 
 def _here(user_id: str, run_id: str) -> Document:
@@ -193,12 +193,12 @@ def _here(user_id: str, run_id: str) -> Document:
 
 
 def _as_read(search: JobSearch) -> Document:
-    """Filter: the running search, if nothing was forgotten since it was read."""
+    """Filter for the running search, if nothing was forgotten since it was read."""
     return {**_here(search.user_id, search.run_id), "forgettings": search.forgettings}
 
 
 def _kept(value: Any) -> Any:
-    """Nested data as text, so that MongoDB does not interpret its keys."""
+    """Return nested data as text, so that MongoDB does not interpret its keys."""
     if isinstance(value, Mapping):
         return json.dumps(value)
     if not isinstance(value, Sequence) or isinstance(value, str):

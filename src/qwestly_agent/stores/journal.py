@@ -1,6 +1,6 @@
 """`agent_memory_journal`: what each consolidation replaced, so that it can be resumed, reported and undone.
 
-It holds ids and numbers, and none of the user's words: forgetting need not change it.
+It holds ids and numbers but no user text, so forgetting does not have to change it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ RunStatus: TypeAlias = Literal["planned", "applied", "undone"]
 
 
 class ReplacedMemory(BaseModel):
-    """A replaced memory, and the active one that takes its place."""
+    """A replaced memory, and the active one that replaces it."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
 
@@ -44,8 +44,8 @@ class ReplacedMemory(BaseModel):
     """New status of the replaced memory."""
 
 
-class Run(BaseModel):
-    """One consolidation of one user's memories. Times are seconds since the epoch."""
+class ConsolidationRun(BaseModel):
+    """One consolidation of a user's memories. Times are in seconds since the epoch."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
 
@@ -55,14 +55,14 @@ class Run(BaseModel):
     created: float
     replacements: tuple[ReplacedMemory, ...] = ()
     left: int = 0
-    """Number of replacements beyond the cap, left for the next run."""
+    """Number of replacements above the cap, left for the next run."""
     compared: tuple[str, ...] = ()
-    """Memories to mark as compared at the end of the run; then emptied."""
+    """Memories to mark as compared at the end of the run; empty afterwards."""
     outdated: tuple[str, ...] = ()
     """Memories that may no longer be true."""
 
     @property
-    def apart(self) -> frozenset[frozenset[str]]:
+    def pairs_kept_apart(self) -> frozenset[frozenset[str]]:
         """Pairs that are never merged again once the run was undone, including memories merged into the same one."""
         groups: dict[str, list[str]] = {}
         for each in self.replacements:
@@ -73,8 +73,8 @@ class Run(BaseModel):
 
 
 class Journal(Store):
-    async def add(self, run: Run) -> bool:
-        """False if it exists already."""
+    async def add(self, run: ConsolidationRun) -> bool:
+        """Insert a run. Returns False if it exists already."""
         expires_at = to_datetime(run.created) + RETENTION
         document = {**run.model_dump(mode="json"), "_id": _id(run.user_id, run.run_id), "expires_at": expires_at}
         try:
@@ -83,19 +83,19 @@ class Journal(Store):
             return False
         return True
 
-    async def get(self, user_id: str, run_id: str) -> Run:
-        """Raises `NotFound`."""
+    async def get(self, user_id: str, run_id: str) -> ConsolidationRun:
+        """Get a run. Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one(_query(user_id, run_id))
         if found is None:
             raise NotFound("There is no such run.")
-        return Run.model_validate(found)
+        return ConsolidationRun.model_validate(found)
 
-    async def all(self, user_id: str) -> list[Run]:
-        """Oldest first."""
+    async def list_all(self, user_id: str) -> list[ConsolidationRun]:
+        """List all runs, oldest first."""
         found = self.database[COLLECTION].find({"user_id": user_id}).sort([("created", 1), ("_id", 1)])
-        return [Run.model_validate(each) async for each in found]
+        return [ConsolidationRun.model_validate(each) async for each in found]
 
-    async def end(self, run: Run, status: RunStatus, now: float) -> None:
+    async def end(self, run: ConsolidationRun, status: RunStatus, now: float) -> None:
         """Set the final status. An undone run never expires, so that its pairs are never merged again."""
         gone = {"compared": "", **({"expires_at": ""} if status == "undone" else {})}
         change = {"$set": {"status": status}, "$unset": gone}
@@ -112,7 +112,7 @@ _EVENTS: Mapping[RunStatus, tuple[str, str]] = {
 }
 
 
-def _event(run: Run, status: RunStatus, now: float) -> ActivityEvent:
+def _event(run: ConsolidationRun, status: RunStatus, now: float) -> ActivityEvent:
     type_, title = _EVENTS[status]
     return ActivityEvent(
         id=f"{_id(run.user_id, run.run_id)}:{status}",
@@ -126,13 +126,13 @@ def _event(run: Run, status: RunStatus, now: float) -> ActivityEvent:
     )
 
 
-def unfinished(runs: Sequence[Run]) -> Run | None:
-    """A run that was planned but did not end, or None."""
+def find_unfinished(runs: Sequence[ConsolidationRun]) -> ConsolidationRun | None:
+    """Return the run that was planned but has not ended, if any."""
     return next((run for run in runs if run.status == "planned"), None)
 
 
 def _id(user_id: str, run_id: str) -> str:
-    # The user id first: the laptop's database does not find an `_id` that begins with a date.
+    # The user id comes first: the laptop's database does not find an `_id` that begins with a date.
     return f"{user_id}:{run_id}"
 
 

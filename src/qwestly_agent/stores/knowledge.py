@@ -15,7 +15,7 @@ MOST_CHUNKS = 2_000
 
 @dataclass(frozen=True)
 class Passage:
-    """A chunk of a document, with its source, and without contact details."""
+    """A chunk of a document, with its source and without contact details."""
 
     id: str
     title: str
@@ -33,7 +33,7 @@ class Knowledge:
         return cls(Searchable(database[COLLECTION], "knowledge_chunk_vector_index", "embedding", "text"))
 
     async def search(self, user_id: str, words: str, vector: Sequence[float] | None, limit: int) -> list[Passage]:
-        found = await self.searchable.nearest({"user_id": user_id}, words, vector, limit)
+        found = await self.searchable.find_nearest({"user_id": user_id}, words, vector, limit)
         return [
             Passage(
                 str(document["_id"]),
@@ -46,6 +46,6 @@ class Knowledge:
         ]
 
     async def contacts(self, user_id: str) -> list[Contact]:
-        """The contact details in all chunks of the user."""
+        """Return the contact details in all of the user's chunks."""
         cursor = self.searchable.collection.find({"user_id": user_id}, {"text": 1}).limit(MOST_CHUNKS)
         return [contact async for each in cursor for contact in contacts_in(each.get("text") or "")]

@@ -1,5 +1,5 @@
-"""`agent_learning`: each user's decisions about learning, one document per user; and the state of learning of each
-conversation, in its own document."""
+"""`agent_learning`: each user's decisions about learning, one document per user. The state of each conversation's
+offers is stored in the conversation's document."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,27 +14,27 @@ from qwestly_agent.stores.collection import Expires, MongoCollection
 from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=365)
-"""Since the last change."""
+"""Counted from the last change."""
 COLLECTION = MongoCollection(
     "agent_learning",
     Expires(RETENTION, since="after the last change"),
-    holds="the goal, and what is missing for it, with quotes",
+    holds="the goal and its gaps, with quotes",
 )
-"""`_id` and `user_id`, `plan` (a JSON text: the goal, decisions with their quotes, what is between), `revision`,
+"""`_id` and `user_id`, `plan` (a JSON text: the goal, decisions with their quotes, gaps), `revision`,
 `expires_at`."""
 TRIES = 10
 
 
 class Learning(Store):
-    async def plan(self, user_id: str) -> LearningPlan:
+    async def get(self, user_id: str) -> LearningPlan:
         """Get the plan, or a new one."""
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
         return LearningPlan.model_validate_json(found["plan"]) if found else LearningPlan()
 
     async def change(self, user_id: str, changed: Callable[[LearningPlan], LearningPlan], now: float) -> LearningPlan:
-        """Apply the function to the newest version, again after a conflict."""
+        """Apply the function to the current version, again after each conflict."""
         for _ in range(TRIES):
-            known = await self.plan(user_id)
+            known = await self.get(user_id)
             wanted = changed(known)
             if wanted == known:
                 return known
@@ -44,7 +44,7 @@ class Learning(Store):
         raise Unavailable
 
     async def _replace(self, user_id: str, known: LearningPlan, wanted: LearningPlan, now: float) -> bool:
-        # As text, so that MongoDB does not interpret keys.
+        # As text, so that MongoDB does not interpret its keys.
         fields = {
             "plan": wanted.model_dump_json(),
             "revision": wanted.revision,
@@ -59,18 +59,18 @@ class Learning(Store):
             return False
         return True
 
-    async def drop_wishes(self, user_id: str, tells: Callable[[str], bool]) -> None:
-        """Remove wishes for lessons that contain this."""
+    async def drop_wishes(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
+        """Clear the wishes of lessons that `contains_forgotten` matches."""
         collection = self.database[lessons.COLLECTION]
         async for each in collection.find({"user_id": user_id}, {"wish": 1}):
-            if tells(each["wish"]):
+            if contains_forgotten(each["wish"]):
                 await collection.update_one({"_id": each["_id"], "user_id": user_id}, {"$set": {"wish": ""}})
 
     async def drop_talks(self, user_id: str) -> None:
-        """Drop the offers in every conversation, and the beginnings of answers."""
+        """Drop the offers and the answers' openings of every conversation."""
         await self.database[conversations.COLLECTION].update_many({"user_id": user_id}, {"$unset": {"learning": ""}})
 
-    async def keep_talk(self, user_id: str, conversation_id: str, talk: LearningTalk) -> None:
-        here = conversations.key_of(user_id, conversation_id)
+    async def save_talk(self, user_id: str, conversation_id: str, talk: LearningTalk) -> None:
+        here = conversations.key_query(user_id, conversation_id)
         kept = {"learning": talk.model_dump(mode="json")}
         await self.database[conversations.COLLECTION].update_one(here, {"$set": kept})

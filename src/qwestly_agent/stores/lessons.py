@@ -1,4 +1,4 @@
-"""`agent_lessons`: each lesson of a user with its sources, its questions, and when they fall due."""
+"""`agent_lessons`: each lesson of a user with its sources and questions, and when the questions are due."""
 
 import json
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity, of_deleted
 from qwestly_agent.domain.learning import Lesson, LessonStatus, Practice
-from qwestly_agent.stores.activity import add_event, copy_after_write, outbox, with_events
+from qwestly_agent.stores.activity import add_event, copy_after_write, outbox_fields, with_events
 from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=365)
-"""Since the last answer."""
+"""Counted from the last answer."""
 COLLECTION = MongoCollection(
     "agent_lessons",
     Expires(RETENTION, since="after the last answer"),
@@ -40,9 +40,9 @@ _TITLES: Mapping[LessonStatus, str] = {
 
 class Lessons(Store):
     async def add(self, lesson: Lesson) -> bool:
-        """False if it exists already."""
+        """Insert a lesson. Returns False if it exists already."""
         expires_at = to_datetime(lesson.created_at) + RETENTION
-        new = {**_document(lesson), "expires_at": expires_at, **outbox(_event(lesson))}
+        new = {**_document(lesson), "expires_at": expires_at, **outbox_fields(_event(lesson))}
         try:
             await self.database[COLLECTION].insert_one(new)
         except DuplicateKeyError:
@@ -51,7 +51,7 @@ class Lessons(Store):
         return True
 
     async def get(self, user_id: str, lesson_id: str) -> Lesson:
-        """Raises `NotFound`."""
+        """Get a lesson. Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one({"_id": lesson_id, "user_id": user_id})
         if found is None:
             raise NotFound("There is no such lesson.")
@@ -61,17 +61,17 @@ class Lessons(Store):
         found = self.database[COLLECTION].find({"user_id": user_id}).sort("created_at", -1).limit(limit)
         return [_lesson(each) async for each in found]
 
-    async def keep(self, user_id: str, lesson_id: str, **parts: Any) -> None:
+    async def save_parts(self, user_id: str, lesson_id: str, **parts: Any) -> None:
         """Set these fields. Raises `NotFound`."""
         changes = {name: _kept(name, value) for name, value in parts.items()}
         here = {"_id": lesson_id, "user_id": user_id}
         if not (await self.database[COLLECTION].update_one(here, {"$set": changes})).matched_count:
             raise NotFound("There is no such lesson.")
 
-    async def tell(
+    async def end_writing(
         self, user_id: str, lesson_id: str, now: float, status: LessonStatus, label: str, practices: list[Practice]
     ) -> bool:
-        """End the writing, once, with an event; False if it had ended. Raises `NotFound`."""
+        """End the writing once, with an event. Returns False if it had already ended. Raises `NotFound`."""
         before = await self.get(user_id, lesson_id)
         after = before.model_copy(
             update={"status": status, "label": label, "updated_at": now, "practices": tuple(practices)}
@@ -82,8 +82,8 @@ class Lessons(Store):
         await copy_after_write(self.database, COLLECTION, user_id, lesson_id)
         return bool(changed.matched_count)
 
-    async def practice(self, before: Lesson, practices: list[Practice], now: float) -> bool:
-        """Store an answer's changes; False after a conflict."""
+    async def save_practices(self, before: Lesson, practices: list[Practice], now: float) -> bool:
+        """Store the changes made by an answer. Returns False after a conflict."""
         after = before.model_copy(
             update={"practices": tuple(practices), "revision": before.revision + 1, "updated_at": now}
         )
@@ -93,12 +93,13 @@ class Lessons(Store):
         return bool((await self.database[COLLECTION].update_one(here, {"$set": changes | expires})).matched_count)
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
-        """Detach its lessons from the conversation."""
+        """Detach lessons from a conversation."""
         query = {"user_id": user_id, "conversation_id": conversation_id}
         await self.database[COLLECTION].update_many(query, {"$set": {"conversation_id": None}})
 
-    async def drop(self, user_id: str, lesson_id: str, now: float) -> bool:
-        """Delete it; its event is written first, as the document is gone afterwards. False if there is none."""
+    async def delete(self, user_id: str, lesson_id: str, now: float) -> bool:
+        """Delete a lesson. Its event is written first, because the document will be gone. Returns False if there is no
+        such lesson."""
         if await self.database[COLLECTION].find_one({"_id": lesson_id, "user_id": user_id}, {"_id": 1}) is None:
             return False
         await add_event(self.database, of_deleted("lesson", user_id, lesson_id, now))
@@ -124,7 +125,7 @@ def _event(lesson: Lesson) -> ActivityEvent:
 
 
 def _kept(name: str, value: Any) -> Any:
-    """Nested data as text, so that MongoDB does not interpret its keys."""
+    """Return nested data as text, so that MongoDB does not interpret its keys."""
     if name not in _NESTED:
         return value
     plain = [each.model_dump(mode="json") if isinstance(each, BaseModel) else each for each in value]

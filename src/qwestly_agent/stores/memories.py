@@ -1,8 +1,8 @@
 """`user_memories`: memories, each one document with its source and status, and tombstones of forgotten ones.
 
-Its `key` is unique per user: while it is active (or waits for approval or for the judge) the key is the hash of its
-content, so that nothing is remembered twice; afterwards the key is its id. A forgotten memory stays as a tombstone
-(`domain/tombstone.py`), without text.
+Its `key` is unique per user. While the memory is active or waits for approval or for the judge, the key is the hash of
+its content, so that nothing is remembered twice; afterwards the key is its id. A forgotten memory is kept as a
+tombstone without text (`domain/tombstone.py`).
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import FoundMemory, Memory, Score
 from qwestly_agent.domain.ranking import present, salience
 from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of, signature_of
-from qwestly_agent.stores.activity import OUTBOX, copy_after_write, outbox, with_events
-from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection, Stays, index
+from qwestly_agent.stores.activity import OUTBOX, copy_after_write, outbox_fields, with_events
+from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection, Permanent, index
 from qwestly_agent.stores.ranks import CachedText, cosines_of, fuse_ranks, rank_ids, to_binary, to_floats
 from qwestly_agent.stores.search import Document, Match, Searchable
 from qwestly_agent.stores.store import Store
@@ -30,28 +30,28 @@ from qwestly_agent.text.stems import indexed_words, query_words
 
 COLLECTION = MongoCollection(
     "user_memories",
-    Stays("A memory holds until its user forgets it; what was forgotten is not learnt again."),
+    Permanent("A memory holds until its user forgets it; what was forgotten is not learnt again."),
     index("most_salient", "user_id", "status", "-salience"),
     index("withdrawn", "user_id", "-withdrawn_at"),
-    # Unique: the same content is stored once, also by two processes at the same moment. A memory has a key as long as
-    # its content must be unique; the partial filter leaves out memories from before there were keys.
+    # Unique, so that the same content is stored only once, even by two processes at the same time. A memory has a key
+    # as long as its content must be unique; the partial filter excludes memories from before keys existed.
     index("key", "user_id", "key", unique=True, partialFilterExpression={"key": {"$type": "string"}}),
     index("newest", "user_id", "-created"),
     index("superseded_by", "user_id", "superseded_by"),
-    # Memories that the nightly consolidation has not seen.
+    # Memories that were not consolidated yet.
     index("users_to_consolidate", "consolidated", "status", "user_id"),
     index("consolidated", "consolidated", "status", "created"),
     has_outbox=True,
     reader=ALL_ACTIONS,
-    holds="memories with their quotes; of a forgotten one hashes and a signature, no text",
+    holds="memories with their quotes; for forgotten ones hashes and a signature, no text",
 )
 ACTIVE, PROPOSED, UNCHECKED = "active", "proposed", "unchecked"
 SUPERSEDED, MERGED, FORGOTTEN = "superseded", "merged", "forgotten"
 UNIQUE_STATUSES = (ACTIVE, PROPOSED, UNCHECKED)
-"""Among memories of these statuses, no two have equal content."""
+"""No two memories with these statuses have equal content."""
 READABLE = (*UNIQUE_STATUSES, SUPERSEDED, MERGED)
-MOST_SEEN = 200
-"""Message ids stored per memory, so that no message counts twice."""
+MOST_MESSAGE_IDS = 200
+"""Maximum number of message ids stored per memory, so that no message counts twice."""
 WITHOUT_VECTORS = {"content_embedding": 0}
 
 
@@ -62,7 +62,7 @@ def created_of(document: Document) -> float:
 
 
 def memories_of(documents: Iterable[Document]) -> list[Memory]:
-    """Parse the documents and skip invalid ones: one bad document must not fail every turn of its user."""
+    """Parse the documents, skipping invalid ones: one bad document must not break every turn of its user."""
     read = []
     for document in documents:
         fields = {name: value for name, value in document.items() if name in Memory.model_fields}
@@ -90,12 +90,12 @@ _TOMBSTONE_FIELDS = (
     *("forgotten_at", "withdrawn_at"),
     *("uncopied_since", *OUTBOX),
 )
-"""All fields of a tombstone, and of its outbox."""
+"""All fields of a tombstone, including its outbox."""
 
 
 @dataclass(frozen=True)
 class PendingErasure:
-    """A memory that is being forgotten: its text is kept until it is removed everywhere else."""
+    """A memory that is being forgotten. Its text is kept until it is removed everywhere else."""
 
     id: str
     content: str
@@ -103,12 +103,12 @@ class PendingErasure:
     question: str
     hash: str
     message_ids: tuple[str, ...]
-    """Ids of all messages in which it was said."""
+    """Ids of all messages that stated it."""
 
 
 class Tombstones(Store):
-    async def all(self, user_id: str) -> list[Tombstone]:
-        """Tombstones of everything that this user had forgotten."""
+    async def list_all(self, user_id: str) -> list[Tombstone]:
+        """List the tombstones of everything that this user has forgotten."""
         fields = {"hashes": 1, "signature": 1, "dimensions": 1, "seen": 1, "user_id": 1}
         found = self.database[COLLECTION].find({"user_id": user_id, "status": FORGOTTEN}, fields)
         return [_tombstone(document) async for document in found]
@@ -119,15 +119,15 @@ class Tombstones(Store):
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
     async def forget(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
-        """Reduce memories that are used nowhere else to tombstones."""
+        """Turn memories that are used nowhere else into tombstones."""
         await self.begin(user_id, memory_ids, now)
         await self.end(user_id, memory_ids, now)
 
     async def begin(
         self, user_id: str, memory_ids: Collection[str], now: float, event: ActivityEvent | None = None
     ) -> dict[str, str]:
-        """Hide these memories; their text stays until it is removed elsewhere. Returns, by id, what each had been
-        replaced by. `event` is written with the first one."""
+        """Hide these memories; their text is kept until it is removed elsewhere. Returns by id the memory that had
+        replaced each of them. `event` is written with the first one."""
         replaced: dict[str, str] = {}
         for memory_id in memory_ids:
             readable = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
@@ -150,27 +150,27 @@ class Tombstones(Store):
                 replaced[memory_id] = before["superseded_by"]
         return replaced
 
-    async def begun(self, user_id: str) -> list[PendingErasure]:
-        """Memories that are being forgotten, including those left by a process that died."""
+    async def list_pending(self, user_id: str) -> list[PendingErasure]:
+        """List the memories that are being forgotten, including those left by a process that died."""
         query = {"user_id": user_id, "status": FORGOTTEN, "content": {"$exists": True}}
         found = self.database[COLLECTION].find(query, WITHOUT_VECTORS)
         return [_pending_erasure(document) async for document in found]
 
     async def end(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
-        """Reduce these memories to tombstones. `now` is recorded: prompts made until then may contain them."""
+        """Turn these memories into tombstones. `now` is recorded, since prompts made before may contain them."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": FORGOTTEN}
         async for found in self.database[COLLECTION].find(query, dict.fromkeys(_TOMBSTONE_FIELDS, 1)):
             left = {**found, "withdrawn_at": now}
             await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
 
-    async def requote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
-        """Replace quote, question and context, from which forgotten parts were removed."""
+    async def replace_quote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
+        """Replace quote, question and context with versions without the forgotten parts."""
         query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
         changes = {"quote": quote, "question": question, "context": context}
         await self.database[COLLECTION].update_one(query, {"$set": changes})
 
     async def unforget(self, user_id: str, tombstone_ids: Collection[str]) -> None:
-        """Delete tombstones, as the user wants this remembered again."""
+        """Delete tombstones, because the user wants the memories back."""
         query = {"user_id": user_id, "_id": {"$in": list(tombstone_ids)}, "status": FORGOTTEN}
         await self.database[COLLECTION].delete_many(query)
 
@@ -196,11 +196,11 @@ def _pending_erasure(document: Document) -> PendingErasure:
 
 
 RECENT = 50
-"""Number of latest writes compared in this process, because an index sees a write a moment later."""
+"""Number of latest memories compared in this process, because the index lags behind writes."""
 
 
 @dataclass(frozen=True)
-class Near:
+class NearMemory:
     memory: Memory
     cosine: float
 
@@ -229,50 +229,50 @@ class Memories(Store):
     # --- reading ------------------------------------------------------------------------------------------------------
 
     async def most_salient(self, user_id: str, limit: int) -> list[Memory]:
-        """The active memories of highest salience, best first: one index scan that reads no vectors."""
+        """List the active memories of highest salience, best first, with one index scan that reads no vectors."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": ACTIVE}, WITHOUT_VECTORS)
         return memories_of(await found.sort("salience", -1).limit(limit).to_list())
 
-    async def last_withdrawn(self, user_id: str) -> float | None:
-        """When a memory of this user was last forgotten, corrected or superseded, in seconds since the epoch."""
+    async def last_withdrawn_at(self, user_id: str) -> float | None:
+        """Return when a memory of this user was last forgotten, corrected or superseded, in seconds since the epoch."""
         query = {"user_id": user_id, "withdrawn_at": {"$gt": 0}}
         found = self.database[COLLECTION].find(query, {"withdrawn_at": 1}).sort("withdrawn_at", -1).limit(1)
         newest = await found.to_list()
         return newest[0]["withdrawn_at"] if newest else None
 
     async def get(self, user_id: str, memory_id: str) -> Memory:
-        """Raises `NotFound`, also if it was forgotten."""
+        """Get a memory. Raises `NotFound`, also for a forgotten one."""
         query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
         found = memories_of(await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list())
         if not found:
             raise NotFound("There is no such memory.")
         return found[0]
 
-    async def of_ids(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
-        """The memories of these ids in their order, without forgotten or invalid ones."""
+    async def get_many(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
+        """List the memories with these ids in their order, excluding forgotten and invalid ones."""
         query = {"_id": {"$in": list(memory_ids)}, "user_id": user_id, "status": {"$in": list(READABLE)}}
         found = memories_of(await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list())
         places = {memory_id: place for place, memory_id in enumerate(memory_ids)}
         return sorted(found, key=lambda each: places[each.id])
 
-    async def has(self, user_id: str, memory_id: str) -> bool:
+    async def has_or_had(self, user_id: str, memory_id: str) -> bool:
         """True if the memory exists or was forgotten."""
         return await self.database[COLLECTION].find_one({"_id": memory_id, "user_id": user_id}, {"_id": 1}) is not None
 
     async def newest(self, user_id: str, limit: int, skip: int = 0, status: str = ACTIVE) -> list[Memory]:
-        """The newest first."""
+        """List memories, newest first."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": status}, WITHOUT_VECTORS)
         return memories_of(await found.sort([("created", -1), ("_id", 1)]).skip(skip).limit(limit).to_list())
 
-    async def each(self, user_id: str) -> AsyncIterator[Memory]:
-        """All memories, in no order, without forgotten or invalid ones."""
+    async def iterate(self, user_id: str) -> AsyncIterator[Memory]:
+        """Yield all memories in no particular order, excluding forgotten and invalid ones."""
         query = {"user_id": user_id, "status": {"$in": list(READABLE)}}
         async for document in self.database[COLLECTION].find(query, WITHOUT_VECTORS):
             for memory in memories_of([document]):
                 yield memory
 
-    async def replaced_by(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
-        """The memories that these superseded or took in by merging."""
+    async def list_replaced_by(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
+        """List the memories that these superseded or absorbed by merging."""
         query = {
             "user_id": user_id,
             "superseded_by": {"$in": list(memory_ids)},
@@ -283,48 +283,53 @@ class Memories(Store):
     async def search(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int, now: float
     ) -> list[FoundMemory]:
-        """Active memories ranked by words and by meaning; without a vector, only those that contain one of the
-        words."""
-        found = await self.searchable.nearest({"user_id": user_id, "status": ACTIVE}, words, vector, limit)
+        """Rank active memories by words and by meaning. Without a vector, only those with one of the words are
+        found."""
+        found = await self.searchable.find_nearest({"user_id": user_id, "status": ACTIVE}, words, vector, limit)
         return [
             FoundMemory(memory=memory, score=score_of(match, now))
             for match in found
             for memory in memories_of([match.document])
         ]
 
-    async def near(
+    async def find_near(
         self, user_id: str, asked: Sequence[tuple[str, Sequence[float] | None]], limit: int
-    ) -> list[list[Near]]:
-        """For each text, and its vector if there is one, the nearest active or proposed memories, by words and by
-        meaning. The latest writes are compared too, even if an index does not have them yet."""
+    ) -> list[list[NearMemory]]:
+        """Return for each text, with its vector if there is one, the nearest active or proposed memories by words and
+        by meaning. The latest writes are compared too, even if the index does not have them yet."""
         query = {"user_id": user_id, "status": {"$in": [ACTIVE, PROPOSED]}}
         newest = self.database[COLLECTION].find(query).sort("created", -1).limit(RECENT)
-        found, recent = await asyncio.gather(self.searchable.nearest_to_each(query, asked, limit), newest.to_list())
+        found, recent = await asyncio.gather(
+            self.searchable.find_nearest_to_each(query, asked, limit), newest.to_list()
+        )
         wanted = {match.document["_id"] for matches in found for match in matches} - {each["_id"] for each in recent}
         rest = self.database[COLLECTION].find({**query, "_id": {"$in": list(wanted)}})
         documents = [*recent, *(await rest.to_list() if wanted else ())]
-        return [nearest(documents, words, vector, limit) for words, vector in asked]
+        return [rank_nearest(documents, words, vector, limit) for words, vector in asked]
 
-    async def without_vectors(self, user_id: str, limit: int) -> list[Memory]:
-        """Memories that were written while no embedding was available."""
+    async def list_without_vectors(self, user_id: str, limit: int) -> list[Memory]:
+        """List memories that were written while no embedding was available."""
         query = {"user_id": user_id, "status": {"$in": list(UNIQUE_STATUSES)}, "content_embedding": None}
         return memories_of(await self.database[COLLECTION].find(query).limit(limit).to_list())
 
     async def set_vector(self, user_id: str, memory: Memory, vector: Sequence[float]) -> None:
-        """Unless its content has changed, or it was forgotten meanwhile."""
+        """Store a memory's vector, unless its content has changed or it was forgotten meanwhile."""
         query = {"_id": memory.id, "user_id": user_id, "content": memory.content, "content_embedding": None}
         change = {"content_embedding": to_binary(vector)}
         await self.database[COLLECTION].update_one({**query, "status": {"$in": list(READABLE)}}, {"$set": change})
 
-    async def of_hashes(self, user_id: str, hashes: Collection[str]) -> dict[str, Memory]:
-        """Active or waiting memories by the hash of their content."""
+    async def find_by_hashes(self, user_id: str, hashes: Collection[str]) -> dict[str, Memory]:
+        """Return active or waiting memories by the hash of their content."""
         query = {"user_id": user_id, "key": {"$in": list(hashes)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         found = await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list()
         return {document["key"]: memory for document in found for memory in memories_of([document])}
 
-    async def lineage(self, user_id: str, memory_ids: Collection[str], hashes: Collection[str] = ()) -> list[Memory]:
-        """These memories, all that were merged into them or superseded by them, the memory that a merged one went into,
-        and all with the same hash as one of these or of `hashes`, or whose content contains their words."""
+    async def find_lineage(
+        self, user_id: str, memory_ids: Collection[str], hashes: Collection[str] = ()
+    ) -> list[Memory]:
+        """Return these memories and all that must be forgotten with them: those merged into or superseded by them, the
+        one that a merged memory went into, those with the same hash or one of `hashes`, and those whose content
+        contains their text."""
         found: dict[str, Memory] = {}
         left, known, read = set(memory_ids), set(hashes), set[str]()
         while left or known:
@@ -337,11 +342,11 @@ class Memories(Store):
             new = {each.id: each for each in memories_of(documents)}
             found |= new
             survivors = {each.superseded_by for each in new.values() if each.status == MERGED and each.superseded_by}
-            replaced = {each.id for each in await self.replaced_by(user_id, [*left, *new])}
+            replaced = {each.id for each in await self.list_replaced_by(user_id, [*left, *new])}
             left = (survivors | replaced) - read
             known = {each["hash"] for each in documents if each.get("hash")}
         told = TellingWords(words for each in found.values() for words in (each.quote, each.content))
-        async for each in self.each(user_id):  # the user's own sentence may contain another memory's words
+        async for each in self.iterate(user_id):  # one memory's content may contain another's text
             if each.id not in found and told.stands_in(each.content):
                 found[each.id] = each
         return list(found.values())
@@ -359,8 +364,8 @@ class Memories(Store):
         replaces: Sequence[str] = (),
         events: Sequence[ActivityEvent] = (),
     ) -> bool:
-        """Insert a memory; False if it exists already, or an equal one does. `replaces` are the memories that it
-        replaces once it is approved."""
+        """Insert a memory. Returns False if it exists already, or if one with equal content does. `replaces` are the
+        memories that it replaces once it is approved."""
         fields = memory.model_dump(exclude={"id", "created_at", "superseded_by", "superseded_at"})
         document = {
             **fields,
@@ -368,7 +373,7 @@ class Memories(Store):
             "user_id": user_id,
             "hash": hash,
             "key": hash,
-            "seen": list(seen or memory.source.message_ids)[-MOST_SEEN:],
+            "seen": list(seen or memory.source.message_ids)[-MOST_MESSAGE_IDS:],
             "salience": salience(memory.importance, now),
             "created": now,
             "created_at": to_datetime(now),
@@ -376,7 +381,7 @@ class Memories(Store):
             "content_embedding": to_binary(vector) if vector else None,
             "consolidated": False,
             **({"replaces": list(replaces)} if replaces else {}),
-            **outbox(*events),
+            **outbox_fields(*events),
         }
         try:
             await self.database[COLLECTION].insert_one(document)
@@ -387,8 +392,8 @@ class Memories(Store):
         return True
 
     async def restore(self, user_id: str, memory_id: str, newer_id: str) -> bool:
-        """Reactivate a memory that the newer one superseded or took in; False if it no longer is replaced by that one,
-        or an equal one exists since."""
+        """Reactivate a memory that the newer one superseded or absorbed. Returns False if that is no longer so, or if
+        an equal memory exists."""
         replaced = {"status": {"$in": [SUPERSEDED, MERGED]}, "superseded_by": newer_id}
         query = {"_id": memory_id, "user_id": user_id, **replaced}
         found = await self.database[COLLECTION].find_one(query, {"hash": 1})
@@ -406,8 +411,8 @@ class Memories(Store):
     async def reinforce(
         self, user_id: str, memory_id: str, message_ids: Sequence[str], now: float, *, about_writing: bool = False
     ) -> bool:
-        """Count that it was said again in these messages, `about_writing` if it is now known to be; False if they were
-        counted already, or it is not active."""
+        """Count that the memory was stated again in these messages, and set `about_writing` if it is now known to be.
+        Returns False if the messages were counted already, or if the memory is not active."""
         changed = await self.database[COLLECTION].update_one(
             {
                 "_id": memory_id,
@@ -418,7 +423,7 @@ class Memories(Store):
             {
                 "$inc": {"count": 1},
                 "$max": {"last_seen": now},
-                "$push": {"seen": {"$each": list(message_ids), "$slice": -MOST_SEEN}},
+                "$push": {"seen": {"$each": list(message_ids), "$slice": -MOST_MESSAGE_IDS}},
                 **({"$set": {"about_writing": True}} if about_writing else {}),
             },
         )
@@ -427,7 +432,8 @@ class Memories(Store):
     async def supersede(
         self, user_id: str, older_id: str, newer_id: str, now: float, events: Sequence[ActivityEvent] = ()
     ) -> bool:
-        """Mark the older one as replaced by the newer one; it keeps its text. False if it was not active any more."""
+        """Mark the older memory as superseded by the newer one; its text is kept. Returns False if it was no longer
+        active."""
         changes = {
             "status": SUPERSEDED,
             "superseded_by": newer_id,
@@ -437,33 +443,34 @@ class Memories(Store):
         }
         if await self._set(user_id, {"_id": older_id, "status": ACTIVE}, changes, events):
             return True
-        # A memory that was never active is not an earlier version.
+        # A memory that was never active is deleted: it is not an earlier version.
         waiting = {"_id": older_id, "user_id": user_id, "status": {"$in": [PROPOSED, UNCHECKED]}}
         return (await self.database[COLLECTION].delete_one(waiting)).deleted_count == 1
 
-    async def keep_proposed(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
+    async def activate_proposed(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
         """Activate approved memories (idempotent)."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}}
         found = await self.database[COLLECTION].find(query, {"status": 1, "replaces": 1, "retells": 1}).to_list()
         for each in found:
-            # Before the status is set, which marks all of this as done.
+            # Before the status is set, since the status marks all of this as done.
             for replaced in each.get("replaces") or ():
                 await self.supersede(user_id, replaced, each["_id"], now)
             await self.tombstones.unforget(user_id, each.get("retells") or ())
             await self._set(user_id, {"_id": each["_id"], "status": PROPOSED}, {"status": ACTIVE})
 
-    async def drop_proposed(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Delete those of these memories that still wait for approval, as nobody decided on them."""
+    async def delete_proposed(self, user_id: str, memory_ids: Collection[str]) -> None:
+        """Delete those of these memories that still wait for approval after nobody decided on them."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": PROPOSED}
         await self.database[COLLECTION].delete_many(query)
 
     async def discard(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Delete memories just written, as their sources or what they replace were forgotten meanwhile."""
+        """Delete memories that were just written, because their sources or what they replace were forgotten
+        meanwhile."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         await self.database[COLLECTION].delete_many(query)
 
-    async def store_words(self, user_id: str) -> int:
-        """Store the stems of memories from before there were stems; return their number."""
+    async def store_missing_stems(self, user_id: str) -> int:
+        """Store the stems of memories that were written before stems existed. Returns their number."""
         stored = 0
         query = {"user_id": user_id, "content": {"$exists": True}, "words": {"$exists": False}}
         async for each in self.database[COLLECTION].find(query, {"content": 1}):
@@ -480,11 +487,13 @@ class Memories(Store):
         return changed.matched_count
 
 
-def nearest(documents: Sequence[Document], words: str, vector: Sequence[float] | None, limit: int) -> list[Near]:
-    """The best of these documents by words and by meaning, with their exact cosines."""
+def rank_nearest(
+    documents: Sequence[Document], words: str, vector: Sequence[float] | None, limit: int
+) -> list[NearMemory]:
+    """Return the best of these documents by words and by meaning, with their exact cosines."""
     stems = [each.get("words") or indexed_words(each.get("content") or "") for each in documents]
     known = [CachedText.of(text, each.get("content_embedding")) for text, each in zip(stems, documents, strict=True)]
     cosines = cosines_of([each.get("content_embedding") for each in documents], vector or ())
     places = fuse_ranks(rank_ids(range(len(documents)), known, query_words(words), vector))
     best = sorted(places, key=lambda at: -places[at].total)[:limit]
-    return [Near(memory, cosines[at] or 0.0) for at in best for memory in memories_of([documents[at]])]
+    return [NearMemory(memory, cosines[at] or 0.0) for at in best for memory in memories_of([documents[at]])]

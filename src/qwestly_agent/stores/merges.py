@@ -1,4 +1,4 @@
-"""Consolidation in `user_memories`: compare, merge and supersede pairs of memories, and undo it."""
+"""Consolidation in `user_memories`: compare, merge and supersede pairs of memories, and undo that."""
 
 from array import array
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +14,7 @@ from qwestly_agent.stores.memories import (
     ACTIVE,
     COLLECTION,
     MERGED,
-    MOST_SEEN,
+    MOST_MESSAGE_IDS,
     SUPERSEDED,
     WITHOUT_VECTORS,
     created_of,
@@ -23,14 +23,14 @@ from qwestly_agent.stores.memories import (
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-MOST_TAKEN_IN = 200
-"""Ids of merged memories stored per memory, so that none counts twice."""
+MOST_ABSORBED = 200
+"""Maximum number of merged memories' ids stored per memory, so that none counts twice."""
 HELD_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True)
-class Held:
-    """The fields of an active memory that consolidation compares. Times as numbers are seconds since the epoch."""
+class ComparedMemory:
+    """The fields of an active memory that consolidation compares. Numeric times are in seconds since the epoch."""
 
     id: str
     content: str
@@ -38,25 +38,25 @@ class Held:
     count: int
     created: float
     said: float
-    """When it was last said."""
+    """When it was last stated."""
     importance: float
     valid_from: datetime | None
     valid_until: datetime | None
     new: bool
-    """Not yet compared with the others."""
+    """True if it was not compared with the others yet."""
     sensitive: bool = False
     asked: float | None = None
     """When the user was last asked whether it is still true."""
 
 
 class Merges(Store):
-    async def each_held(self, user_id: str) -> AsyncIterator[tuple[Held, bytes]]:
-        """All active memories in one pass, each with its vector: float32 bytes, empty if it has none."""
+    async def iterate_compared(self, user_id: str) -> AsyncIterator[tuple[ComparedMemory, bytes]]:
+        """Yield all active memories in one pass, each with its vector as float32 bytes, empty if it has none."""
         query = {"user_id": user_id, "status": ACTIVE}
         async for document in self.database[COLLECTION].find(query, _COMPARED).batch_size(HELD_AT_ONCE):
             for memory in memories_of([document]):
                 created = created_of(document)
-                held = Held(
+                held = ComparedMemory(
                     id=memory.id,
                     content=memory.content,
                     trust=memory.trust,
@@ -72,8 +72,9 @@ class Merges(Store):
                 )
                 yield held, _float32(document.get("content_embedding"))
 
-    async def holds(self, user_id: str, memory_id: str, run_id: str) -> bool:
-        """True if it is active or merged into an active one; what this run superseded still counts as active."""
+    async def is_current(self, user_id: str, memory_id: str, run_id: str) -> bool:
+        """True if the memory is active or merged into an active one. A memory superseded by this run counts as
+        active."""
         passed = set[str]()
         while memory_id not in passed:
             passed.add(memory_id)
@@ -89,7 +90,7 @@ class Merges(Store):
         return False
 
     async def replace(self, user_id: str, gone_id: str, by_id: str, status: str, run_id: str, now: float) -> None:
-        """Set an active memory to `status` (merged or superseded), replaced by `by_id`. It keeps its text."""
+        """Set an active memory to `status` (merged or superseded), replaced by `by_id`. Its text is kept."""
         changes = {
             "status": status,
             "superseded_by": by_id,
@@ -100,9 +101,9 @@ class Merges(Store):
         }
         await self._set(user_id, {"_id": gone_id, "status": ACTIVE}, changes)
 
-    async def take_in(self, user_id: str, by_id: str, gone_id: str) -> None:
-        """Add the count of a merged memory to this one, once. Importance and the time last said become the greater of
-        the two; what it had itself is kept as `own`."""
+    async def absorb(self, user_id: str, by_id: str, gone_id: str) -> None:
+        """Add the count of a merged memory to this one, once. Importance and the time last stated become the greater of
+        both; the memory's own values are kept in `own`."""
         ids = {"$in": [by_id, gone_id]}
         found = self.database[COLLECTION].find({"user_id": user_id, "_id": ids}, WITHOUT_VECTORS)
         both = {document["_id"]: document async for document in found}
@@ -116,7 +117,7 @@ class Merges(Store):
             {"_id": by_id, "user_id": user_id, "status": ACTIVE, "took_in": {"$nin": [gone_id]}},
             {
                 "$inc": {"count": gone.get("count", 1)},
-                # At the same age, the more important memory has the higher salience.
+                # Of two memories of the same age, the more important one has the higher salience.
                 "$max": {
                     "last_seen": gone.get("last_seen", 0.0),
                     "importance": importance,
@@ -124,22 +125,22 @@ class Merges(Store):
                 },
                 "$set": {**own, **flags, f"took.{gone_id}": gone.get("count", 1)},
                 "$push": {
-                    "took_in": {"$each": [gone_id], "$slice": -MOST_TAKEN_IN},
-                    # Before its own ids, so that those are cut last.
-                    "seen": {"$each": list(gone.get("seen", ())), "$position": 0, "$slice": -MOST_SEEN},
+                    "took_in": {"$each": [gone_id], "$slice": -MOST_ABSORBED},
+                    # Put before its own ids, so that its own are dropped last.
+                    "seen": {"$each": list(gone.get("seen", ())), "$position": 0, "$slice": -MOST_MESSAGE_IDS},
                 },
             },
         )
 
     async def undo_replacement(self, user_id: str, gone_id: str, by_id: str, run_id: str) -> bool:
-        """Undo a replacement of this run. False if it is no longer replaced so; also False if an equal memory exists
-        since: then it is merged into that one."""
+        """Undo a replacement made by this run. Returns False if that replacement no longer exists, or if an equal
+        memory was added since; the memory is then merged into that one."""
         query = {"_id": gone_id, "user_id": user_id, "status": {"$in": [MERGED, SUPERSEDED]}}
         query |= {"superseded_by": by_id, "replaced_in": run_id}
         found = await self.database[COLLECTION].find_one(query, WITHOUT_VECTORS)
         if found is None:
             return False
-        await self._give_back(user_id, by_id, found)  # first: a process that dies in between does it again
+        await self._give_back(user_id, by_id, found)  # first, so that it is repeated if the process dies in between
         key = {"key": found["hash"]} if "hash" in found else {}
         gone = ["superseded_by", "superseded_at", "withdrawn_at", "replaced_in", *({"key"} - key.keys())]
         change = {"$set": {"status": ACTIVE, **key}, "$unset": dict.fromkeys(gone, "")}
@@ -152,7 +153,7 @@ class Merges(Store):
             return False
 
     async def _give_back(self, user_id: str, by_id: str, gone: Document) -> None:
-        """Subtract, once, what this memory took over from a merged one; its own later increases stay."""
+        """Subtract, once, what this memory took over from a merged one. Its own later increases are kept."""
         took_in = {"_id": by_id, "user_id": user_id, "took_in": gone["_id"]}
         by = await self.database[COLLECTION].find_one(took_in, WITHOUT_VECTORS)
         if by is None:
@@ -176,19 +177,19 @@ class Merges(Store):
         count = by.get("took", {}).get(gone["_id"], gone.get("count", 1))
         change = {"$set": changes, "$inc": {"count": -count}, "$unset": {f"took.{gone['_id']}": ""}}
         await self.database[COLLECTION].update_one(took_in, change)
-        while by and by["status"] == MERGED:  # what it went into since has seen these messages by it alone
+        while by and by["status"] == MERGED:  # the memory it was merged into has these messages from it alone
             above = {"_id": by["superseded_by"], "user_id": user_id}
             by = await self.database[COLLECTION].find_one(above, {"status": 1, "superseded_by": 1, "seen": 1})
             if by:
                 seen = [each for each in by.get("seen", ()) if each not in gone.get("seen", ())]
                 await self.database[COLLECTION].update_one(above, {"$set": {"seen": seen}})
 
-    async def compared(self, user_id: str, memory_ids: Sequence[str]) -> None:
+    async def mark_compared(self, user_id: str, memory_ids: Sequence[str]) -> None:
         """Mark these memories as compared."""
         await self._set_each(user_id, memory_ids, {"consolidated": True})
 
-    async def note_asked(self, user_id: str, memory_ids: Sequence[str], now: float) -> None:
-        """Record that the user was asked whether these are still true."""
+    async def mark_asked(self, user_id: str, memory_ids: Sequence[str], now: float) -> None:
+        """Record that the user was asked whether these memories are still true."""
         await self._set_each(user_id, memory_ids, {"asked_at": now})
 
     async def _set(self, user_id: str, query: Document, changes: Document) -> int:
@@ -202,7 +203,7 @@ class Merges(Store):
 
 
 _RAISED = ("importance", "last_seen", "about_writing")
-"""Fields of which a merged memory keeps the greater value; `salience` follows from them."""
+"""Fields in which a merged memory keeps the greater value; `salience` is derived from them."""
 _COMPARED = dict.fromkeys(
     (
         *("content", "type", "trust", "count", "status", "created", "created_at", "last_seen", "importance"),

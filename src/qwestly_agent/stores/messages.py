@@ -22,15 +22,15 @@ from qwestly_agent.stores.store import Store
 from qwestly_agent.text.user_text import holds_others_words
 
 Status = Literal["complete", "stopped", "failed", "interrupted", "running"]
-"""`running`: an answer under way; never stored."""
+"""`running` marks an answer in progress; it is never stored."""
 
 
 USAGE = ("input_tokens", "cached_tokens", "output_tokens", "cost_usd")
-"""Fields of an answer's receipt that clients get."""
+"""Fields of an answer's receipt that clients receive."""
 
 
 class Step(BaseModel):
-    """A tool call, as a person reads it."""
+    """A tool call, as shown to the user."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -40,22 +40,22 @@ class Step(BaseModel):
     effect: str | None = None
     """read, draft, write, outward or destructive; None for a tool that does not exist."""
     outside: bool = False
-    """True if others than the user may have written its result."""
+    """True if other people may have written the result."""
     users_own: bool = False
-    """True if its result is only what the user typed."""
+    """True if the result contains only what the user typed."""
     arguments: str = "{}"
     """The beginning of the arguments' JSON."""
     ok: bool | None = None
-    """None while it runs, or if the turn ended before it did."""
+    """None while the call runs, or if the turn ended first."""
     problem: str | None = None
-    """Why it failed or was refused."""
+    """Why the call failed or was refused."""
     ms: int | None = None
     sources: tuple[Source, ...] = ()
-    """The records of its result that the answer used."""
+    """The records in the result that the answer used."""
 
 
 class Problem(BaseModel):
-    """The error as shown to the user."""
+    """An error, as shown to the user."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -93,29 +93,29 @@ class Message(BaseModel):
     """Tokens, cost, latency, model, design and prompt version of an answer."""
     feedback: Feedback | None = None
     replaces: tuple[str, ...] = ()
-    """Ids of the runs that this answer replaced; their effects stay, and are shown with it."""
+    """Ids of the runs that this answer replaced; their effects remain, and are shown with it."""
     remembered_before: tuple[str, ...] = ()
     """Ids of memories that those runs stored."""
     note: str = ""
     """Text put before the user's message in the prompt: outcomes of approvals."""
     continues: str | None = None
-    """Id of the previous answer, if a client continues to build it."""
+    """Id of the previous answer, if the client continues to build it."""
     saw: tuple[str, ...] = ()
     """Ids of everything in an answer's prompts: the context's memories, tool results, and the `saw` of earlier answers
     in the window."""
     withheld: bool = False
-    """True if it contains something forgotten: it stays in the transcript, but enters no prompt."""
+    """True if it contains something forgotten: it is kept in the transcript, but excluded from prompts."""
     in_trouble: bool = False
-    """True for a message of a person in trouble, answered in fixed words: nothing is remembered from it."""
+    """True for a message of a person in trouble that was answered in fixed words; no memory is extracted from it."""
 
 
 def sources_of(steps: Iterable[Step]) -> list[Source]:
-    """Each once."""
+    """Return the sources of these steps, without duplicates."""
     return list({source.id: source for step in steps for source in step.sources}.values())
 
 
-def has_others_words(messages: Iterable[Message]) -> bool:
-    """True if others than the user wrote any of what they say, or of the tools' results behind it."""
+def has_untrusted_text(messages: Iterable[Message]) -> bool:
+    """True if anyone other than the user wrote part of these messages, or of the tool results behind them."""
     messages = list(messages)
     said = (message.content for message in messages if message.role == "user")
     steps = (step for message in messages for step in message.steps)
@@ -123,7 +123,7 @@ def has_others_words(messages: Iterable[Message]) -> bool:
 
 
 def messages_of(documents: Iterable[Document]) -> list[Message]:
-    """Parse the documents and skip invalid ones: one bad document must not make the conversation unusable."""
+    """Parse the documents, skipping invalid ones: one bad document must not make the conversation unusable."""
     read = []
     for document in documents:
         with suppress(ValidationError):
@@ -140,26 +140,26 @@ def messages_of(documents: Iterable[Document]) -> list[Message]:
 class PartialAnswer:
     """The messages that a turn would record if it ended now, and its events so far."""
 
-    asked: Message
+    question: Message
     """The user's message."""
     answer: Message
-    told: Sequence[str]
-    """JSON of its events, in order. The last one may still grow."""
+    events: Sequence[str]
+    """JSON of the turn's events, in order. The last one may still grow."""
     replaced_run: str | None = None
     """The run whose messages these replace."""
 
     @property
     def document(self) -> Document:
         return {
-            "asked": self.asked.model_dump_json(),
+            "asked": self.question.model_dump_json(),
             "answer": self.answer.model_dump_json(),
-            "told": list(self.told),
+            "told": list(self.events),
             "replaced_run": self.replaced_run,
         }
 
 
 def partial_answer_of(document: Document | None) -> PartialAnswer | None:
-    """None if there is none, or if it is from another version."""
+    """Parse a partial answer; None if there is none or if another version wrote it."""
     with suppress(ValidationError):
         if document:
             return PartialAnswer(
@@ -181,14 +181,14 @@ class NewTurn:
     text: str | None
     started_at: float
     withheld: bool = False
-    """True if it may contain something that the user had forgotten since."""
+    """True if the message may contain something that the user has forgotten since."""
     partial: PartialAnswer | None = None
-    """Its answer so far, when it was stored last."""
+    """The answer so far, as last stored."""
 
 
 @dataclass(frozen=True)
 class ClaimedConversation:
-    """A conversation held by a turn, until the lease runs out or `finish` releases it."""
+    """A conversation held by a turn, until the lease expires or `finish` releases it."""
 
     user_id: str
     conversation_id: str
@@ -201,19 +201,19 @@ class ClaimedConversation:
     context: Document | None
     messages_expire_at: float
     last_used: float
-    """The time before this turn, in seconds since the epoch."""
+    """Time of the last use before this turn, in seconds since the epoch."""
     abandoned: tuple[NewTurn, ...]
-    """Turns of processes that died; their user messages are not yet in `agent_messages`."""
-    told_under_way: tuple[str, ...] = ()
-    """Ids of pending and running work in the model's last report of it."""
+    """Turns whose process died; their user messages are not yet in `agent_messages`."""
+    reported_work: tuple[str, ...] = ()
+    """Ids of the pending and running work that was last reported to the model."""
     summary: Summary | None = None
-    """The summary of messages before the window."""
+    """Summary of the messages before the window."""
     interview: Document | None = None
-    """The state of an interview; None in other conversations."""
+    """State of the interview; None in other conversations."""
     learning: Document | None = None
-    """The state of learning; None in other conversations."""
+    """State of learning; None in other conversations."""
     assignment: Assignment | None = None
-    """Its variant; None if it is in no trial."""
+    """The conversation's variant; None outside of rollouts."""
     summary_due: int = 0
     """The cut of the window for which a summary was begun."""
 
@@ -228,7 +228,7 @@ def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
         last_seq=document.get("last_seq", 0),
         window_from=document.get("window_from", 0),
         context=document.get("context"),
-        told_under_way=tuple(document.get("told_under_way", ())),
+        reported_work=tuple(document.get("told_under_way", ())),
         summary=summary_of(document),
         interview=document.get("interview"),
         learning=document.get("learning"),
@@ -241,7 +241,7 @@ def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
 
 
 def summary_of(conversation: Document) -> Summary | None:
-    """None if there is none yet, or only one of another version's."""
+    """Parse the conversation's summary; None if there is none or if another version wrote it."""
     with suppress(ValidationError):
         return Summary.model_validate(conversation.get("summary"))
     return None
@@ -254,12 +254,12 @@ def assignment_of(conversation: Document) -> Assignment | None:
 
 
 def role_of(conversation: Document) -> str:
-    """Conversations from before there were roles are chats."""
+    """Return the conversation's role; conversations from before roles existed are chats."""
     return conversation.get("role", "chat")
 
 
 def unfinished_turns(conversation: Document) -> list[NewTurn]:
-    """Turns not yet recorded, oldest first: the one that runs, and those whose process died."""
+    """List turns that were not recorded yet, oldest first: the running one, and those whose process died."""
     kept = conversation.get("turns", {}).items()
     turns = [
         NewTurn(
@@ -275,11 +275,11 @@ def unfinished_turns(conversation: Document) -> list[NewTurn]:
     return sorted(turns, key=lambda turn: turn.started_at)
 
 
-def unrecorded_messages(turn: NewTurn, seq: int, status: Status) -> list[Message]:
-    """The messages of a turn that runs or died, as far as they were stored; empty if it said nothing."""
+def messages_to_recover(turn: NewTurn, seq: int, status: Status) -> list[Message]:
+    """Return the stored messages of a running or dead turn; empty if it has no text."""
     if turn.partial and turn.partial.answer.content.strip():
         changes = {"withheld": True, "model_messages": "[]"} if turn.withheld else {}
-        asked = turn.partial.asked.model_copy(update={"seq": seq, **changes})
+        asked = turn.partial.question.model_copy(update={"seq": seq, **changes})
         return [asked, turn.partial.answer.model_copy(update={"seq": seq + 1, "status": status, **changes})]
     return [] if turn.text is None else [user_message(turn, seq, status)]
 
@@ -305,20 +305,20 @@ def user_message(turn: NewTurn, seq: int, status: Status) -> Message:
 RETENTION_SECONDS = 365 * 86_400
 """A conversation and its messages expire this long after its last use."""
 RETENTION_SLACK_SECONDS = 30 * 86_400
-"""Messages live that much longer, so that only one turn a month has to postpone the expiry of all of them."""
+"""Messages are kept this much longer, so that only one turn a month has to postpone the expiry of all of them."""
 COLLECTION = MongoCollection(
     "agent_messages",
     Expires(
         timedelta(seconds=RETENTION_SECONDS + RETENTION_SLACK_SECONDS),
         since="at most after the last use of its conversation",
     ),
-    # Unique: of two turns that both believe they hold a conversation, only one can record its messages.
+    # Unique: if two turns both believe that they hold a conversation, only one can record its messages.
     index("order", "user_id", "conversation_id", "seq", unique=True),
     index("message_id", "user_id", "conversation_id", "id"),
     index("user_created_at", "user_id", "-created_at"),
-    # The answers of all users, of which a sample is judged at night.
+    # All users' answers, of which a sample is judged at night.
     index("answers", "created_at", partialFilterExpression={"role": "assistant"}),
-    holds="what was typed and answered, its vector, thumbs",
+    holds="messages and answers, their vectors, thumbs",
     reader=ALL_ACTIONS,
 )
 """`_id` (`run:role`), `user_id`, `conversation_id`, `id`, `run_id`, `seq`, `role`, `content`, `created_at`, `status`
@@ -326,21 +326,23 @@ COLLECTION = MongoCollection(
 `feedback` (`thumb`, `words`, `at`), `note`, `continues`, `replaces` (runs), `remembered_before` (ids), `saw` (ids),
 `withheld`, `in_trouble`, `vector` (of what was typed), `expires_at`."""
 VECTOR = "vector"
-"""Vector of what the user typed, in the form of `to_binary`: six kilobytes that only a search reads."""
+"""Vector of the text that the user typed, in the format of `to_binary`: six kilobytes that only a search reads."""
 _SHOWN: Document = {"_id": 0, VECTOR: 0}
 
 
 class Messages(Store):
-    async def recent(self, user_id: str, conversation_id: str, limit: int, before: int | None = None) -> list[Message]:
-        """The newest messages (with a `seq` below `before`), oldest first."""
+    async def list_recent(
+        self, user_id: str, conversation_id: str, limit: int, before: int | None = None
+    ) -> list[Message]:
+        """List the newest messages (with a `seq` below `before`), oldest first."""
         query: Document = {"user_id": user_id, "conversation_id": conversation_id}
         if before is not None:
             query["seq"] = {"$lt": before}
         found = await self.database[COLLECTION].find(query, _SHOWN).sort("seq", -1).limit(limit).to_list()
         return messages_of(reversed(found))
 
-    async def exchange(self, user_id: str, conversation_id: str, message_id: str) -> list[Message]:
-        """The user's message with this id and its answer; empty if it was never posted."""
+    async def get_exchange(self, user_id: str, conversation_id: str, message_id: str) -> list[Message]:
+        """Return the user's message with this id and its answer; empty if there is no such message."""
         query = {"user_id": user_id, "conversation_id": conversation_id}
         posted = (
             self.database[COLLECTION].find({**query, "id": message_id, "role": "user"}, {"run_id": 1}).sort("seq", -1)
@@ -351,23 +353,23 @@ class Messages(Store):
         found = self.database[COLLECTION].find({**query, "run_id": asked[0]["run_id"]}, _SHOWN).sort("seq", 1)
         return messages_of(await found.to_list())
 
-    async def of_run(self, user_id: str, run_id: str) -> Message | None:
-        """The user's message that this run answered."""
+    async def find_question_of_run(self, user_id: str, run_id: str) -> Message | None:
+        """Return the user's message that this run answered."""
         found = await self.database[COLLECTION].find_one({"_id": f"{run_id}:user", "user_id": user_id}, _SHOWN)
         return next(iter(messages_of([found])), None) if found else None
 
     async def is_replaced(self, user_id: str, conversation_id: str, run_id: str) -> bool:
-        """True if another answer replaced this run's."""
+        """True if another answer replaced this run's answer."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "replaces": run_id}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
-    async def since(self, user_id: str, conversation_id: str, seq: int, limit: int) -> list[Message]:
-        """The messages from `seq` on, oldest first."""
+    async def list_since(self, user_id: str, conversation_id: str, seq: int, limit: int) -> list[Message]:
+        """List messages from `seq` on, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "seq": {"$gte": seq}}
         found = await self.database[COLLECTION].find(query, _SHOWN).sort("seq", 1).limit(limit).to_list()
         return messages_of(found)
 
-    async def give_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
+    async def set_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
         """Set the feedback on an answer; None removes it. Raises `NotFound`."""
         # An answer's id and its document's `_id` are both derived from the run's id.
         answer = {"_id": f"{message_id.removeprefix('msg_')}:assistant", "user_id": user_id, "id": message_id}
@@ -376,11 +378,15 @@ class Messages(Store):
             raise NotFound("There is no such answer.")
 
     async def exclude_from_prompts(
-        self, user_id: str, message_ids: Collection[str], ids: Collection[str], tells: Callable[[str], bool]
+        self,
+        user_id: str,
+        message_ids: Collection[str],
+        ids: Collection[str],
+        contains_forgotten: Callable[[str], bool],
     ) -> None:
-        """Exclude from all later prompts: messages with these ids or with a text that `tells`, their answers, the
-        agent's later answers in the same conversations, and answers whose `saw` has one of `ids`. `tells` is called on
-        text and on JSON."""
+        """Exclude messages from all later prompts: those with these ids or whose text `contains_forgotten` matches,
+        their answers, the agent's later answers in the same conversations, and answers whose `saw` has one of `ids`.
+        `contains_forgotten` is called with text and with JSON."""
         said: dict[str, int] = {}
         gone = set(ids)
         runs, answers, notes = set[str](), list[Document](), list[str]()
@@ -388,17 +394,17 @@ class Messages(Store):
         async for each in found.sort([("conversation_id", 1), ("seq", 1)]):
             conversation_id = each["conversation_id"]
             if each["role"] == "user":
-                if tells(each.get("note", "")):
+                if contains_forgotten(each.get("note", "")):
                     notes.append(each["_id"])
-                if each["id"] in message_ids or tells(each["content"]):
+                if each["id"] in message_ids or contains_forgotten(each["content"]):
                     runs.add(each["run_id"])
                     said.setdefault(conversation_id, each["seq"])
             elif (
                 each["seq"] > said.get(conversation_id, each["seq"])
                 or each["run_id"] in runs
                 or gone.intersection(each.get("saw", ()))
-                or tells(each["content"])
-                or tells(each.get("model_messages", ""))
+                or contains_forgotten(each["content"])
+                or contains_forgotten(each.get("model_messages", ""))
             ):
                 answers.append(each)
         mine: Document = {"user_id": user_id}
@@ -432,7 +438,7 @@ class Messages(Store):
     # --- for the turn that holds the conversation ---------------------------------------------------------------------
 
     async def insert(self, claim: ClaimedConversation, messages: Sequence[Message]) -> bool:
-        """False if another turn has used these `seq`s."""
+        """Insert a turn's messages. Returns False if another turn has used these `seq`s."""
         try:
             await self.database[COLLECTION].insert_many([_document(claim, message) for message in messages])
         except (BulkWriteError, DuplicateKeyError):
@@ -494,7 +500,7 @@ _TEXTS = ("arguments", "result", "error")
 
 
 class ToolCallEntry(BaseModel):
-    """`arguments`, `result` and `error` are text, masked and truncated by the caller."""
+    """An entry of the audit log. The caller masks and truncates `arguments`, `result` and `error`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -517,17 +523,17 @@ class ToolCalls(Store):
     async def forget(self, user_id: str, conversation_id: str) -> None:
         await self.database[TOOL_CALLS].delete_many({"user_id": user_id, "conversation_id": conversation_id})
 
-    async def empty(
-        self, user_id: str, ids: Collection[str], tells: Callable[[str], bool], run_id: str | None = None
+    async def clear_texts(
+        self, user_id: str, ids: Collection[str], contains_forgotten: Callable[[str], bool], run_id: str | None = None
     ) -> None:
-        """Clear arguments, result and error of entries that contain one of `ids` or that `tells`, and of all in
-        `run_id`."""
+        """Clear arguments, result and error of entries that contain one of `ids` or that `contains_forgotten` matches,
+        and of all in `run_id`."""
         found = self.database[TOOL_CALLS].find({"user_id": user_id}, {"run_id": 1, **dict.fromkeys(_TEXTS, 1)})
         entries = [
             each["_id"]
             async for each in found
             for text in (" ".join(each.get(name) or "" for name in _TEXTS),)
-            if each["run_id"] == run_id or any(each_id in text for each_id in ids) or tells(text)
+            if each["run_id"] == run_id or any(each_id in text for each_id in ids) or contains_forgotten(text)
         ]
         query = {"user_id": user_id, "_id": {"$in": entries}}
         nothing = {"arguments": "", "result": None, "error": None}

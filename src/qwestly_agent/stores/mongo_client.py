@@ -1,4 +1,4 @@
-"""A MongoDB client that can change its password while it runs: it overrides private methods of pymongo.
+"""A MongoDB client that can change its password while it runs. It overrides private methods of pymongo.
 
 Review it with each new version of pymongo: `tests/stores/test_mongo_client.py` names the reviewed one.
 """
@@ -13,21 +13,22 @@ from pymongo.errors import OperationFailure
 
 from qwestly_agent.stores.search import Document
 
-REFUSED = (13, 18, 8000)
-"""Unauthorized, also for a deleted user; AuthenticationFailed; and Atlas's code in place of both."""
+AUTHENTICATION_ERRORS = (13, 18, 8000)
+"""Unauthorized (also for a deleted user), AuthenticationFailed, and Atlas's code for both."""
 
 
 class RenewingMongoClient(AsyncMongoClient[Document]):
     renew_uri: Callable[[], Awaitable[str]] | None = None
-    """Returns the address with the current user and password."""
+    """Returns the URI with the current user and password."""
 
     async def _retry_internal(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command of a collection with its remaining time; all commands come through here."""
+        """Run a command. After an authentication error, renew the password and run it once more. All commands of
+        collections pass through here."""
         used = self.options.pool_options._credentials
         try:
             return await super()._retry_internal(*args, **kwargs)
         except OperationFailure as error:
-            if error.code not in REFUSED or used is None or self.renew_uri is None:
+            if error.code not in AUTHENTICATION_ERRORS or used is None or self.renew_uri is None:
                 raise
             await self._take(await self.renew_uri())
             if self._credentials is used:
@@ -39,14 +40,14 @@ class RenewingMongoClient(AsyncMongoClient[Document]):
         return self.options.pool_options._credentials
 
     async def _take(self, uri: str) -> None:
-        """Use the user and password of this address for new connections; open ones are replaced."""
+        """Use the user and password of this URI for new connections, and replace open ones."""
         old, given = self._credentials, urlsplit(uri)
         name, password = unquote(given.username or ""), unquote(given.password or "")
         if old is None or not name or (name, password) == (old.username, old.password):
             return
         # The cache holds keys derived from the old password.
         new = old._replace(username=name, password=password, cache=type(old.cache)())
-        # All pools of the client have these same options.
+        # All pools of the client share these options.
         self.options.pool_options._PoolOptions__credentials = new  # type: ignore[attr-defined]
         if self._topology:
             for server in list(self._topology._servers.values()):

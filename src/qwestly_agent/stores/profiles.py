@@ -1,7 +1,6 @@
 """Tier 1: the candidate app's data about a user, read through an allow-list of fields.
 
-The candidate app owns the collections (`domain/candidate_shapes.py`); `qwestly-agent mongo check` lists the fields that
-are missing in them.
+The candidate app owns the collections (`domain/candidate_shapes.py`). `qwestly-agent mongo check` lists missing fields.
 """
 
 import asyncio
@@ -40,12 +39,12 @@ class MailRecipient:
 
 
 class Profiles(Store):
-    async def summary(self, user_id: str) -> Fields:
-        """The user's basic profile fields; empty for an unknown user."""
+    async def get_summary(self, user_id: str) -> Fields:
+        """Return the user's basic profile fields; empty for an unknown user."""
         return await self._one(CANDIDATES, user_id)
 
-    async def career(self, user_id: str) -> Fields:
-        """The profile with employment (latest first) and preferences; absent parts are left out."""
+    async def get_career(self, user_id: str) -> Fields:
+        """Return the profile with employment (latest first) and preferences; absent parts are left out."""
         candidate, employment, preferences = await asyncio.gather(
             self._one(CANDIDATES, user_id), self._employment(user_id), self._one(PREFERENCES, user_id)
         )
@@ -56,11 +55,11 @@ class Profiles(Store):
             career["preferences"] = preferences
         return career
 
-    async def full(self, user_id: str, career: Fields | None = None) -> Fields:
-        """The career with LinkedIn, the summaries of both, and last the published cards with their texts. Give the
-        career if it was read already."""
+    async def get_full(self, user_id: str, career: Fields | None = None) -> Fields:
+        """Return the career with LinkedIn, the summaries of both, and last the published cards with their texts.
+        `career`: as it was read before; None to read it."""
         if career is None:
-            career, more = await asyncio.gather(self.career(user_id), self._more(user_id))
+            career, more = await asyncio.gather(self.get_career(user_id), self._more(user_id))
         else:
             more = await self._more(user_id)
         return career | more
@@ -82,19 +81,19 @@ class Profiles(Store):
         return await self._one(LINKEDIN, user_id)
 
     async def linkedin_suggestion(self, user_id: str, draft_id: str) -> Fields:
-        """The suggestion stored for the user's LinkedIn profile under this draft; empty if there is none."""
+        """Return the suggestion stored for the user's LinkedIn profile under this draft; empty if there is none."""
         return await self._one(LINKEDIN_SUGGESTIONS, user_id, draft_id=draft_id)
 
     async def card(self, user_id: str, card_id: str) -> Fields:
-        """A published card; empty if there is none."""
+        """Return a published card; empty if there is none."""
         return await self._one(CARDS, user_id, card_id=card_id)
 
     async def card_shown_first(self, user_id: str) -> str | None:
-        """Id of the published card that others see first; None if there is none."""
+        """Return the id of the published card that others see first; None if there is none."""
         return (await self._one(CARDS, user_id, active=True)).get("card_id")
 
-    async def contact(self, user_id: str) -> MailRecipient:
-        """Return how to write to the user; used for mails, approval pages and previews only, and reaches no prompt."""
+    async def get_mail_recipient(self, user_id: str) -> MailRecipient:
+        """Return the user's mail address and name. For mails, approval pages and previews only; never for prompts."""
         name = READ_FIELDS[CANDIDATES]["name"]
         found = await self.database[CANDIDATES].find_one(query(CANDIDATES, user_id), {EMAIL: 1, name: 1}) or {}
         return MailRecipient(found.get(EMAIL) or "", found[name] if isinstance(found.get(name), str) else "")
@@ -122,7 +121,7 @@ def _told(collection: str, document: Document | None) -> Fields:
 
 
 def _plain(value: Any) -> Any:
-    """Convert BSON types to text, as prompts hold JSON; drop keys that begin with `_`."""
+    """Convert BSON types to text, since prompts hold JSON. Keys that begin with `_` are dropped."""
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items() if not str(name).startswith("_")}
     if isinstance(value, list):

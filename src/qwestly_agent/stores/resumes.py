@@ -1,5 +1,5 @@
-"""`agent_resumes`: each uploaded résumé with its text, the fields read from it, and its status.
-`agent_resume_uploads`: the file itself, for an hour."""
+"""`agent_resumes`: each uploaded résumé with its text, the parsed fields, and its status. `agent_resume_uploads`: the
+uploaded file, kept for an hour."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity, of_deleted
 from qwestly_agent.domain.resume import FoundResume, ResumeRecord, ResumeStatus
-from qwestly_agent.stores.activity import add_event, copy_after_write, outbox, with_events
+from qwestly_agent.stores.activity import add_event, copy_after_write, outbox_fields, with_events
 from qwestly_agent.stores.collection import Expires, MongoCollection, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
@@ -25,7 +25,7 @@ COLLECTION = MongoCollection(
     "agent_resumes",
     Expires(RETENTION),
     index("user_created", "user_id", "-created_at"),
-    holds="what a résumé says; its contact details in a field of their own",
+    holds="the content of a résumé; contact details in a separate field",
     has_outbox=True,
     reader="find update",
 )
@@ -43,16 +43,16 @@ _TITLES: Mapping[ResumeStatus, str] = {
     "failed": "Your résumé could not be read",
     "stopped": "Stopped when you paused: reading your résumé",
 }
-"""Titles of the statuses that get an event."""
+"""Titles of the events, for the statuses that have one."""
 
 
 class Resumes(Store):
     async def add(self, record: ResumeRecord) -> bool:
-        """False if it exists already."""
+        """Insert a résumé. Returns False if it exists already."""
         expires_at = to_datetime(record.created_at) + RETENTION
         try:
             await self.database[COLLECTION].insert_one(
-                {**_document(record), "expires_at": expires_at, **outbox(_event(record))}
+                {**_document(record), "expires_at": expires_at, **outbox_fields(_event(record))}
             )
         except DuplicateKeyError:
             return False
@@ -64,14 +64,14 @@ class Resumes(Store):
         return _record(found) if found else None
 
     async def get(self, user_id: str, resume_id: str) -> ResumeRecord:
-        """Raises `NotFound`."""
+        """Get a résumé. Raises `NotFound`."""
         found = await self.find(user_id, resume_id)
         if found is None:
             raise NotFound("There is no such résumé.")
         return found
 
     async def newest(self, user_id: str, limit: int, after: float | None = None) -> list[ResumeRecord]:
-        """Résumés uploaded before `after`, the newest first."""
+        """List résumés uploaded before `after`, newest first."""
         query: Document = {"user_id": user_id}
         if after is not None:
             query |= {"created_at": {"$lt": after}}
@@ -79,24 +79,24 @@ class Resumes(Store):
         return [_record(each) async for each in found]
 
     async def contacts(self, user_id: str) -> list[Contact]:
-        """The contact details in all of the user's résumés, the newest résumé first."""
+        """Return the contact details in all of the user's résumés, newest résumé first."""
         cursor = self.database[COLLECTION].find({"user_id": user_id}, {"contacts": 1}).sort("created_at", -1)
         kept = [json.loads(each.get("contacts") or "{}") async for each in cursor]
         every = (contact for each in kept for kind, found in each.items() for contact in ((kind, w) for w in found))
         return [Contact(0, len(words), kind, words, is_block=True) for kind, words in every]
 
-    async def given_since(self, user_id: str, moment: float) -> int:
+    async def count_since(self, user_id: str, moment: float) -> int:
         return await self.database[COLLECTION].count_documents({"user_id": user_id, "created_at": {"$gte": moment}})
 
-    async def keep(self, user_id: str, resume_id: str, **parts: Any) -> None:
+    async def save_parts(self, user_id: str, resume_id: str, **parts: Any) -> None:
         """Set these fields. Raises `NotFound`."""
         changes = {name: _kept(name, value) for name, value in parts.items()}
         here = {"_id": resume_id, "user_id": user_id}
         if not (await self.database[COLLECTION].update_one(here, {"$set": changes})).matched_count:
             raise NotFound("There is no such résumé.")
 
-    async def tell(self, user_id: str, resume_id: str, now: float, status: ResumeStatus, label: str) -> None:
-        """Set its status and label, with an event at its end, once. Raises `NotFound`."""
+    async def set_status(self, user_id: str, resume_id: str, now: float, status: ResumeStatus, label: str) -> None:
+        """Set status and label. The end of the processing gets an event, once. Raises `NotFound`."""
         before = await self.get(user_id, resume_id)
         after = before.model_copy(update={"status": status, "label": label, "updated_at": now})
         change = {"$set": {"status": status, "label": label, "updated_at": now}}
@@ -106,8 +106,8 @@ class Resumes(Store):
         if events and changed.matched_count:
             await copy_after_write(self.database, COLLECTION, user_id, resume_id)
 
-    async def drop(self, user_id: str, resume_id: str, now: float) -> bool:
-        """Delete it with its file, after writing its event. False if there is none."""
+    async def delete(self, user_id: str, resume_id: str, now: float) -> bool:
+        """Delete a résumé and its file; its event is written first. Returns False if there is no such résumé."""
         if await self.database[COLLECTION].find_one({"_id": resume_id, "user_id": user_id}, {"_id": 1}):
             await add_event(self.database, of_deleted("resume", user_id, resume_id, now))
         await self.database[FILES].delete_many({"_id": resume_id, "user_id": user_id})
@@ -119,7 +119,7 @@ class Resumes(Store):
 class OpenedFile:
     text: str
     why: str
-    """The reason if there is no text."""
+    """Why there is no text; empty otherwise."""
 
 
 class ResumeFiles(Store):
@@ -132,16 +132,16 @@ class ResumeFiles(Store):
         except DuplicateKeyError:
             return
 
-    async def content(self, user_id: str, resume_id: str) -> bytes:
-        """Raises `NotFound`."""
+    async def get_content(self, user_id: str, resume_id: str) -> bytes:
+        """Return the file's content. Raises `NotFound`."""
         return bytes((await self._get(user_id, resume_id))["content"])
 
-    async def opened(self, user_id: str, resume_id: str) -> OpenedFile:
-        """Raises `NotFound`."""
+    async def get_opened(self, user_id: str, resume_id: str) -> OpenedFile:
+        """Return the text extracted from the file. Raises `NotFound`."""
         found = await self._get(user_id, resume_id)
         return OpenedFile(found["text"], found["why"])
 
-    async def keep(self, user_id: str, resume_id: str, opened: OpenedFile) -> None:
+    async def save_opened(self, user_id: str, resume_id: str, opened: OpenedFile) -> None:
         here = {"_id": resume_id, "user_id": user_id}
         await self.database[FILES].update_one(here, {"$set": {"text": opened.text, "why": opened.why}})
 
@@ -168,7 +168,7 @@ def _event(record: ResumeRecord) -> ActivityEvent:
 
 
 def _kept(name: str, value: Any) -> Any:
-    """Nested data as text, so that MongoDB does not interpret its keys."""
+    """Return nested data as text, so that MongoDB does not interpret its keys."""
     if name not in _NESTED:
         return value
     if isinstance(value, FoundResume):

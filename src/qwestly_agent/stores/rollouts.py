@@ -1,4 +1,4 @@
-"""`agent_rollout`: the one document with the tried variant and its users."""
+"""`agent_rollout`: a single document with the variant being tried and its state."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,10 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.domain.rollout import Rollout
-from qwestly_agent.stores.collection import MongoCollection, Stays
+from qwestly_agent.stores.collection import MongoCollection, Permanent
 from qwestly_agent.stores.store import Store
 
-COLLECTION = MongoCollection("agent_rollout", Stays("One document."), of_no_user="The state of each trial.")
+COLLECTION = MongoCollection("agent_rollout", Permanent("One document."), no_user_reason="The state of each trial.")
 """One document: `flags` (Powertools' feature flags: who has which variant), `trial`, `journal` (the last 200 entries),
 `revision`; nothing about a user."""
 _ID = "rollout"
@@ -18,12 +18,12 @@ _TRIES = 5
 
 
 class UnreadableRollout(Exception):
-    """The document cannot be read. Turns continue with the base."""
+    """The rollout document cannot be parsed. Turns continue with the base."""
 
 
 class Rollouts(Store):
     async def get(self, *, journal: bool = False) -> Rollout | None:
-        """None if there is no document. Raises `UnreadableRollout`."""
+        """Get the rollout; None if there is no document. Raises `UnreadableRollout`."""
         fields = None if journal else {"journal": 0}
         found = await self.database[COLLECTION].find_one({"_id": _ID}, fields)
         if found is None:
@@ -34,7 +34,7 @@ class Rollouts(Store):
             raise UnreadableRollout from None
 
     async def change(self, change: Callable[[Rollout], Rollout | None]) -> Rollout | None:
-        """Change the document by compare-and-set; return the written one, or None if `change` left it.
+        """Change the document by compare-and-set. Returns the new one, or None if `change` returned None.
 
         Raises `UnreadableRollout`, and `ChangedMeanwhile` after too many conflicts.
         """
@@ -59,5 +59,5 @@ class Rollouts(Store):
         return (await self.database[COLLECTION].replace_one(here, document)).matched_count == 1
 
     async def delete(self) -> None:
-        """Delete an unreadable document: turns continue with the base."""
+        """Delete an unreadable document. Turns continue with the base."""
         await self.database[COLLECTION].delete_one({"_id": _ID})

@@ -1,5 +1,5 @@
-"""Hybrid search (BM25 and vectors) over one user's documents: by indexes if the server has them, else with the same
-formula in this process."""
+"""Hybrid search (BM25 and vectors) over a user's documents. Uses the server's indexes if there are any, otherwise the
+same formula in this process."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure
 
-from qwestly_agent.stores.ranks import CachedText, Place, fuse_ranks, normalized, rank_ids, to_floats
+from qwestly_agent.stores.ranks import CachedText, Ranks, fuse_ranks, normalize, rank_ids, to_floats
 from qwestly_agent.text.stems import indexed_words, query_words
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ DEPTH = 100
 """Minimum number of ranks of each order that are fused."""
 
 LONGEST_QUERY_CHARACTERS = 1_000
-"""Longer queries are cut: `$search` refuses more than 1,024 clauses, one a word."""
+"""Longer queries are truncated: `$search` rejects more than 1,024 clauses, one per word."""
 
 EXACT_LIMIT = 10_000
-"""Maximum number of a user's documents compared in this process: the preferred ones."""
+"""Maximum number of a user's documents compared in this process; the preferred ones are kept."""
 
 CACHE_BYTES = 100_000_000
 """Size limit of one collection's cached vectors and tokens, per process."""
@@ -42,17 +42,17 @@ _UNSUPPORTED = re.compile(r"\$vectorSearch|\$search|indexed as (filter|token)")
 
 @dataclass(frozen=True)
 class Match:
-    """A found document, without its vector."""
+    """A document that was found, without its vector."""
 
     document: Document
-    place: Place
+    place: Ranks
 
 
 @dataclass
-class Cache:
+class TextCache:
     """LRU cache of documents' tokens and vectors, by id.
 
-    Each search still reads from the database which documents exist, and their texts; an entry with another text is
+    Every search still reads the existing documents and their texts from the database. An entry with another text is
     stale.
     """
 
@@ -60,16 +60,16 @@ class Cache:
     size: int = 0
     _kept: OrderedDict[Hashable, CachedText] = field(default_factory=OrderedDict)
 
-    def known(self, id: Hashable, text: str) -> CachedText:
+    def get(self, id: Hashable, text: str) -> CachedText:
         kept = self._kept.get(id)
         if kept is None or kept.text != text:
             kept = CachedText.of(text)
-            self.keep(id, kept)
+            self.put(id, kept)
         else:
             self._kept.move_to_end(id)
         return kept
 
-    def keep(self, id: Hashable, known: CachedText) -> None:
+    def put(self, id: Hashable, known: CachedText) -> None:
         if before := self._kept.pop(id, None):
             self.size -= before.size
         self._kept[id] = known
@@ -81,10 +81,10 @@ class Cache:
 
 @dataclass
 class Searchable:
-    """A collection whose documents carry a text and a vector.
+    """A collection whose documents have a text and a vector.
 
-    `filter` may use only the filter fields of the indexes: it is applied inside the search. Applied afterwards, it
-    would leave a user with few documents little or nothing.
+    `filter` may use only the filter fields of the indexes, because it is applied inside the search. Applied afterwards,
+    it would leave little or nothing for a user with few documents.
     """
 
     collection: AsyncCollection[Document]
@@ -92,24 +92,25 @@ class Searchable:
     vector_field: str
     text_field: str
     stems_field: str | None = None
-    """Where the stems of the text are stored, if it is searched by those."""
+    """Field with the stems of the text, if they are searched."""
     words_index: str | None = None
     """None if words are always compared in this process."""
     preferred_by: str | None = None
-    """A numeric field; among equal scores the highest value comes first."""
-    cache: Cache = field(default_factory=Cache, repr=False)
+    """A numeric field; of documents with equal scores the one with the highest value comes first."""
+    cache: TextCache = field(default_factory=TextCache, repr=False)
     _unsupported: set[str] = field(default_factory=set, init=False)
-    """Aggregation stages that this server refuses."""
+    """Aggregation stages that this server rejects."""
     _answering: set[str] = field(default_factory=set, init=False)
-    """Aggregation stages whose index has found something since this process began."""
+    """Aggregation stages whose index has returned something in this process."""
 
-    async def nearest(self, filter: Filter, words: str, vector: Sequence[float] | None, limit: int) -> list[Match]:
-        """The `limit` best documents, best first; without words those by meaning."""
-        [found] = await self.nearest_to_each(filter, [(words, vector)], limit)
+    async def find_nearest(self, filter: Filter, words: str, vector: Sequence[float] | None, limit: int) -> list[Match]:
+        """Return the best documents, best first. Without words they are ranked by meaning only."""
+        [found] = await self.find_nearest_to_each(filter, [(words, vector)], limit)
         return found
 
-    async def nearest_to_each(self, filter: Filter, queries: Sequence[Query], limit: int) -> list[list[Match]]:
-        """`nearest` for several queries. Documents to compare in this process are read once for all of them."""
+    async def find_nearest_to_each(self, filter: Filter, queries: Sequence[Query], limit: int) -> list[list[Match]]:
+        """Run `nearest` for several queries. Documents that are compared in this process are read once for all of
+        them."""
         depth = min(max(DEPTH, limit), MOST_CANDIDATES)
         queries = [(words[:LONGEST_QUERY_CHARACTERS], vector) for words, vector in queries]
         if self.stems_field:
@@ -122,8 +123,8 @@ class Searchable:
         ranks = {key: each.get(self.preferred_by or "") for key, each in documents.items()}
         if any(order is None for each in orders for order in each):
             compare_meaning = any(meaning is None for _, meaning in orders)
-            # Reading whole documents takes twice as long; but for words alone (a session's start) it saves a round
-            # trip.
+            # Reading whole documents takes twice as long, but without vectors (at the start of a session) it saves a
+            # round trip.
             read = await self._read(filter, whole=not compare_meaning)
             known = await self._known(filter, read, with_vectors=compare_meaning)
             documents |= {} if compare_meaning else {each["_id"]: each for each in read}
@@ -146,7 +147,7 @@ class Searchable:
     async def _by_indexes(
         self, filter: Filter, words: str, vector: Sequence[float] | None, depth: int
     ) -> list[list[Document] | None]:
-        """Documents ordered by words and by meaning; None for an order that must be computed in this process."""
+        """Return documents ordered by words and by meaning; None for an order that must be computed in this process."""
         if not words and vector is not None:
             return [[], await self._by_index(filter, "$vectorSearch", self._vector_stage(filter, vector, depth), depth)]
         by_words = self._by_index(filter, "$search", self._words_stage(filter, words), depth)
@@ -156,7 +157,7 @@ class Searchable:
         return list(await asyncio.gather(by_words, by_meaning))
 
     def _words_stage(self, filter: Filter, words: str) -> Document:
-        # `$search` refuses an empty text.
+        # `$search` rejects an empty text.
         text = {"text": {"query": words.strip() or "?", "path": self.stems_field or self.text_field}}
         clauses = {"filter": [*_clauses(filter)]} if filter else {}
         return {"index": self.words_index, "compound": {"must": [text], **clauses}}
@@ -179,15 +180,15 @@ class Searchable:
             cursor = await self.collection.aggregate(stages)
             found = await cursor.to_list()
         except OperationFailure as error:
-            # The server lacks this stage, or the index lacks a filter field: do not try again in this process;
+            # The server lacks this stage, or the index lacks a filter field. It is not tried again in this process.
             # `qwestly-agent mongo check` reports both to the operator.
             if _UNSUPPORTED.search(str(error)):
                 self._unsupported.add(stage)
             return None
         if found:
             self._answering.add(stage)
-        # An index that is missing or still being built finds nothing, so compare in this process. But if this `$search`
-        # has found something before, nothing is the answer: most first messages share no word with any memory.
+        # An index that is missing or being built finds nothing, so compare in this process. But if this `$search` has
+        # found something before, the empty result is right: most first messages share no word with any memory.
         elif stage == "$vectorSearch" or stage not in self._answering:
             return None
         # An index lags behind: what it returns may have been forgotten since.
@@ -195,14 +196,14 @@ class Searchable:
 
     def words_of(self, document: Document) -> str:
         text = document.get(self.text_field) or ""
-        # A document from before there were stems has none.
+        # A document from before stems were stored has none.
         return (document.get(self.stems_field) or indexed_words(text)) if self.stems_field else text
 
     # --- in this process ----------------------------------------------------------------------------------------------
 
     async def _read(self, filter: Filter, *, whole: bool) -> list[Document]:
-        """Documents without vectors, the preferred ones first; only the compared fields unless `whole`."""
-        # Not `find`, which takes the laptop's database three times as long.
+        """Return documents without vectors, preferred ones first; only the compared fields unless `whole`."""
+        # `find` would take three times as long on the laptop's database.
         sort = [{"$sort": {self.preferred_by: -1}}] if self.preferred_by else []
         shown = {name: 1 for name in (self.text_field, self.stems_field, self.preferred_by) if name}
         stage = {"$unset": self.vector_field} if whole else {"$project": shown}
@@ -210,16 +211,16 @@ class Searchable:
         return await cursor.to_list()
 
     async def _known(self, filter: Filter, read: Sequence[Document], *, with_vectors: bool) -> dict[Any, CachedText]:
-        known = {each["_id"]: self.cache.known(each["_id"], self.words_of(each)) for each in read}
+        known = {each["_id"]: self.cache.get(each["_id"], self.words_of(each)) for each in read}
         without = [key for key, each in known.items() if each.vector is None] if with_vectors else []
         if without:
             # An `$in` of thousands of ids is slower than reading a few documents twice.
             missing = {**filter, "_id": {"$in": without}} if len(without) < len(known) / 2 else filter
             async for each in self.collection.find(missing, {self.vector_field: 1}).limit(EXACT_LIMIT):
                 if each["_id"] in known and (stored := each.get(self.vector_field)):
-                    vector = normalized(to_floats(stored))
+                    vector = normalize(to_floats(stored))
                     known[each["_id"]] = replace(known[each["_id"]], vector=vector)
-                    self.cache.keep(each["_id"], known[each["_id"]])
+                    self.cache.put(each["_id"], known[each["_id"]])
         return known
 
 

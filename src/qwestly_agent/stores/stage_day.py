@@ -1,4 +1,4 @@
-"""Cost of all users together since midnight UTC, against what a stage may cost in a day."""
+"""The cost of all users together since midnight UTC, and the stage's daily limit."""
 
 import math
 
@@ -9,24 +9,24 @@ from qwestly_agent.stores.due import Sweeps
 DAY_SECONDS = 86_400
 READ_AGAIN_SECONDS = 60.0
 WORKFLOWS_UP_TO = 0.8
-"""The share of the ceiling from which workflows wait: what is left is for people who talk."""
+"""The share of the ceiling above which workflows wait. The rest is left for chat turns."""
 
 
 class StageDay:
     def __init__(self, sweeps: Sweeps, ceiling_usd: float) -> None:
         self.sweeps = sweeps
         self.ceiling_usd = ceiling_usd
-        """0 for none; then nothing is read."""
+        """0 for no ceiling; nothing is read then."""
         self._spent_usd = 0.0
         self._read_at = -math.inf
 
     async def check(self, now: float, share: float = 1.0) -> None:
-        """Raises `StageOverBudget` once this share of the ceiling is spent."""
+        """Raise `StageOverBudget` if this share of the ceiling is spent."""
         if await self.is_spent(now, share):
             raise StageOverBudget(retry_after=math.ceil(DAY_SECONDS - now % DAY_SECONDS))
 
     async def is_spent(self, now: float, share: float) -> bool:
-        """By a sum that is at most a minute old."""
+        """True if this share of the ceiling is spent, by a sum that is at most a minute old."""
         if not self.ceiling_usd:
             return False
         if now - self._read_at > READ_AGAIN_SECONDS:

@@ -1,4 +1,4 @@
-"""The base of the stores."""
+"""The base class of the stores."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -10,9 +10,9 @@ from qwestly_agent.stores.search import Document
 
 @dataclass(frozen=True)
 class Store:
-    """Collections of one database, in the words of the domain.
+    """Access to collections of one database, in the domain's terms.
 
-    A store without further fields is not a dataclass itself: making forty dataclasses took 5 % of a cold start.
+    A store without further fields is not a dataclass itself: creating forty dataclasses took 5 % of a cold start.
     """
 
     database: AsyncDatabase[Document]

@@ -1,28 +1,32 @@
-"""`learning_topics`: the library of learning topics, a document per module. It holds no user data."""
+"""`learning_topics`: the library of learning topics, one document per module. It holds no user data."""
 
 from collections.abc import Sequence
 
 from qwestly_agent.domain.learning import Module
-from qwestly_agent.stores.collection import MongoCollection, Stays, index
+from qwestly_agent.stores.collection import MongoCollection, Permanent, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
-    "learning_topics", Stays("Ingested anew."), index("topic", "topic"), of_no_user="The library.", reader="find"
+    "learning_topics",
+    Permanent("Replaced by each ingestion."),
+    index("topic", "topic"),
+    no_user_reason="The learning library.",
+    reader="find",
 )
 
 
 class Topics(Store):
-    async def tree(self) -> list[Module]:
-        """Every module without its text, in the order of subject, topic and place."""
+    async def list_modules(self) -> list[Module]:
+        """List all modules without their texts, ordered by subject, topic and position."""
         return await self._read({}, {"text": 0})
 
-    async def modules_of(self, topic: str) -> list[Module]:
-        """The modules of a topic with their texts, in their order."""
+    async def list_modules_of(self, topic: str) -> list[Module]:
+        """List the modules of a topic with their texts, in order."""
         return await self._read({"topic": topic}, {})
 
-    async def replace(self, modules: Sequence[Module]) -> tuple[int, int, int]:
-        """Replace the library by these modules; return how many were added or changed, removed, and unchanged."""
+    async def replace_all(self, modules: Sequence[Module]) -> tuple[int, int, int]:
+        """Replace the library with these modules. Returns how many were added or changed, removed, and unchanged."""
         collection = self.database[COLLECTION]
         known = {each.id: each for each in await self._read({}, {})}
         changed = [each for each in modules if known.get(each.id) != each]

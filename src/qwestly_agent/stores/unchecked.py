@@ -1,4 +1,4 @@
-"""Memories of `user_memories` that wait for the judge."""
+"""Memories in `user_memories` that wait for the judge."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,7 +14,7 @@ from qwestly_agent.text.stems import indexed_words
 
 
 class Unchecked(Store):
-    async def settle(
+    async def replace_judged(
         self,
         user_id: str,
         memory: Memory,
@@ -23,8 +23,8 @@ class Unchecked(Store):
         replaces: Sequence[str],
         events: Sequence[ActivityEvent] = (),
     ) -> bool:
-        """Replace an unchecked memory by its judged version. False if it is no longer unchecked, or an equal one
-        exists."""
+        """Replace an unchecked memory with its judged version. Returns False if it is no longer unchecked, or if an
+        equal memory exists."""
         fields = memory.model_dump(
             include={
                 *("status", "content", "quote", "question", "trust"),
@@ -52,19 +52,19 @@ class Unchecked(Store):
             await copy_after_write(self.database, COLLECTION, user_id, memory.id)
         return changed.matched_count == 1
 
-    async def of_conversation(self, user_id: str, conversation_id: str) -> list[Memory]:
-        """Unchecked memories of a conversation, oldest first."""
+    async def list_of_conversation(self, user_id: str, conversation_id: str) -> list[Memory]:
+        """List the unchecked memories of a conversation, oldest first."""
         query = {"user_id": user_id, "status": UNCHECKED, "source.conversation_id": conversation_id}
         found = self.database[COLLECTION].find(query, WITHOUT_VECTORS).sort([("created", 1), ("_id", 1)])
         return memories_of(await found.to_list())
 
-    async def drop(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Delete those of these memories that are still unchecked: rejected by the judge, or of a deleted
+    async def delete(self, user_id: str, memory_ids: Collection[str]) -> None:
+        """Delete those of these memories that are still unchecked: rejected by the judge, or from a deleted
         conversation."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": UNCHECKED}
         await self.database[COLLECTION].delete_many(query)
 
-    async def note_try(self, user_id: str, memory_id: str, tries: int) -> None:
-        """Record the number of failed attempts to have it judged."""
+    async def set_tries(self, user_id: str, memory_id: str, tries: int) -> None:
+        """Record the number of failed attempts to have the memory judged."""
         query = {"_id": memory_id, "user_id": user_id, "status": UNCHECKED}
         await self.database[COLLECTION].update_one(query, {"$set": {"tries": tries}})

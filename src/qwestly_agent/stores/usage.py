@@ -1,4 +1,4 @@
-"""`agent_usage`: rate and cost per user. One document per user, so that one command admits a turn."""
+"""`agent_usage`: rate and cost per user. One document per user, so that one command can admit a turn."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ COLLECTION = MongoCollection(
 """`_id` and `user_id`, `running` (by run id: when it began), `recent` (the last 100 turns, `time:run`), `days` (by
 date: `turns`, `cost_usd`, `input_tokens`, `cached_tokens`, `output_tokens`), `expires_at`."""
 REMEMBERED_MESSAGES = 1_000
-"""More than a user may send in a minute or have running at once: refused messages must not push out those that
+"""More than a user may send in a minute or have running at once, so that refused messages do not displace those that
 count."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """A user's load when a new turn asks to enter, without that turn."""
+    """A user's load when a new turn is to be admitted, without that turn."""
 
     running: Mapping[str, float]
     """Start times of unsettled runs. A run whose process died stays until it is `release`d."""
@@ -53,7 +53,7 @@ class Usage(Store):
         return _load(document or {}, run_id, now)
 
     async def attach(self, user_id: str, reader_id: str, now: float) -> Load:
-        """Count a reader of an answer under way among the running turns, until it leaves or is not attached again for
+        """Count a reader of a running answer among the running turns, until it leaves or its count is not renewed for
         longer than a lease. Simultaneous readers are ordered: each sees those before it."""
         document = await self.database[COLLECTION].find_one_and_update(
             {"_id": user_id, "user_id": user_id}, {"$set": {f"running.{reader_id}": now}}
@@ -81,19 +81,19 @@ class Usage(Store):
             },
         )
 
-    async def open(self, user_id: str, now: float) -> None:
-        """Make the document, for a user who does not begin with a turn (idempotent)."""
+    async def ensure_document(self, user_id: str, now: float) -> None:
+        """Create the document for a user who has not had a turn yet (idempotent)."""
         here, new = {"_id": user_id, "user_id": user_id}, {"recent": [], "running": {}, **_keep(now)}
         await self.database[COLLECTION].update_one(here, {"$setOnInsert": new}, upsert=True)
 
     async def spent_today(self, user_id: str, now: float) -> float:
-        """Today's cost in US dollars."""
+        """Return today's cost in US dollars."""
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"days": 1})
         return _spent(found or {}, now)
 
-    async def spend(self, user_id: str, amounts: Mapping[str, float], now: float) -> None:
-        """Add amounts spent outside of turns to the day. It does not make the document (`enter` and `open` do), so
-        that a workflow that ends after its user was erased leaves nothing."""
+    async def add_spending(self, user_id: str, amounts: Mapping[str, float], now: float) -> None:
+        """Add amounts spent outside of turns to the day. The document is created only by `enter` and `open`, so that a
+        workflow that ends after its user was erased leaves nothing behind."""
         counted = {f"days.{day_of(now)}.{name}": amount for name, amount in amounts.items()}
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$inc": counted, "$set": _keep(now)}
@@ -138,7 +138,7 @@ def _mark(run_id: str, now: float) -> str:
 
 
 def day_of(now: float) -> str:
-    """The day in UTC, as a field name."""
+    """Return the day in UTC, as a field name."""
     return f"{to_datetime(now):%Y-%m-%d}"
 
 

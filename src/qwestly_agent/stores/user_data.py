@@ -8,36 +8,36 @@ from qwestly_agent.stores.collection import MongoCollection, collections
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
-# A turn that still ends finds its conversation gone, and takes its messages out again.
+# First: a turn that ends afterwards finds its conversation missing and removes its messages again.
 _FIRST = (conversations.COLLECTION,)
-# Events of the others are copied into the feed. While the brake is on, nothing of this user starts, and so nothing is
-# written again.
+# Last: other collections' events are copied into the feed, and while the brake is on nothing of this user starts, so
+# nothing is written again.
 _LAST = (activity.COLLECTION, user_settings.SIGNALS)
 
 _SECRETS = ("task_token", "links", "unsubscribe")
 _NUMBERS = ("content_embedding", messages.VECTOR, "vectors", "words")
 _FORGOTTEN_HASHES = ("hash", "key", "hashes", "signature")
-"""Hashes and signatures of forgotten content: a guess could be confirmed with them."""
+"""Hashes and signatures of forgotten content; with them a guess could be confirmed."""
 _LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_FORGOTTEN_HASHES), 0)
 
 
 @cache
 def user_collections() -> tuple[MongoCollection, ...]:
-    """Return every collection with documents of one user, in the order in which they are exported and erased."""
-    of_users = {each for each in collections() if not each.of_no_user}
+    """Return all collections with user data, in the order of export and erasure."""
+    of_users = {each for each in collections() if not each.no_user_reason}
     return (*_FIRST, *sorted(of_users.difference(_FIRST, _LAST)), *_LAST)
 
 
 class UserData(Store):
-    async def counts(self, user_id: str) -> dict[str, int]:
-        """Number of documents, by collection."""
+    async def count_documents(self, user_id: str) -> dict[str, int]:
+        """Return the number of the user's documents, by collection."""
         return {name: await self.database[name].count_documents({"user_id": user_id}) for name in user_collections()}
 
-    async def each(self, user_id: str, collection: str) -> AsyncIterator[Document]:
-        """The user's documents, without vectors, task tokens and hashes."""
+    async def iterate(self, user_id: str, collection: str) -> AsyncIterator[Document]:
+        """Yield the user's documents, without vectors, task tokens and hashes."""
         async for document in self.database[collection].find({"user_id": user_id}, _LEFT_OUT):
             yield document
 
     async def erase(self, user_id: str, collection: str) -> int:
-        """Return the number of deleted documents."""
+        """Delete the user's documents. Returns their number."""
         return (await self.database[collection].delete_many({"user_id": user_id})).deleted_count

@@ -21,14 +21,14 @@ from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.approval import EVERYBODY, NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level
 from qwestly_agent.domain.earned import LADDER, Grant, Standing, higher
 from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
-from qwestly_agent.stores.collection import MongoCollection, Stays, index
+from qwestly_agent.stores.collection import MongoCollection, Permanent, index
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_settings",
-    Stays("One document a user: the language, the time zone and the briefings that they chose."),
-    # A user whose briefings are off has no such moment.
+    Permanent("One document per user: language, time zone and briefing settings."),
+    # Missing for a user whose briefings are off.
     index("briefing_at", "briefing_at", sparse=True),
     holds="language, time zone, briefings, mails",
     has_outbox=True,
@@ -37,7 +37,7 @@ COLLECTION = MongoCollection(
 `briefing_…`: what the user chose (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one,
 `told` (the last day), `marks` (a JSON text: by source, what was told); its outbox."""
 MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
-"""Pending decisions · reminders at half of their time · briefings."""
+"""Pending decisions · reminders after half the time · briefings."""
 _FIELDS: Mapping[MailKind, str] = {
     "questions": "mail_questions",
     "reminders": "mail_reminders",
@@ -48,7 +48,7 @@ _ENDED: Mapping[MailKind, tuple[str, str]] = {
     "reminders": ("approval", "Reminders no longer come by email"),
     "briefings": ("briefing", "Your briefings no longer come by email"),
 }
-"""By kind of mail: subject and title of the event of unsubscribing."""
+"""By kind of mail: subject and title of the event for unsubscribing."""
 NO_SUCH_ZONE = "There is no such time zone. Names are as in the IANA database, for example Europe/Lisbon."
 
 
@@ -58,17 +58,17 @@ class UserSettings(BaseModel):
     language: str | None = None
     """A BCP 47 tag, as in browsers; None if it was never set."""
     time_zone: str | None = None
-    """A name of the IANA database; None if it was never set."""
+    """A name from the IANA database; None if it was never set."""
     mail_questions: bool = True
     mail_reminders: bool = True
     variant: str | None = None
-    """The variant that an operator pinned this user to; it wins over every share."""
+    """The variant that an operator pinned this user to; it takes precedence over every share."""
 
     @field_validator("language", "time_zone", "variant", mode="before")
     @classmethod
     def _is_readable(cls, value: Any, info: ValidationInfo) -> str | None:
-        """Replace an unreadable value, or a zone that no longer exists, by None; the others stay."""
-        readable = isinstance(value, str) and (info.field_name != "time_zone" or value in time_zones())
+        """Replace an unreadable value, or a zone that no longer exists, with None."""
+        readable = isinstance(value, str) and (info.field_name != "time_zone" or value in known_time_zones())
         return value if readable else None
 
     @field_validator("mail_questions", "mail_reminders", mode="before")
@@ -84,8 +84,9 @@ class UserSettings(BaseModel):
 
 
 @cache
-def time_zones() -> frozenset[str]:
-    """The time zones that this machine knows, except placeholders. Reading their names takes some milliseconds."""
+def known_time_zones() -> frozenset[str]:
+    """Return the time zones that this machine knows, except placeholders. Reading their names takes a few
+    milliseconds."""
     return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
@@ -102,9 +103,9 @@ class UserSettingsStore(Store):
             {"_id": user_id, "user_id": user_id}, change, upsert=variant is not None
         )
 
-    async def end_mails(self, user_id: str, kind: MailKind, now: float) -> None:
-        """End the mails of this kind by the link in one of them, with an event, because anybody who has the mail can do
-        it, also a malware scanner."""
+    async def unsubscribe(self, user_id: str, kind: MailKind, now: float) -> None:
+        """Unsubscribe a user by the link in a mail of this kind. An event records it, because anybody who has the mail,
+        even a malware scanner, can follow the link."""
         subject, title = _ENDED[kind]
         event = ActivityEvent(
             id=f"{user_id}:{kind}:mails_ended:{now!r}",
@@ -123,8 +124,8 @@ class UserSettingsStore(Store):
             )
         await copy_after_write(self.database, COLLECTION, user_id, user_id)
 
-    async def put(self, user_id: str, changes: dict[str, Any], at: datetime) -> None:
-        """Set these fields; the others stay."""
+    async def change(self, user_id: str, changes: dict[str, Any], at: datetime) -> None:
+        """Set these fields; the others are unchanged."""
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$set": {**changes, "changed_at": at}}, upsert=True
         )
@@ -137,7 +138,7 @@ class UserSettingsStore(Store):
 
 AUTONOMY = MongoCollection(
     "agent_autonomy",
-    Stays("One document a user: the level that they chose, and what was earned."),
+    Permanent("One document a user: the level that they chose, and what was earned."),
     has_outbox=True,
     holds="the level, and what was earned",
 )
@@ -148,14 +149,15 @@ REMEMBERED_CHANGES = 100
 
 class Autonomy(Store):
     async def level(self, user_id: str) -> Level:
-        """L1 if the user never chose; L0 if the stored value is not a level."""
+        """Return the user's level: L1 if none was chosen, L0 if the stored value is not a level."""
         document = await self.database[AUTONOMY].find_one({"_id": user_id, "user_id": user_id}, {"level": 1})
         if document is None:
             return NEW_USERS_LEVEL
         return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
 
-    async def standing(self, user_id: str) -> Standing:
-        """The user's level, the ceiling of what may be earned (at first the level), and what was earned."""
+    async def get(self, user_id: str) -> Standing:
+        """Return the user's level, the ceiling up to which the agent may earn rights (initially the level), and the
+        earned grants."""
         fields = dict.fromkeys(("level", "ceiling", "earned"), 1)
         document = await self.database[AUTONOMY].find_one({"_id": user_id, "user_id": user_id}, fields)
         if document is None:
@@ -181,12 +183,12 @@ class Autonomy(Store):
         )
 
     async def grant(self, user_id: str, grant: Grant) -> None:
-        """Grant a higher level for one kind of change; its approval has the event."""
+        """Grant a higher level for one kind of change. The feed shows its approval's event."""
         query = {"_id": user_id, "user_id": user_id}
         await self.database[AUTONOMY].update_one(query, {"$set": {f"earned.{_key(grant)}": grant.model_dump()}})
 
-    async def take_back(self, user_id: str, grant: Grant, at: float) -> None:
-        """End a grant, once."""
+    async def revoke(self, user_id: str, grant: Grant, at: float) -> None:
+        """Revoke a grant, if it is still the same one."""
         key = f"earned.{_key(grant)}"
         event = ActivityEvent(
             id=f"{user_id}:{_key(grant)}:{grant.since!r}:taken_back",
@@ -207,7 +209,7 @@ class Autonomy(Store):
             await copy_after_write(self.database, AUTONOMY, query["user_id"], query["user_id"])
 
     async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
-        """Set level and ceiling, and append a new level to the history: more must be chosen again."""
+        """Set level and ceiling, and append the level to the history. Earning beyond it must be allowed again."""
         change = {
             "$set": {"level": level, "ceiling": level, "changed_at": at},
             "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},
@@ -229,7 +231,7 @@ def _key(grant: Grant) -> str:
 
 
 def _grants(document: Document) -> Iterator[Grant]:
-    """Skip grants that cannot be read."""
+    """Yield the stored grants; unreadable ones are skipped."""
     earned = document.get("earned")
     for each in earned.values() if isinstance(earned, dict) else ():
         with suppress(ValidationError):
@@ -244,7 +246,7 @@ def _grants(document: Document) -> Iterator[Grant]:
 
 SIGNALS = MongoCollection(
     "agent_signals",
-    Stays("One document a user: their brake stays on until they release it."),
+    Permanent("One document per user: the brake stays on until it is released."),
     # A document has no `brake_since` while its brake is off.
     index("brake_since", "brake_since"),
     has_outbox=True,
@@ -254,13 +256,13 @@ SIGNALS = MongoCollection(
 )
 """`_id` and `user_id` (or `everybody`), `stopped_runs` (the last 50), `brake_since`, `released_at`, `receipt` and
 `receipt_since` (of the last brake)."""
-REMEMBERED_STOPS = 50
-"""More than a user can have running; older ones were read long ago."""
+STOPS_KEPT = 50
+"""More than a user can have running; older ones are no longer needed."""
 
 
 @dataclass(frozen=True)
 class Signal:
-    """The signals of one user, or of `EVERYBODY`. Moments are seconds since the epoch."""
+    """The signals of a user, or of `EVERYBODY`. Times are in seconds since the epoch."""
 
     stopped_runs: frozenset[str] = frozenset()
     brake_since: float | None = None
@@ -270,56 +272,56 @@ class Signal:
     receipt: Mapping[str, Any] | None = None
     """The receipt of the current or last brake."""
     receipt_since: float | None = None
-    """The `brake_since` of that brake."""
+    """`brake_since` of the brake that the receipt belongs to."""
 
 
 class Signals(Store):
     async def stop(self, user_id: str, run_id: str) -> None:
         await self._update(
-            user_id, {"$push": {"stopped_runs": {"$each": [run_id], "$slice": -REMEMBERED_STOPS}}}, upsert=True
+            user_id, {"$push": {"stopped_runs": {"$each": [run_id], "$slice": -STOPS_KEPT}}}, upsert=True
         )
 
     async def read(self, user_id: str) -> tuple[Signal, Signal]:
-        """The signals of this user and those of `EVERYBODY`, by one find."""
+        """Read the signals of this user and of `EVERYBODY` with one query."""
         both = {"$in": [user_id, EVERYBODY]}
         found = {each["_id"]: each async for each in self.database[SIGNALS].find({"_id": both, "user_id": both})}
         return _signal(found.get(user_id, {})), _signal(found.get(EVERYBODY, {}))
 
-    async def stopped(self, user_id: str, run_ids: Collection[str]) -> set[str]:
-        """Those of these runs that the user stopped. Raises `Braked` if the brake of the user, or of `EVERYBODY`, is
-        on."""
+    async def list_stopped(self, user_id: str, run_ids: Collection[str]) -> set[str]:
+        """Return those of these runs that the user stopped. Raises `Braked` if the brake of the user or of `EVERYBODY`
+        is on."""
         own, everybody = await self.read(user_id)
         if own.brake_since or everybody.brake_since:
             raise Braked
         return set(run_ids) & own.stopped_runs
 
     async def check_brake(self, user_id: str) -> None:
-        """Raises `Braked` if the brake of this user, or of `EVERYBODY`, is on."""
-        await self.stopped(user_id, ())
+        """Raise `Braked` if the brake of this user or of `EVERYBODY` is on."""
+        await self.list_stopped(user_id, ())
 
     async def is_braked(self, user_id: str) -> bool:
         """True if the brake of this user, or of `EVERYBODY`, is on."""
         own, everybody = await self.read(user_id)
         return bool(own.brake_since or everybody.brake_since)
 
-    async def brake_on(self, user_id: str, now: float) -> None:
-        """Turn the brake on without reading anything (idempotent: `brake_since` stays the first time)."""
-        # To the millisecond: receipts compare it, and the laptop's database keeps fifteen digits.
+    async def turn_brake_on(self, user_id: str, now: float) -> None:
+        """Turn the brake on without reading anything first (idempotent: `brake_since` keeps the first time)."""
+        # Rounded to milliseconds: receipts compare it, and the laptop's database keeps only fifteen digits.
         since = round(now, 3)
         off = {"_id": user_id, "user_id": user_id, "brake_since": None}
         with suppress(DuplicateKeyError):  # it is on already
             await self._turn(off, {"$set": {"brake_since": since}}, _event(user_id, "on", since), upsert=True)
 
-    async def brake_off(self, user_id: str, now: float) -> None:
-        """Turn the brake off; its receipt stays."""
+    async def turn_brake_off(self, user_id: str, now: float) -> None:
+        """Turn the brake off; its receipt is kept."""
         on = {"_id": user_id, "user_id": user_id, "brake_since": {"$gt": 0}}
         change = {"$unset": {"brake_since": ""}, "$set": {"released_at": now}}
         await self._turn(on, change, _event(user_id, "off", now))
 
-    async def keep_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any]) -> None:
-        """Store the receipt of the brake that is on since then, or of the last one if it was on since then."""
+    async def save_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any]) -> None:
+        """Store a receipt for the current brake, or for the last one if its receipt has the same `since`."""
         here, change = {"_id": user_id, "user_id": user_id}, {"receipt": dict(receipt), "receipt_since": since}
-        # Not by `$or`, by which the laptop's database finds another user's document.
+        # `$or` cannot be used: with it the laptop's database finds another user's document.
         kept = await self.database[SIGNALS].update_one({**here, "brake_since": since}, {"$set": change})
         if not kept.matched_count:
             await self.database[SIGNALS].update_one({**here, "receipt_since": since}, {"$set": change})
@@ -328,7 +330,7 @@ class Signals(Store):
         turned = await self.database[SIGNALS].find_one_and_update(
             where, with_events(change, event), OUTBOX, upsert=upsert, return_document=ReturnDocument.AFTER
         )
-        if turned:  # the laptop's database answers with nothing where MongoDB finds a duplicate key
+        if turned:  # the laptop's database returns nothing in place of a duplicate key error
             await copy_after_write(self.database, SIGNALS, event.user_id, event.user_id, turned)
 
     async def _update(self, user_id: str, change: Document, *, upsert: bool = False) -> None:

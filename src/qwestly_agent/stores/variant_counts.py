@@ -1,6 +1,6 @@
-"""`agent_variant_counts`: counts of a trial's turns, one document per user and leg.
+"""`agent_variant_counts`: counts of a rollout's turns, one document per user and leg.
 
-By user, because turns of one person are alike: the confidence in a difference follows from how users differ.
+Per user, because turns of one person are alike: the confidence in a difference depends on how users differ.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ RETENTION = timedelta(days=90)
 COLLECTION = MongoCollection(
     "agent_variant_counts",
     Expires(RETENTION, since="after the last turn"),
-    # The counts of all users, for one leg of a trial.
+    # For the counts of all users in one leg of a rollout.
     index("tag", "tag"),
     holds="counts of a trial",
     reader="find insert update",
@@ -26,16 +26,16 @@ COLLECTION = MongoCollection(
 """`_id` (of tag and user), `user_id`, `tag` (of trial, leg and variant), `turns`, `failed`, `spoken`, `slow`,
 `conversations`, `cost_usd`, `judged`, `bad`, `runs` (the last 100 that were counted), `expires_at`."""
 REMEMBERED_RUNS = 100
-"""Enough to find any repetition: a turn is recovered before its conversation's next one."""
+"""Enough to detect any repetition: a turn is recovered before its conversation's next turn."""
 
 NAMES = ("turns", "failed", "spoken", "slow", "conversations", "cost_usd", "judged", "bad")
-"""Turns; those that failed on our side, that had a text, whose first text was slow; new conversations; cost; judged
-answers, and those judged bad."""
+"""Turns; turns that failed on our side, that had text, whose first text was slow; new conversations; cost; judged
+answers; answers judged bad."""
 
 
 class VariantCounts(Store):
     async def add(self, user_id: str, tag: str, once: str, amounts: Mapping[str, float], now: float) -> None:
-        """Add these amounts to the counts of a user under a tag, once for each `once`."""
+        """Add these amounts to a user's counts under a tag, only once for each `once`."""
         key, kept = f"{tag}:{user_id}", {"tag": tag, "expires_at": to_datetime(now) + RETENTION}
         counted = {name: amount for name, amount in amounts.items() if amount}
         if await self._add(user_id, key, once, counted, kept):
@@ -48,8 +48,8 @@ class VariantCounts(Store):
             await self._add(user_id, key, once, counted, kept)
 
     async def _add(self, user_id: str, key: str, once: str, counted: Document, kept: Document) -> bool:
-        """False if there is no such document, or if it was counted in it."""
-        # Not by `$ne`, with which the laptop's database also finds arrays that contain it.
+        """Add to an existing document. Returns False if there is none, or if it has counted this already."""
+        # `$ne` cannot be used: with it the laptop's database also finds arrays that contain the value.
         updated = await self.database[COLLECTION].update_one(
             {"_id": key, "user_id": user_id, "runs": {"$nin": [once]}},
             {
@@ -60,8 +60,8 @@ class VariantCounts(Store):
         )
         return updated.matched_count == 1
 
-    async def add_died(self, claim: ClaimedConversation) -> None:
-        """Count turns whose process died as failed ones of their variant."""
+    async def add_dead_turns(self, claim: ClaimedConversation) -> None:
+        """Count turns whose process died as failed turns of their variant."""
         tag = claim.assignment.tag if claim.assignment else None
         for number, turn in enumerate(claim.abandoned if tag else ()):
             assert tag

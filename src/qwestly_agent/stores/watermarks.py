@@ -4,13 +4,13 @@
 from dataclasses import dataclass
 
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.stores.conversations import COLLECTION, key_of
+from qwestly_agent.stores.conversations import COLLECTION, key_query
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
 
 
 @dataclass(frozen=True)
-class Reading:
+class ExtractionProgress:
     """Progress of memory extraction in a conversation."""
 
     read_to: int
@@ -24,35 +24,35 @@ class Reading:
 
 
 class Watermarks(Store):
-    async def due_now(self, user_id: str, conversation_id: str, now: float) -> None:
-        """Schedule extraction now, as the conversation is over. Raises `NotFound`."""
+    async def schedule_now(self, user_id: str, conversation_id: str, now: float) -> None:
+        """Schedule extraction now, because the conversation is over. Raises `NotFound`."""
         changed = await self.database[COLLECTION].update_one(
-            key_of(user_id, conversation_id), {"$set": {"extract_at": now}}
+            key_query(user_id, conversation_id), {"$set": {"extract_at": now}}
         )
         if not changed.matched_count:
             raise NotFound("There is no such conversation.")
 
-    async def due_later(self, user_id: str, conversation_id: str, due_at: float) -> None:
-        """Schedule extraction at `due_at`, unless it is due earlier."""
-        query = {**key_of(user_id, conversation_id), "extract_at": {"$in": [None, 0, 0.0]}}
+    async def schedule_at(self, user_id: str, conversation_id: str, due_at: float) -> None:
+        """Schedule extraction at `due_at`, unless it is already scheduled."""
+        query = {**key_query(user_id, conversation_id), "extract_at": {"$in": [None, 0, 0.0]}}
         await self.database[COLLECTION].update_one(query, {"$set": {"extract_at": due_at}})
 
-    async def pick(self, user_id: str, conversation_id: str, now: float, until: float) -> bool:
-        """Reserve the conversation for one extraction `until` that time; False if it is not due."""
+    async def reserve(self, user_id: str, conversation_id: str, now: float, until: float) -> bool:
+        """Reserve the conversation for one extraction until this time. Returns False if it is not due."""
         query = {
-            **key_of(user_id, conversation_id),
+            **key_query(user_id, conversation_id),
             "extract_at": {"$gt": 0, "$lte": now},
             "lease_until": {"$lte": now},
         }
         picked = await self.database[COLLECTION].update_one(query, {"$set": {"extract_at": until}})
         return picked.matched_count == 1
 
-    async def reading(self, user_id: str, conversation_id: str) -> Reading:
-        """Raises `NotFound`."""
-        document = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id))
+    async def get(self, user_id: str, conversation_id: str) -> ExtractionProgress:
+        """Return the progress of extraction. Raises `NotFound`."""
+        document = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id))
         if document is None:
             raise NotFound("There is no such conversation.")
-        return Reading(
+        return ExtractionProgress(
             read_to=document.get("extracted_seq", 0),
             last_seq=document.get("last_seq", 0),
             due_at=document.get("extract_at", 0.0),
@@ -60,10 +60,10 @@ class Watermarks(Store):
             running=document.get("lease_until", 0.0),
         )
 
-    async def move(self, user_id: str, conversation_id: str, read_from: int, read_to: int, now: float) -> None:
-        """Advance the watermark (idempotent); unschedule the conversation if it is fully read and idle."""
-        here = key_of(user_id, conversation_id)
-        # Not `$or`: with an `_id` beside it, the laptop's database updates the wrong document.
+    async def advance(self, user_id: str, conversation_id: str, read_from: int, read_to: int, now: float) -> None:
+        """Advance the watermark (idempotent). The conversation is unscheduled if it is fully read and idle."""
+        here = key_query(user_id, conversation_id)
+        # `$or` cannot be used: combined with an `_id`, the laptop's database updates the wrong document.
         start: Document = {"extracted_seq": read_from or {"$in": [None, 0]}}
         moved = {"$set": {"extracted_seq": read_to, "extract_attempts": 0}, "$unset": {"extract_set_aside": ""}}
         await self.database[COLLECTION].update_one({**here, **start}, moved)
@@ -76,27 +76,29 @@ class Watermarks(Store):
     async def retry_later(
         self, user_id: str, conversation_id: str, due_at: float, attempts: int, quarantined: Document | None = None
     ) -> None:
-        """Retry at `due_at` (0: not before `read_again`), after so many failures. `quarantined` is the reason."""
+        """Retry at `due_at` (0: not before `read_again`), after this number of failures. `quarantined` is the reason,
+        if any."""
         changes: Document = {"extract_at": due_at, "extract_attempts": attempts}
         if quarantined:
             changes["extract_set_aside"] = quarantined
-        await self.database[COLLECTION].update_one(key_of(user_id, conversation_id), {"$set": changes})
+        await self.database[COLLECTION].update_one(key_query(user_id, conversation_id), {"$set": changes})
 
     async def read_again(self, user_id: str, conversation_id: str, now: float) -> None:
         """Schedule a quarantined conversation now and reset its attempts. Raises `NotFound`."""
         changed = await self.database[COLLECTION].update_one(
-            key_of(user_id, conversation_id),
+            key_query(user_id, conversation_id),
             {"$set": {"extract_at": now, "extract_attempts": 0}, "$unset": {"extract_set_aside": ""}},
         )
         if not changed.matched_count:
             raise NotFound("There is no such conversation.")
 
     async def may_ask_again(self, user_id: str, conversation_id: str, batch_id: str) -> bool:
-        """True unless an earlier batch asked about something near to a tombstone."""
-        query = {**key_of(user_id, conversation_id), "asked_again_by": {"$nin": [None, batch_id]}}
+        """True unless an earlier batch of this conversation asked about something close to a tombstone."""
+        query = {**key_query(user_id, conversation_id), "asked_again_by": {"$nin": [None, batch_id]}}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is None
 
-    async def note_asked_again(self, user_id: str, conversation_id: str, batch_id: str) -> None:
-        """Record that this batch asks about something near to a tombstone: one such question per conversation."""
+    async def mark_asked_again(self, user_id: str, conversation_id: str, batch_id: str) -> None:
+        """Record that this batch asks about something close to a tombstone; only one such question is allowed per
+        conversation."""
         changes = {"$set": {"asked_again_by": batch_id}}
-        await self.database[COLLECTION].update_one(key_of(user_id, conversation_id), changes)
+        await self.database[COLLECTION].update_one(key_query(user_id, conversation_id), changes)

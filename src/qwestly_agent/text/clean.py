@@ -1,4 +1,4 @@
-"""Clean texts for storage, prompts and the audit."""
+"""Clean texts for storage, prompts and the audit log."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from typing import Any
 
 
 def well_formed(text: str) -> str:
-    """Replace what UTF-8 cannot encode by U+FFFD, and join the halves of surrogate pairs. A model may send half of a
-    pair, which no stream, store or client can carry."""
+    """Replace text that UTF-8 cannot encode with U+FFFD, and join surrogate pairs. A model may send half of a pair,
+    which no stream, store or client can handle."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -19,20 +19,20 @@ _JOINERS = "\u200c\u200d\ufe00-\ufe0f"
 _INVISIBLE = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u2800\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    # From U+3FFFE on there are only tags, variation selectors, private use and noncharacters.
+    # From U+3FFFE on there are only tags, variation selectors, private-use characters and noncharacters.
     "\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
 )
 _DROPPED = re.compile(f"[{_INVISIBLE}]+")
 _LINE_END = re.compile("[\x85\u2028\u2029]")
 _JOINER = re.compile(f"[{_JOINERS}]")
 _JOINED = re.compile(rf"[^\x00-\x7f{_JOINERS}][{_JOINERS}]|[0-9#*]\ufe0f|\ufe0f\u200d")
-"""A joiner where one is needed: after a letter or a picture, a keycap's digit, a picture's own selector."""
+"""A joiner where it is needed: after a letter or an emoji, in a keycap, or in an emoji's own selector."""
 CHANGED = f"[\x85\u2028\u2029{_JOINERS}{_INVISIBLE}]"
-"""A pattern of the characters that `visible` may remove or change."""
+"""Pattern of the characters that `visible` may remove or change."""
 
 
 def visible(text: str, *, before: str = "") -> str:
-    """Remove control and invisible characters, in which instructions or stolen data can be smuggled. `before` is the
+    """Remove control characters and invisible characters, which can hide instructions or stolen data. `before` is the
     visible character before the text."""
     text = _DROPPED.sub("", _LINE_END.sub("\n", text))
     if not _JOINER.search(text):
@@ -46,7 +46,7 @@ def visible(text: str, *, before: str = "") -> str:
 
 
 def one_line(text: str) -> str:
-    """One line of visible characters."""
+    """Return the text as one line of visible characters."""
     return " ".join(visible(well_formed(text)).split())
 
 
@@ -77,7 +77,7 @@ def strings_in(value: Any) -> Iterator[str]:
 
 
 def ids_in(value: Any) -> Iterator[str]:
-    """Yield every id in a JSON value: texts in fields called "id", "…_id" or "…_ids"."""
+    """Yield every id in a JSON value: texts in fields named "id", "…_id" or "…_ids"."""
     match value:
         case dict():
             for name, item in value.items():
@@ -91,7 +91,7 @@ def ids_in(value: Any) -> Iterator[str]:
 
 
 def unescaped(json_text: str) -> str:
-    """Replace escaped line breaks in a piece of JSON by spaces, and unescape its quotation marks."""
+    """Replace escaped line breaks in a piece of JSON with spaces, and unescape its quotation marks."""
     return re.sub(r"\\[nrt]", " ", json_text).replace('\\"', '"')
 
 
@@ -101,8 +101,8 @@ _TAG = re.compile(
 
 
 def quoted(text: str) -> str:
-    """Quote a text for a prompt: put `‹` where a tag could begin, so that nothing in it opens or closes our tags, and
-    remove invisible characters."""
+    """Quote a text for a prompt: replace every possible start of a tag with `‹`, so that the text cannot open or close
+    our tags, and remove invisible characters."""
     return _TAG.sub("‹", visible(text))
 
 
@@ -118,8 +118,8 @@ _LINKED = re.compile(
 
 
 def unlinked(text: str) -> str:
-    """Put a space into everything that mail programs turn into a link: a name with a dot, an address, a scheme, a
-    network path."""
+    """Insert a space into everything that mail programs turn into a link: names with a dot, addresses, schemes, network
+    paths."""
     return _LINKED.sub(lambda found: f"{found[0]} ", text)
 
 
@@ -141,7 +141,7 @@ _SECRETS = re.compile(
 
 
 def masked(text: str) -> str:
-    """Replace e-mail addresses and probable secrets by `…`."""
+    """Replace e-mail addresses and probable secrets with `…`."""
     return _SECRETS.sub(lambda found: f"{found['name'] or found['login'] or ''}…", text)
 
 
@@ -150,5 +150,5 @@ _FENCED = re.compile(r"^\s*(?:```|~~~|>)", re.MULTILINE)
 
 
 def is_pasted(text: str) -> bool:
-    """True if other people may have written the text of a message: it is fenced, quoted, or longer than people type."""
+    """True if other people may have written a message's text: it is fenced, quoted, or longer than people type."""
     return len(text) > LONGEST_TYPED_CHARACTERS or bool(_FENCED.search(text))

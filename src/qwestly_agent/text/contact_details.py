@@ -1,4 +1,4 @@
-"""Find a person's contact details in a text that must contain none, in any spacing and spelling."""
+"""Find a person's contact details in a text that must not contain any, whatever their spacing and spelling."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ _LETTERS = {
     "0": "[0o]",
     "1": "[1il]",
 }
-"""Letters that are read as the same one."""
+"""Characters that count as the same letter."""
 _LOOKALIKES = str.maketrans("авекмнорстухіјѕԁԛԝοαεικνρτυχßøłđıœæ∅", "abekmhopctyxijsdqwoaeikvptuxsoldioe0")
 _BETWEEN = r"[^0-9a-z]{0,4}"
 _SPELLED = (
@@ -32,24 +32,24 @@ _STREET_TYPES = (
 )  # fmt: skip
 _NUMBER_LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "nl")
 FEWEST_DIGITS = 7
-"""Number of last digits that identify a telephone number."""
+"""Number of final digits that identify a telephone number."""
 FEWEST_LETTERS = 8
-"""Least letters of a street's name that is found without its number."""
+"""Minimum length of a street name that is recognized without its number."""
 _NO_NAME = pattern(
     r"\d+[a-z]*|[a-z]|bis|ter|calle|avenida|avda|plaza|paseo|rua|rue|via|viale|avenue|boulevard|place|de|du|des|del|la|las"
     r"|los|le|les|da|do|dos|of|the|van|der|den|am|im|zum|zur|nr?o?"
 )
-"""Words of a street that are not part of its name."""
+"""Words of a street address that are not part of its name."""
 
 
 @dataclass(frozen=True)
 class ContactDetails:
-    """The contact details in somebody's documents."""
+    """The contact details found in a person's documents."""
 
     digits: frozenset[str] = frozenset()
-    """Ends of telephone numbers."""
+    """Final digits of telephone numbers."""
     words: tuple[str, ...] = ()
-    """Expressions for the other contact details, matched against texts in the form of `_plain`."""
+    """Regular expressions for the other contact details, matched against texts normalized by `_plain`."""
 
     @classmethod
     def of(cls, found: Iterable[Contact]) -> "ContactDetails":
@@ -69,7 +69,7 @@ class ContactDetails:
         return bool(self.digits or self.words)
 
     def stand_in(self, text: str) -> bool:
-        """True if the text contains one of them, in any spacing and spelling."""
+        """True if the text contains one of them, with any spacing and spelling."""
         if not self:
             return False
         readings = set(_readings(text))
@@ -79,11 +79,12 @@ class ContactDetails:
         return any(each in stream or each[::-1] in stream for stream in streams for each in self.digits)
 
     def places_in(self, texts: Sequence[str]) -> set[int]:
-        """Return the indexes of texts that contain one, or a part of one that is spread over several texts."""
+        """Return the indexes of texts that contain a contact detail, or part of one that is spread over several
+        texts."""
         found = {number for number, text in enumerate(texts) if self.stand_in(text)}
         left = [number for number in range(len(texts)) if number not in found]
         while self.stand_in(" ".join(texts[number] for number in left)):
-            # The shortest run of texts that has it: its end is the first with which it is whole, and then its start.
+            # The shortest run of texts that contains it: first find the end at which it is complete, then the start.
             end = next(n for n in range(len(left)) if self.stand_in(" ".join(texts[m] for m in left[: n + 1])))
             start = next(n for n in range(end, -1, -1) if self.stand_in(" ".join(texts[m] for m in left[n : end + 1])))
             found |= set(left[start : end + 1])
@@ -131,7 +132,7 @@ def _pieces(words: str) -> list[str]:
 
 
 def _whole(pieces: Sequence[str], between: str) -> str:
-    """Make an expression for these pieces in order, with any spacing between letters."""
+    """Return an expression for these pieces in order, with any spacing between letters."""
     written = between.join(_piece(each) for each in pieces)
     return rf"(?<![^\W_]){written}(?![^\W_])"
 
@@ -147,7 +148,7 @@ def _piece(piece: str) -> str:
 
 
 def _spaced(letters: str) -> str:
-    parts: list[str] = re.findall(r"[aou]e|.", letters)  # of "ue" the e may be missing: so "ü" is written, too
+    parts: list[str] = re.findall(r"[aou]e|.", letters)  # the e of "ue" is optional, since "ü" may also become "u"
     return _BETWEEN.join(
         f"{_spaced(each[0])}(?:{_BETWEEN}{_LETTERS['e']})?" if len(each) > 1 else _LETTERS.get(each, re.escape(each))
         for each in parts
@@ -160,7 +161,7 @@ def _compiled(expression: str) -> re.Pattern[str]:
 
 
 def _plain(text: str) -> str:
-    """Fold a text: no case, marks or lookalikes; runs of characters other than letters and digits are shortened."""
+    """Normalize a text: no case, diacritics or lookalikes, and no repeated separators."""
     text = unicodedata.normalize("NFKC", text).casefold()
     text = "".join(each for each in unicodedata.normalize("NFKD", text) if not unicodedata.combining(each))
     text = text.translate(_LOOKALIKES)
@@ -169,7 +170,8 @@ def _plain(text: str) -> str:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Return the text as `_plain` makes it, with number words and letters that look like digits replaced by digits."""
+    """Yield the text normalized by `_plain`, then with number words and letters that look like digits replaced by
+    digits."""
     plain = _plain(text)
     yield plain
     yield re.sub(r"(?<![^\W\d_])[oil]+(?![^\W\d_])", _as_digits, plain)

@@ -1,8 +1,8 @@
-"""Contact details: recognized in people's own documents, kept out of every prompt, and out of every text for others.
+"""Contact details: recognized in people's own documents, and kept out of every prompt and of every text for others.
 
-Code recognizes what has a form: mailboxes, addresses on the web, telephone numbers, streets with their number, and,
-beside one of the first three, postcodes and parts of a house. What only a reader would take for a contact detail stays:
-a place by its name, a telephone number that is written in words in a document, a name in some messenger.
+Code recognizes details with a fixed form: mailboxes, web addresses, telephone numbers, streets with a number and, next
+to one of the first three, postcodes and parts of a house. Details that only a reader would recognize are kept: place
+names, telephone numbers written in words, names in a messenger.
 """
 
 import re
@@ -26,7 +26,7 @@ _EMAIL = pattern(
     | (?<![\w.+-]) (?:\w[\w+-]{{0,40}} \s{_DOT}\s){{0,3}} \w[\w.+-]{{0,40}} \s{_AT}\s
       \w[\w-]{{0,40}} (?:\s(?:dot|punkt|punto|ponto)\s \w[\w-]{{0,40}}){{1,3}} (?!\w)"""
 )
-"""The later ones are written for people, not for programs: "maya (at) example (dot) org"."""
+"""The last two forms are written for people, not for programs: "maya (at) example (dot) org"."""
 _URL = pattern(
     r"""(?xi) (?<![\w@./-])
     (?: (?:https?://|www\.) [^\s<>()\[\]{}"'|·•,;]{1,500}
@@ -38,7 +38,7 @@ _URL = pattern(
 _OWN_HOST = pattern(
     r"(?i)(?<![\w@./-])(?:[\w-]{1,63}\.){1,3}(?:com|org|net|dev|me|io|de|eu|es|fr|pt|it|at|ch|uk|ie|nl|br)(?![\w.@-])"
 )
-"""A site without its scheme: counts only beside a mailbox or a telephone number."""
+"""A site without a scheme; it counts only next to a mailbox or a telephone number."""
 _DIGITS = pattern(r"(?<![\w.,/–-])[+(]{0,2}\d[\d\s\u00a0\u202f().\-/–]{5,24}\d(?![\w/])")
 """Candidates for telephone numbers."""
 _PHONE = pattern(
@@ -55,7 +55,7 @@ _LABELLED = pattern(
     \b \.?[ \t]{0,3}:?[ \t]{0,3} (?P<number> [+(]{0,2}\d[\d\s().\-/–]{4,20}\d ) (?!\w)"""
 )
 _REGIONS = ("GB", "IE", "US", "AU", "IN", "DE", "AT", "CH", "FR", "BE", "NL", "ES", "MX", "PT", "BR", "IT", "PL")
-"""Countries whose national way of writing numbers is recognized."""
+"""Countries whose national number formats are recognized."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _BIRTH = pattern(
     r"""(?xi) (?<!\w)
@@ -67,7 +67,7 @@ _BIRTH = pattern(
       | [^\W\d_]{3,12}[ ]\d{1,2},?[ ](?:19|20)\d\d
     ) (?!\d)"""
 )
-# Street names have few, short words: bounded, so that a hostile text cannot cause much backtracking.
+# Street names have few, short words. The length is bounded, so that a hostile text cannot cause much backtracking.
 _WORD = r"[A-ZÀ-Þ][\w.'’-]{0,24}"
 _STREET = pattern(
     rf"""(?x) (?<![^\W_])
@@ -86,7 +86,7 @@ _STREET = pattern(
 # --- beside a mailbox, a telephone number or a site -------------------------------------------------------------------
 
 NEAR_LINES, NEAR_CHARACTERS = 4, 250
-"""Maximum distance at which a postcode, and the text beside it, belongs to them."""
+"""Maximum distance at which a postcode and its surrounding text belong to a mailbox, telephone number or site."""
 _POSTCODE = pattern(
     r"""(?x) (?<![\w.,/+-])
     (?: [A-Z]{1,2}\d[A-Z\d]?[ ]?\d[A-Z]{2}                         # British
@@ -121,9 +121,9 @@ _STREET_IN_ADDRESS = pattern(
         (?!(?:19|20)\d\d\b) {_HOUSE} (?=\s{{0,3}}(?:[,;•|·—–\n]|\Z))
     )"""
 )
-"""Any name with a number; counts only beside a postcode or a part of a house."""
+"""Any name with a number; it counts only next to a postcode or a part of a house."""
 _FAR = 60
-"""Characters between a street and its postcode."""
+"""Maximum number of characters between a street and its postcode."""
 _OF_TIME = re.compile(
     r"(?i)\b(?:years?|yrs|months?|jahren?|monaten?|años?|meses|ans|mois|anos|anni|jan|feb|m[aä]r|apr|may|mai|jun|jul|aug|sep"
     r"|o[ck]t|nov|de[cz])\w{0,7}\b"
@@ -174,7 +174,7 @@ class _Found:
         self._taken = bytearray(len(text))
 
     def add(self, kind: Kind, start: int, end: int, *, is_block: bool = False) -> None:
-        """Leave out matches within an earlier one."""
+        """Add a match, unless it overlaps an earlier one."""
         if start < end and not any(self._taken[start:end]):
             self._taken[start:end] = b"\1" * (end - start)
             self.contacts.append(Contact(start, end, kind, self.text[start:end], is_block))
@@ -205,7 +205,7 @@ class _Found:
         ]
 
     def _blocks(self) -> list[tuple[int, int]]:
-        """Return the text beside mailboxes, telephone numbers and sites: a few lines, within a short distance."""
+        """Return the spans around mailboxes, telephone numbers and sites: a few lines, within a short distance."""
         reach = [
             (
                 max(each.start - NEAR_CHARACTERS, _lines_away(self.text, each.start, -1)),
@@ -233,7 +233,7 @@ def _lines_away(text: str, at: int, step: Literal[-1, 1]) -> int:
 
 @lru_cache(maxsize=4096)
 def _phones_in(digits: str) -> tuple[tuple[int, int], ...]:
-    """Find spans of telephone numbers: digits with separators."""
+    """Find the spans of telephone numbers in a run of digits and separators."""
     from phonenumbers import Leniency, PhoneNumberMatcher  # slow to import, and seldom needed
 
     for region in (None, *_REGIONS):
@@ -244,15 +244,15 @@ def _phones_in(digits: str) -> tuple[tuple[int, int], ...]:
 
 
 def _is_other_number(digits: str) -> bool:
-    """True for a span of years or a round figure, which are not telephone numbers."""
+    """True for a range of years or a round number, which are not telephone numbers."""
     if digits.startswith(("+", "00")):
         return False
     return bool(_YEAR.search(digits)) or bool(re.fullmatch(r"\d{1,3}(?:[\s.]\d{3})*[\s.]000", digits))
 
 
 def without_contacts(text: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
-    """Replace them by "[email]", "[url]", "[phone]", "[street]", "[postcode]" and "[birth date]"; return the text, and
-    what was replaced by kind."""
+    """Replace contact details with "[email]", "[url]", "[phone]", "[street]", "[postcode]" and "[birth date]". Returns
+    the text, and the replaced details by kind."""
     found: dict[str, list[str]] = {}
     contacts = contacts_in(text)
     for each in contacts:

@@ -1,14 +1,14 @@
 """Sanitize answers, so that even a manipulated model cannot leak data through them.
 
-An answer is rendered as Markdown or, by a careless client, as HTML, and an image or link to a stranger's server could
-leak what the model knows. So a space is inserted where a link, an image, a definition or a tag would begin: a person
-can still read the text, and no renderer interprets it. Between the text and the address of a link it is a no-break
-space, because Showdown recognizes a link across any other. Allowed beginnings are an allow-list, because user names,
-entities, escapes and Unicode evade every deny-list.
+An answer is rendered as Markdown or, by a careless client, as HTML. An image or link to another server could then leak
+what the model knows. So a space is inserted wherever a link, an image, a definition or a tag could start: the text
+remains readable, and no renderer interprets it. Between a link's text and its address a no-break space is used, because
+Showdown recognizes a link across any other space. The permitted starts are an allow-list, because user names, entities,
+escapes and Unicode evade every deny-list.
 
-Invisible characters are removed first, so that none hides a beginning. An answer arrives in pieces: an end that the
-next piece could turn into something else is held back until then. The result therefore does not depend on how the text
-is cut, and safe text stays unchanged.
+Invisible characters are removed first, so that they cannot hide a start. An answer arrives in pieces: an end that the
+next piece could change is held back until then. So the result does not depend on how the text is split, and safe text
+is unchanged.
 """
 
 import re
@@ -26,31 +26,31 @@ _AFTER_MAIL = "(?:(?<=(?i:mailto))|(?<=(?i:xmpp)))"
 _LONGEST_BEFORE = len("mailto")
 
 _MOST_BLANKS = 200
-"""Limit of blanks between the text of a link and its address; with more, the two are always separated."""
+"""Maximum number of blanks between a link's text and its address; with more, the two are always separated."""
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-# An autolink goes on to the next blank: `https://good)@evil`, `https://good。evil`. So nothing may follow a host
-# but the marks that end a sentence, a quotation or an emphasis.
+# An autolink continues to the next blank: `https://good)@evil`, `https://good。evil`. So a host may be followed only by
+# marks that end a sentence, a quotation or an emphasis.
 _MARKS = r"""[]!"'),.:;?*_`|}~<>…—–’”»。，、！？；：）」』】》]{0,50}"""
 _END = rf"{_MARKS}(?:[ \t\r\n]|(?<=<)[A-Za-z/!?]|\Z)"
-# Nothing in an address may begin something itself, should the link around it turn out to be none.
+# Nothing in an address may start anything by itself, in case the link around it turns out not to be one.
 _ADDRESS = r"(?:(?!//|&[#]|(?i:www[.]))[\w./?#=&%~+,-]){0,2000}"
-# `:`, `/`, `.`, digits and letters: remark looks for addresses once more after it has decoded what stands for them.
+# `:`, `/`, `.`, digits and letters: remark looks for addresses again after decoding entities.
 _ENTITY = "(?:colon|sol|period|(?i:[#]0{0,5}(?:[4-9][0-9]|1[0-2][0-9])|[#]x0{0,5}(?:2[ef]|[3-7][0-9a-f])))"
 
 
 class SafeText:
-    """Sanitizes a text piece by piece, and holds back an end that the next piece could change."""
+    """Sanitizes a text piece by piece, holding back an end that the next piece could change."""
 
     def __init__(self, hosts: Collection[str]) -> None:
-        """`hosts` are names without a port; they and their subdomains may be linked to."""
+        """`hosts` are names without a port. Links to them and to their subdomains are allowed."""
         self._begins, self._undecided = _patterns(frozenset(hosts))
         self._text = ""
-        """The end of what was shown, as it was before spaces were put in, and then what is held back."""
+        """The end of the shown text before spaces were inserted, followed by the text held back."""
         self._shown = 0
 
     def feed(self, piece: str) -> str:
         text = self._text + piece
-        if not _UNUSUAL.search(text, self._shown):  # then nothing is held back: it would begin with such a character
+        if not _UNUSUAL.search(text, self._shown):  # nothing is held back then, since that begins with such a character
             self._text = text[-_LONGEST_BEFORE:]
             self._shown = len(self._text)
             return piece
@@ -96,8 +96,8 @@ def _put(begin: re.Match[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _patterns(hosts: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The patterns of what begins here, and of what the next piece could still make begin; their bounds are how much is
-    held back at most."""
+    """Return two patterns: one for what starts here, and one for what the next piece could still turn into a start. The
+    bounds limit how much is held back."""
     names = "|".join(re.escape(host) for host in sorted(hosts) if host) or "(?!)"
     host = rf"(?ai:(?:{_LABEL}[.]){{0,3}}(?:{names}))"
     host_so_far = "(?ai:[a-z0-9.-]{0,253})"

@@ -1,8 +1,8 @@
-"""Tokens of a text, their stems, and the words that carry no content.
+"""Tokens of a text, their stems, and function words.
 
-A word's stem is the same whatever language its text is in, because notes are too short to tell their language: the
-shortest that the Snowball stemmers of five languages make of it, again and again until it stays. Over LoCoMo this finds
-as much as the English stemmer does alone.
+A word's stem is the same in every language, because notes are too short to detect theirs. It is the shortest that the
+Snowball stemmers of five languages produce, applied until it no longer changes. On LoCoMo this finds as much as the
+English stemmer alone.
 """
 
 import re
@@ -32,7 +32,7 @@ _UNSPACED = pattern(
 
 
 def tokens_of(text: str) -> list[str]:
-    """Words in lower case after NFKC, without stemming or stop words; bigrams for scripts without spaces."""
+    """Return the words in lower case after NFKC, without stemming or stop words; bigrams for scripts without spaces."""
     plain = _NO_WORD.sub(_mark_or_blank, unicodedata.normalize("NFKC", text).lower())
     if plain.isascii():
         return plain.split()
@@ -40,22 +40,22 @@ def tokens_of(text: str) -> list[str]:
 
 
 def stems_of(text: str) -> list[str]:
-    """The stem of each token."""
+    """Return the stem of each token."""
     return [stem(token) for token in tokens_of(text)]
 
 
 def indexed_words(text: str) -> str:
-    """Return the stems under which a text is found."""
+    """Return the stems under which a text is indexed."""
     return " ".join(stems_of(text))
 
 
 def query_words(text: str) -> str:
-    """Return the stems of a query: without function words, if it has others."""
+    """Return the stems of a query, without function words unless it has no others."""
     return " ".join(content_stems(text) or stems_of(text))
 
 
 def content_stems(text: str) -> list[str]:
-    """The stems of the tokens that are no function words, in five languages; a negation is content."""
+    """Return the stems of the tokens that are not function words in any of five languages. Negations are kept."""
     return [stem(token) for token in tokens_of(text) if token not in _function_words()]
 
 
@@ -82,7 +82,7 @@ def _function_words() -> frozenset[str]:
 
 
 def _mark_or_blank(found: re.Match[str]) -> str:
-    # A vowel sign of Hindi or Thai does not match `\w`, but stands in the middle of a word.
+    # A vowel sign of Hindi or Thai does not match `\w`, but is part of a word.
     return found[0] if unicodedata.category(found[0]).startswith("M") else " "
 
 

@@ -9,7 +9,7 @@ from qwestly_agent.text.language import language_of
 from qwestly_agent.text.trouble import Trouble, find_trouble
 
 QUOTED_WORDS = 3
-"""From this many words, text in quotation marks counts as someone else's."""
+"""Text in quotation marks counts as someone else's from this many words on."""
 END_CHARACTERS = 500
 
 
@@ -25,9 +25,9 @@ _MAIL_FIELD = re.compile(
     r"|para|bis|hasta|até|fecha|enviad[oa]|da|a)\s?[:：]\s*\S",
     re.IGNORECASE,
 )
-"""E-mail header fields, as mail programs write them, and as people write a time: "From: 2019, To: 2021"."""
+"""E-mail header fields as mail programs write them, and as people write a period: "From: 2019, To: 2021"."""
 _SENT = re.compile(r"\S@\w|\b\d{1,2}\s?[:.h]\s?\d{2}\b(?!\.\d)", re.IGNORECASE)
-"""An address, or a date with a time, as in the head of a mail."""
+"""An address, or a date with a time, as in a mail header."""
 _LIST_MARK = re.compile(r"^([ \t]*)» ", re.MULTILINE)
 _TAG = re.compile(
     r"<(?P<close>/?)(?P<tag>[a-zA-Z?][\w-]*)|(?P<comment><!--)|(?P<end>-->)|(?P<data><!)"
@@ -64,19 +64,19 @@ class Part:
 
     text: str
     is_sure: bool
-    """False if code cannot tell it from a paste: it is long, or stands after a rule, an unclosed quotation mark or a
-    mail's subject, indented by four blanks, or in a list of `>`."""
+    """False if code cannot distinguish it from pasted text: it is long, follows a rule, an unclosed quotation mark or a
+    mail's subject, is indented by four spaces, or is in a list of `>`."""
 
 
 def parts_of(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[Part]:
-    """The parts that are not fenced, quoted, in tags or in a mail. None is sure if they are together longer than
-    `longest`."""
+    """Yield the parts that are not fenced, quoted, in tags or in a mail. If they are longer than `longest` in total,
+    none of them is sure."""
     text = _ENTITIES.sub(lambda found: _ENTITY[found[1].lower()], visible(text))
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("''", '"')
     if "«" not in text:
         text = _LIST_MARK.sub(r"\1- ", text)
     pieces = [(part, is_sure) for piece, is_sure in _unfenced(text) for part in _untagged(piece)]
-    # Count all paragraphs together: blank lines do not make a paste shorter.
+    # Count all paragraphs together, because blank lines do not make a paste shorter.
     is_short = sum(len(piece) for piece, _ in pieces) <= longest
     for piece, is_sure in pieces:
         for part, is_closed in _unquoted(piece):
@@ -85,12 +85,12 @@ def parts_of(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[Par
 
 
 def typed_parts(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[str]:
-    """The parts that were surely typed."""
+    """Yield the parts that were surely typed."""
     return (part.text for part in parts_of(text, longest) if part.is_sure)
 
 
 def unread_lines(text: str, read: Sequence[str]) -> str:
-    """Return the numbers of lines with words that were not read: "3", "3–9", "3–9 and 12"; "" if all are."""
+    """Return the numbers of lines with words that were not read: "3", "3–9", "3–9 and 12"; "" if all were read."""
     known = f" {' '.join(words_of(' '.join(read)))} "
     runs: list[list[int]] = []
     for number, line in enumerate(visible(text).splitlines(), 1):
@@ -104,28 +104,28 @@ def unread_lines(text: str, read: Sequence[str]) -> str:
 
 
 def trouble_in(text: str) -> Trouble | None:
-    """Find acute trouble in what a person typed about themselves. In a message that is longer than people type, only
-    its beginning and its end count as typed."""
+    """Find acute trouble in text that a person typed about themselves. Of a message longer than people type, only the
+    beginning and the end count as typed."""
     typed = typed_in(text)
     ends = [typed] if len(typed) <= LONGEST_TYPED_CHARACTERS else [typed[:END_CHARACTERS], typed[-END_CHARACTERS:]]
     return find_trouble(ends, language_of(typed))
 
 
 def typed_in(text: str) -> str:
-    """Return the parts of a message that the person may have typed, however long it is."""
+    """Return the parts of a message that the person may have typed, whatever its length."""
     return "\n".join(typed_parts(text, longest=len(text)))
 
 
 def holds_others_words(text: str) -> bool:
-    """True if a part of the message was not typed by the user: a paste, quotation, mail or document."""
+    """True if part of the message was not typed by the user: a paste, quotation, mail or document."""
     typed = sum(sum(map(str.isalnum, part)) for part in typed_parts(text))
     return typed < sum(map(str.isalnum, visible(text)))
 
 
 def _unfenced(text: str) -> Iterator[tuple[str, bool]]:
-    """Lines outside of Markdown fences and block quotes (with lazy continuation lines), up to a speaker's name or a
-    mail's head, and if they were surely typed: not if indented as code, in a list of `>`, or after a rule or a subject,
-    after which the text may be someone else's."""
+    """Yield the lines outside Markdown fences and block quotes (with lazy continuation lines), up to a speaker's name
+    or a mail header, with True if they were surely typed. They are not sure if indented as code, in a list of `>`, or
+    after a rule or a subject line, since the text may then be someone else's."""
     lines = text.split("\n")
     typed: list[str] = []
     fence, lazy, blank, code, is_sure = "", False, True, False, True
@@ -169,7 +169,7 @@ def _unfenced(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _head_at(lines: Sequence[str], at: int) -> str:
-    """ "mail" if a mail's head begins here, "subject" if it may: two fields, one of them a subject."""
+    """Return "mail" if a mail header begins here, "subject" if it may be one: two fields, one of them a subject."""
     fields = list[re.Match[str]]()
     for line in lines[at:]:
         if not (found := _MAIL_FIELD.match(_CONTAINER.sub("", line, count=1))):
@@ -183,7 +183,8 @@ def _head_at(lines: Sequence[str], at: int) -> str:
 
 
 def _is_list(lines: Sequence[str], at: int) -> bool:
-    """True if a line that ends with a colon, and names no sender, introduces two or more lines of `>`."""
+    """True if the lines of `>` are a list: at least two, introduced by a line that ends with a colon and names no
+    sender."""
     first = last = at
     while first and _BLOCK_QUOTE.match(lines[first - 1]):
         first -= 1
@@ -194,7 +195,7 @@ def _is_list(lines: Sequence[str], at: int) -> bool:
 
 
 def _untagged(text: str) -> Iterator[str]:
-    """The text without tags of any markup and their content."""
+    """Yield the text without tags of any markup and their content."""
     start, depth, opened = 0, 0, ""
     for found in _TAG.finditer(text):
         name = (found["tag"] or found["bb"] or ("tex" if found["tex"] else "!")).lower()
@@ -214,8 +215,8 @@ def _untagged(text: str) -> Iterator[str]:
 
 
 def _unquoted(text: str) -> Iterator[tuple[str, bool]]:
-    """The text without what is in quotation marks of any kind, across lines, and if it is surely outside: what follows
-    a mark that nothing closes may be inside."""
+    """Yield the text outside quotation marks of any kind, across lines, with True if it is surely outside. Text after
+    an unclosed mark is not sure."""
     start, opened = 0, -1
     for found in _MARKS.finditer(text):
         mark, at = found.group(), found.start()
@@ -252,5 +253,5 @@ def sentences(text: str) -> list[str]:
 
 
 def questions_in(text: str) -> list[str]:
-    """The sentences that end with a question mark."""
+    """Return the sentences that end with a question mark."""
     return [each for each in sentences(visible(text)) if _ASKED.search(each)]

@@ -52,7 +52,7 @@ class ApprovalsInMemory:
     """The newest last."""
     offers: list[Approval] = field(default_factory=list[Approval])
 
-    async def decided(self, user_id: str, tool: str, subject: str, since: float, limit: int) -> list[Approval]:
+    async def list_decided(self, user_id: str, tool: str, subject: str, since: float, limit: int) -> list[Approval]:
         found = list[Approval]()
         for each in reversed(self.decisions):
             if (each.decided_at or 0.0) < since or len(found) == limit:
@@ -61,7 +61,7 @@ class ApprovalsInMemory:
                 found.append(each)
         return found
 
-    async def newest_about(self, user_id: str, tool: str, subject: str) -> Approval | None:
+    async def find_latest(self, user_id: str, tool: str, subject: str) -> Approval | None:
         of_kind = (each for each in reversed(self.offers) if (each.tool, each.subject) == (tool, subject))
         return next(of_kind, None)
 
@@ -84,13 +84,13 @@ class ApprovalsInMemory:
 class AutonomyInMemory:
     kept: Standing
 
-    async def standing(self, user_id: str) -> Standing:
+    async def get(self, user_id: str) -> Standing:
         return self.kept
 
     async def grant(self, user_id: str, grant: Grant) -> None:
         self.kept = replace(self.kept, grants=(*self._others(grant), grant))
 
-    async def take_back(self, user_id: str, grant: Grant, at: float) -> None:
+    async def revoke(self, user_id: str, grant: Grant, at: float) -> None:
         self.kept = replace(self.kept, grants=self._others(grant))
 
     def _others(self, grant: Grant) -> tuple[Grant, ...]:
@@ -138,7 +138,7 @@ class History:
         self.offered_at: dict[str, float] = dict.fromkeys(KINDS, 0.0)
 
     def levels(self) -> dict[str, int]:
-        standing = run(self.services.autonomy.standing("u"))
+        standing = run(self.services.autonomy.get("u"))
         return {each: LADDER.index(run(level_of(self.services, "u", standing, TOOL, each))) for each in KINDS}
 
     def decides(self, said: Said, subject: str) -> None:

@@ -87,8 +87,8 @@ async def test_callers_of_the_same_time_share_a_reading_that_outlives_the_first_
 async def test_values_stay_while_they_cannot_be_read(secrets: Secrets, store: Store, clock: FakeClock) -> None:
     store.failure = InvalidSettings("/stage/key cannot be read: AccessDeniedException.")
     assert (await secrets.renew()).deepseek_api_key == "key 1"
-    assert not secrets.readable
+    assert not secrets.is_readable
     store.failure = None
     clock.advance(READ_AGAIN_AFTER_SECONDS)
     await secrets.renew()
-    assert secrets.readable
+    assert secrets.is_readable

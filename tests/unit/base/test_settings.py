@@ -51,9 +51,9 @@ def test_a_missing_variable_is_named_and_no_other(name: str, value: str | None) 
 
 def test_what_a_door_needs_besides_is_named_at_once() -> None:
     with pytest.raises(InvalidSettings) as refused:
-        Settings.from_env(REQUIRED).needs(*(name.lower() for name in OF_CHAT))
+        Settings.from_env(REQUIRED).require(*(name.lower() for name in OF_CHAT))
     assert [name for name in OF_CHAT if name not in str(refused.value)] == []
-    settings().needs(*(name.lower() for name in OF_CHAT))
+    settings().require(*(name.lower() for name in OF_CHAT))
 
 
 def test_headers_of_traces_are_read_only_where_traces_are_sent() -> None:

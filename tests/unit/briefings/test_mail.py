@@ -8,11 +8,11 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.briefings.lines import lines_of
 from qwestly_agent.briefings.mail import message_of
 from qwestly_agent.domain.briefing import Briefing, BriefingSettings, Gathered, Item, Topic
-from qwestly_agent.stores.briefing_plans import Plan
+from qwestly_agent.stores.briefing_plans import BriefingPlan
 
 APP, HOSTILE = "https://app.example/career", 'ap_2"/><x>'
-PLAN = Plan(
-    user_id="u", settings=BriefingSettings(), zone="UTC", next=None, told=None, marks={}, changed_at=None
+PLAN = BriefingPlan(
+    user_id="u", settings=BriefingSettings(), zone="UTC", next=None, last_day=None, marks={}, changed_at=None
 )  # nothing of it but the zone is told
 
 

@@ -22,7 +22,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.resume import ReadField, ResumeRecord, ResumeStatus
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, Statement
-from qwestly_agent.stores.interviews import KeptInterview
+from qwestly_agent.stores.interviews import StoredInterview
 from qwestly_agent.stores.knowledge import Passage
 
 TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
@@ -44,10 +44,10 @@ class Known:
     remembered: list[Memory] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     searched: list[str] = field(default_factory=list)
-    interviews: list[KeptInterview] = field(default_factory=list)
+    interviews: list[StoredInterview] = field(default_factory=list)
     resumes: list[ResumeRecord] = field(default_factory=list)
 
-    async def career(self, _: str) -> dict[str, Any]:
+    async def get_career(self, _: str) -> dict[str, Any]:
         return self.profile
 
     async def most_salient(self, _: str, limit: int) -> list[Memory]:
@@ -200,7 +200,7 @@ async def test_what_was_said_in_an_interview_is_evidence_by_its_topic_in_the_per
             sentence("Won a prize.", "I won a prize", until=2),
         ),
     )
-    known = Known(interviews=[KeptInterview("c1", "My work", "interview", 1.0, told)])
+    known = Known(interviews=[StoredInterview("c1", "My work", "interview", 1.0, told)])
     [found] = (await known.gathered()).values()
     assert (found.evidence.id, found.evidence.kind, found.evidence.text) == (
         "interview:c1:1",

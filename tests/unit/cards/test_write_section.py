@@ -323,7 +323,7 @@ async def test_only_what_may_pass_is_worth_another_try(
 
 async def test_nothing_is_asked_of_a_model_once_the_day_is_used_up(services: ModelServices, model: ModelServer) -> None:
     await services.usage.enter("u1", "run", services.clock())
-    await services.usage.spend("u1", {"cost_usd": 1.0}, services.clock())
+    await services.usage.add_spending("u1", {"cost_usd": 1.0}, services.clock())
     with pytest.raises(OverBudget):
         await written(services, "u1", ORDER)
     assert not model.requests

@@ -24,7 +24,7 @@ class Signals:
         self.answer = answer
         self.readings: list[str] = []
 
-    async def stopped(self, user_id: str, run_ids: Any) -> set[str]:
+    async def list_stopped(self, user_id: str, run_ids: Any) -> set[str]:
         self.readings.append(user_id)
         if isinstance(self.answer, Exception):
             raise self.answer

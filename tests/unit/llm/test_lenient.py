@@ -12,7 +12,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
 from qwestly_agent.llm.models import make_models
-from qwestly_agent.llm.vendor_patches import HAS_MARKUP, Words
+from qwestly_agent.llm.vendor_patches import HAS_MARKUP, VisibleText
 from tests.counts import count
 from tests.servers import settings_for
 
@@ -290,7 +290,7 @@ CLEAN = (
 
 
 def shown_of(pieces: Iterable[str]) -> tuple[str, bool]:
-    words = Words()
+    words = VisibleText()
     return "".join([*map(words.feed, pieces), words.end()]), words.has_markup
 
 

@@ -25,7 +25,7 @@ from qwestly_agent.llm.models import (
     Fallback,
     Tier,
     ceiling_price_of,
-    estimated_usage,
+    estimate_usage,
     make_judges,
     make_models,
     price_of,
@@ -141,9 +141,9 @@ def test_a_model_without_a_price_counts_as_the_dearest_of_ours_towards_a_ceiling
 
 
 def test_an_answer_that_nobody_counted_is_estimated_by_its_characters_with_nothing_cached() -> None:
-    usage = estimated_usage(4_001, 7)
+    usage = estimate_usage(4_001, 7)
     assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (1_001, 0, 2)
-    assert not estimated_usage(0, 0).has_values()
+    assert not estimate_usage(0, 0).has_values()
 
 
 def test_each_model_that_is_used_by_default_has_a_price() -> None:

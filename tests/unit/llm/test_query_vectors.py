@@ -34,33 +34,33 @@ def vectors(provider: Provider) -> QueryVectors:
 async def test_those_that_ask_at_the_same_moment_share_a_request() -> None:
     provider = Provider()
     queries = vectors(provider)
-    assert await asyncio.gather(*(queries.of(query) for query in ("a", "bb", "ccc"))) == [[1.0], [2.0], [3.0]]
+    assert await asyncio.gather(*(queries.get(query) for query in ("a", "bb", "ccc"))) == [[1.0], [2.0], [3.0]]
     assert provider.asked == [["a", "bb", "ccc"]]
 
 
 async def test_what_was_asked_before_is_not_asked_again() -> None:
     provider = Provider()
     queries = vectors(provider)
-    await queries.of("a")
-    assert await queries.of("a") == [1.0]
-    await queries.of("b")
+    await queries.get("a")
+    assert await queries.get("a") == [1.0]
+    await queries.get("b")
     assert provider.asked == [["a"], ["b"]]
 
 
 async def test_a_provider_that_is_down_is_asked_once() -> None:
     provider = Provider(down=True)
     queries = vectors(provider)
-    failed = await asyncio.gather(*(queries.of(query) for query in "abc"), return_exceptions=True)
+    failed = await asyncio.gather(*(queries.get(query) for query in "abc"), return_exceptions=True)
     assert all(isinstance(each, Unavailable) for each in failed)
     with pytest.raises(Unavailable):
-        await queries.of("d")
+        await queries.get("d")
     assert provider.asked == [["a", "b", "c"]]
 
 
 async def test_one_that_gives_up_leaves_the_others_their_answer() -> None:
     provider = Provider()
     queries = vectors(provider)
-    first, second = asyncio.create_task(queries.of("a")), asyncio.create_task(queries.of("b"))
+    first, second = asyncio.create_task(queries.get("a")), asyncio.create_task(queries.get("b"))
     await asyncio.sleep(0)
     first.cancel()
     assert await second == [1.0]

@@ -27,7 +27,7 @@ from qwestly_agent.memory.duplicates import (
     replacements_of,
     vectors_of,
 )
-from qwestly_agent.stores.merges import Held
+from qwestly_agent.stores.merges import ComparedMemory
 
 MATTERS = yaml.safe_load((Path(__file__).parent / "matters.yaml").read_text())
 GREY_FROM = Settings("mongodb://127.0.0.1", "none").memory_grey_from
@@ -35,13 +35,13 @@ DIMENSIONS = 256
 _numbers = count()
 
 
-def held(content: str, **more: Any) -> Held:
+def held(content: str, **more: Any) -> ComparedMemory:
     fields: dict[str, Any] = {"trust": "user_said", "count": 1, "created": 0.0, "said": 0.0, "importance": 0.5}
     fields |= {"valid_from": None, "valid_until": None, "new": True}
-    return Held(**{"id": f"m{next(_numbers):05}", "content": content, **fields, **more})
+    return ComparedMemory(**{"id": f"m{next(_numbers):05}", "content": content, **fields, **more})
 
 
-def of_words(*memories: Held) -> Floats:
+def of_words(*memories: ComparedMemory) -> Floats:
     """As the scripted model has them."""
     floats = np.array([embedding(each.content, DIMENSIONS) for each in memories], np.float32).tobytes()
     return vectors_of(bytearray(floats), len(memories))
@@ -57,15 +57,15 @@ def without_vectors(number: int) -> Floats:
     return vectors_of(bytearray(number * DIMENSIONS * 4), number)
 
 
-def ids(memories: list[Held], found: tuple[NearPair, ...]) -> set[frozenset[str]]:
+def ids(memories: list[ComparedMemory], found: tuple[NearPair, ...]) -> set[frozenset[str]]:
     return {frozenset((memories[pair.older].id, memories[pair.newer].id)) for pair in found}
 
 
-def candidates(*memories: Held, vectors: Floats | None = None, **more: Any) -> Candidates:
+def candidates(*memories: ComparedMemory, vectors: Floats | None = None, **more: Any) -> Candidates:
     return candidates_of(memories, of_words(*memories) if vectors is None else vectors, GREY_FROM, **more)
 
 
-def replaced(*memories: Held, relation: Relation) -> set[tuple[str, str, str]]:
+def replaced(*memories: ComparedMemory, relation: Relation) -> set[tuple[str, str, str]]:
     """What goes, what holds in its place, and how it goes, where all pairs relate so."""
     places = sorted(range(len(memories)), key=lambda place: (memories[place].said, memories[place].created))
     pairs = [NearPair(one, other, 0.5) for at, one in enumerate(places) for other in places[at + 1 :]]
@@ -182,7 +182,7 @@ MEMORIES = st.builds(
 
 @given(st.lists(MEMORIES, min_size=2, max_size=6), st.data())
 def test_whatever_is_said_of_them_each_goes_by_a_word_of_its_own_and_something_stays(
-    memories: list[Held], data: st.DataObject
+    memories: list[ComparedMemory], data: st.DataObject
 ) -> None:
     related = list[tuple[NearPair, Relation]]()
     for one in range(len(memories)):

@@ -33,7 +33,7 @@ from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
 
 from qwestly_agent.base.errors import AgentError, ConversationBusy
 from qwestly_agent.model_calls import failures
-from qwestly_agent.model_calls.failures import cut_answer, failure_of
+from qwestly_agent.model_calls.failures import failure_of, truncation_error
 
 KEY = "sk-12345"
 REQUEST = httpx2.Request("POST", f"http://{KEY}/")
@@ -69,7 +69,7 @@ def http(category: type[Any] | None, status: int, **headers: str) -> ModelHTTPEr
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_a_failure_has_a_cause_and_a_sentence_without_internals(error: Exception, code: str) -> None:
-    for failure in (failure_of(error), failure_of(error, spoke=True)):
+    for failure in (failure_of(error), failure_of(error, has_shown_text=True)):
         assert failure.code == code
         assert KEY not in failure.message
 
@@ -114,7 +114,7 @@ BEFORE_AND_AFTER: list[tuple[Exception, str, str]] = [
 )
 def test_each_kind_has_its_sentence_before_the_first_word_and_after(error: Exception, before: str, after: str) -> None:
     assert failure_of(error).message == before
-    assert failure_of(error, spoke=True).message == after
+    assert failure_of(error, has_shown_text=True).message == after
 
 
 @pytest.mark.parametrize(
@@ -165,13 +165,13 @@ def test_of_several_models_the_one_is_told_that_may_soon_be_there_again() -> Non
 def test_an_answer_with_words_is_whole_only_if_it_ended_by_itself(
     finish_reason: FinishReason | None, sentence: str | None
 ) -> None:
-    problem = cut_answer([ModelResponse([TextPart("Half of ")], finish_reason=finish_reason)])
+    problem = truncation_error([ModelResponse([TextPart("Half of ")], finish_reason=finish_reason)])
     assert (problem.message if problem else None) == sentence
 
 
 def test_what_was_not_answered_was_not_cut() -> None:
-    assert cut_answer([]) is None
-    assert cut_answer([ModelResponse([], finish_reason="length"), ModelRequest([])]) is None
+    assert truncation_error([]) is None
+    assert truncation_error([ModelResponse([], finish_reason="length"), ModelRequest([])]) is None
 
 
 def test_each_error_has_a_code_of_its_own_cause_a_status_and_a_sentence() -> None:

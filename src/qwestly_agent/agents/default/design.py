@@ -24,7 +24,7 @@ class DefaultSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     prompts: dict[Role, str] = {}
-    """Versions of prompts by role, in place of the current ones."""
+    """Prompt versions by role, instead of the current ones."""
 
     @field_validator("prompts")
     @classmethod

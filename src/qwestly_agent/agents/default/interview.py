@@ -1,6 +1,6 @@
-"""The interviewer: asks one question at a time. Code decides about topics, and when it stops.
+"""The interviewer: asks one question at a time. Code chooses the topics and decides when the interview ends.
 
-The interview's state is at the end of the prompt, so that everything before it is the same in the next turn.
+The interview's state comes last in the prompt, so that everything before it can be cached.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -46,7 +46,7 @@ turn: that is from us.
 """
 
 PROMPTS = {VERSION: INSTRUCTIONS}
-"""Prompts by version. A version stays as long as a variant names it (`rollout/variants.py`)."""
+"""Prompts by version. A version is kept as long as a variant refers to it (`rollout/variants.py`)."""
 
 TOOLS = [*interview.TOOLS, *conversations.TOOLS, confirm.CONFIRM, trouble.REPORT_TROUBLE]
 
@@ -65,16 +65,16 @@ class Interviewer:
 
     agent: ChatAgent
     prompt_version: str
-    begin: Callable[[AgentDeps], Awaitable[Callable[[Interview], Interview]]] = _as_it_is
-    """Fills a new interview; called only in its first turn."""
-    completed: Callable[[AgentDeps], Awaitable[Sequence[NativeEvent]]] = _nothing
-    """Events of the turn that announces its end."""
+    prefill: Callable[[AgentDeps], Awaitable[Callable[[Interview], Interview]]] = _as_it_is
+    """Returns the change that fills a new interview; called only in the first turn."""
+    closing_events: Callable[[AgentDeps], Awaitable[Sequence[NativeEvent]]] = _nothing
+    """Returns events for the turn that announces the end of the interview."""
 
     @asynccontextmanager
     async def run(self, turn: AgentTurn) -> AsyncIterator[AgentRun]:
         service = turn.deps.interview
         is_new = not service.latest.turns and not service.latest.topics
-        first = await self.begin(turn.deps) if is_new else lambda interview: interview
+        first = await self.prefill(turn.deps) if is_new else lambda interview: interview
         begun = await service.begin_turn(first)
         told = replace(turn, prompt=f"{turn.prompt}\n\n{interviewer_context(begun)}")
 
@@ -85,7 +85,7 @@ class Interviewer:
             return closing_list(service.latest, language_of(service.text)) if tells_the_end() else ""
 
         async def at_end() -> Sequence[NativeEvent]:
-            return await self.completed(turn.deps) if tells_the_end() else ()
+            return await self.closing_events(turn.deps) if tells_the_end() else ()
 
         async with LibraryAgent(self.agent, self.prompt_version).run(told) as run:
             yield OneQuestion(run, lambda: service.latest.ended is not None, last_words, at_end)

@@ -1,4 +1,4 @@
-"""The learning guide: finds the next thing to learn with a person, and has a lesson written."""
+"""The learning guide: helps a person choose what to learn next, and orders a lesson on it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,7 +8,7 @@ from qwestly_agent.agents.base import ChatAgent, Models
 from qwestly_agent.agents.design import AgentRun, AgentTurn, LibraryAgent, TurnAgent
 from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.tools import conversations, documents, learning, memories, profile, trouble
-from qwestly_agent.agents.understated import Understated
+from qwestly_agent.agents.understated import UnderstatedRun
 from qwestly_agent.learning.not_taught import not_taught
 from qwestly_agent.learning.phrases import agrees, named
 from qwestly_agent.learning.prompts import learning_context
@@ -50,7 +50,7 @@ turn: that is from us.
 """
 
 PROMPTS = {VERSION: INSTRUCTIONS}
-"""Prompts by version. A version stays as long as a variant names it (`rollout/variants.py`)."""
+"""Prompts by version. A version is kept as long as a variant refers to it (`rollout/variants.py`)."""
 
 TOOLS = [
     *learning.TOOLS,
@@ -73,23 +73,23 @@ class Guide:
     async def run(self, turn: AgentTurn) -> AsyncIterator[AgentRun]:
         service, calls = turn.deps.learning, turn.deps.calls
         typed = "\n".join(typed_parts(service.text))
-        # Before the model: requests that are not taught are answered in fixed words, without tools.
+        # Requests that are not taught are answered in fixed words, without tools and without a model.
         calls.trouble = not_taught(typed)
         is_first = not turn.history
         note = "" if calls.trouble else await learning_context(service, is_first=is_first)
         told = replace(turn, prompt=f"{turn.prompt}\n\n{note}".strip())
         async with LibraryAgent(self.agent, self.prompt_version).run(told) as run:
-            understated = Understated(
+            understated = UnderstatedRun(
                 run,
                 service.talk.openings,
-                greets=is_first,
-                restarts=not named(typed) and not agrees(typed),
+                may_greet=is_first,
+                may_replace_question=not named(typed) and not agrees(typed),
                 language=language_of(typed),
-                fixed=lambda: calls.trouble is not None,
+                is_fixed=lambda: calls.trouble is not None,
             )
             yield understated
             if calls.trouble is None:
-                await service.note_openings(understated.said_openings)
+                await service.note_openings(understated.used_openings)
 
 
 def build_learning(models: Models, version: str) -> TurnAgent:

@@ -1,4 +1,4 @@
-"""Onboarding: an interview with a fixed agenda, at whose end the person approves the profile that was learnt."""
+"""Onboarding: an interview with a fixed agenda. At its end the user approves the collected profile."""
 
 from collections.abc import Callable
 
@@ -41,7 +41,7 @@ turn: that is from us.
 """
 
 PROMPTS = {VERSION: INSTRUCTIONS}
-"""Prompts by version. A version stays as long as a variant names it (`rollout/variants.py`)."""
+"""Prompts by version. A version is kept as long as a variant refers to it (`rollout/variants.py`)."""
 
 TOOLS = [
     *interview.TOOLS,
@@ -54,15 +54,15 @@ TOOLS = [
 ]
 
 
-async def begin(deps: AgentDeps) -> Callable[[Interview], Interview]:
+async def prefill(deps: AgentDeps) -> Callable[[Interview], Interview]:
     known = await deps.interview.known()
     return lambda interview: with_agenda(interview, known)
 
 
-async def completed(deps: AgentDeps) -> list[NativeEvent]:
-    """Propose the learned profile by code if the model has not done it."""
+async def closing_events(deps: AgentDeps) -> list[NativeEvent]:
+    """Propose the collected profile if the model has not done so, and report which aspects are covered."""
     interview = deps.interview.latest
-    asked = await onboarding.propose_what_is_learnt(deps)
+    asked = await onboarding.propose_learnt_profile(deps)
     covered = [each.name for topic in interview.topics for each in topic.aspects if each.status == "covered"]
     missing = [each.name for topic in interview.topics for each in topic.aspects if each.status != "covered"]
     told = DesignEvent(kind="onboarding_complete", part="onboarding", values={"covered": covered, "open": missing})
@@ -71,4 +71,4 @@ async def completed(deps: AgentDeps) -> list[NativeEvent]:
 
 def build_onboarding(models: Models, version: str) -> TurnAgent:
     agent = make_agent("onboarding", models["fast"], instructions=PROMPTS[version], tools=TOOLS)
-    return Interviewer(agent, version, begin, completed)
+    return Interviewer(agent, version, prefill, closing_events)

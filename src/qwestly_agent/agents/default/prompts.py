@@ -1,4 +1,4 @@
-"""The orchestrator's instructions. Change `VERSION` with the text: conversations then rebuild their prompts."""
+"""The default agent's instructions. Change `VERSION` with the text, so that conversations rebuild their prompts."""
 
 VERSION = "default-11"
 
@@ -72,4 +72,4 @@ _BRIEF = INSTRUCTIONS.replace(
 )
 
 PROMPTS = {VERSION: INSTRUCTIONS, "default-11-brief": _BRIEF}
-"""Prompts by version. A version stays as long as a variant names it (`rollout/variants.py`)."""
+"""Prompts by version. A version is kept as long as a variant refers to it (`rollout/variants.py`)."""

@@ -1,4 +1,4 @@
-"""Read a résumé: one request to the fast model, whose quotes and values code and a second model check."""
+"""Parse a résumé with one request to a model. Code checks the quotes, and a second model the values."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Applications: propose to apply, read the list, propose a change of it. Without a job board nothing is offered."""
+"""Applications: propose to apply, list them, propose to change one. Not offered without a job board."""
 
 from typing import Annotated, Any
 
@@ -6,8 +6,8 @@ from pydantic import Field, StringConstraints
 from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import listed, proposes, tool, typed
-from qwestly_agent.agents.tools.jobs import JobId, with_boards
+from qwestly_agent.agents.tools.base import list_result, proposal_tool, require_typed, tool
+from qwestly_agent.agents.tools.jobs import JobId, offered_with_boards
 from qwestly_agent.approvals.arguments import DraftId
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.clock import to_datetime
@@ -25,21 +25,21 @@ async def apply(
     document_ids: Annotated[list[DraftId], Field(min_length=1, max_length=4)],
     note: Annotated[str, StringConstraints(max_length=LONGEST_NOTE)] = "",
 ) -> Proposal:
-    """Propose to send an application with documents that were written for this job. The user sees all that would be
-    sent and is asked, each time; it cannot be taken back.
+    """Propose to send an application with documents that were written for this job. The user sees all that
+    would be sent and must approve it each time. It cannot be taken back.
 
     Args:
         job_id: As search_jobs lists it.
         document_ids: As tailor_resume and cover_letter gave them; ready ones alone.
         note: Words of the user that go along, copied letter for letter; empty where they said nothing.
     """
-    return await ctx.deps.applying.proposal(job_id, document_ids, typed(note, ctx.deps.user_messages))
+    return await ctx.deps.applying.proposal(job_id, document_ids, require_typed(note, ctx.deps.user_messages))
 
 
 async def list_applications(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     """List the user's applications with status, next step and its date."""
     found = await ctx.deps.applying.list(MOST_LISTED)
-    return listed("applications", list(map(_shown, found)), "They have applied for nothing yet.")
+    return list_result("applications", list(map(_shown, found)), "They have applied for nothing yet.")
 
 
 async def update_application(
@@ -51,8 +51,8 @@ async def update_application(
     notes: Notes | None = None,
     confidence: Confidence | None = None,
 ) -> Proposal:
-    """Propose to change an application in the user's list: what they say became of it, and what is next. What is left
-    out stays.
+    """Propose to change an application in the user's list: its outcome as they report it, and the next step. Omitted
+    fields stay unchanged.
 
     Args:
         application_id: As list_applications gives it.
@@ -80,7 +80,7 @@ def _shown(application: Application) -> dict[str, Any]:
 
 
 TOOLS = [
-    with_boards(proposes(apply, APPLY, label="Proposing to apply…")),
-    with_boards(tool(list_applications, effect="read", label="Reading your applications…", is_untrusted=True)),
-    with_boards(proposes(update_application, UPDATE_APPLICATION, label="Proposing to change your list…")),
+    offered_with_boards(proposal_tool(apply, APPLY, label="Proposing to apply…")),
+    offered_with_boards(tool(list_applications, effect="read", label="Reading your applications…", is_untrusted=True)),
+    offered_with_boards(proposal_tool(update_application, UPDATE_APPLICATION, label="Proposing to change your list…")),
 ]

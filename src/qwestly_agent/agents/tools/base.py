@@ -1,8 +1,8 @@
 """Declare tools: each is one function with a contract.
 
-The function's signature is the schema that a model sees, its docstring the description. Its first argument is the run's
-context, through which alone it reaches the user's data. "Nothing found" is a value that it returns, and an error
-becomes a sentence for the model: `agents.guardrails` enforces the contract.
+The function's signature is the schema that a model sees, and its docstring the description. Its first argument is the
+run's context, the only way to the user's data. It returns a value if nothing was found. Errors become sentences for the
+model: `agents.guardrails` enforces the contract.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,7 +26,7 @@ TIMEOUT_SECONDS = 10.0
 RESULT_CHARACTERS = 16_000
 """Characters of JSON: about 4,000 tokens."""
 NEEDS = "needs"
-"""Key in a tool's metadata: the setting without which it is not offered."""
+"""Key in a tool's metadata: the setting that the tool requires."""
 
 BY_WORDS_ALONE = (
     "Search by meaning cannot be reached right now: this was searched by words alone, and what says it in other words "
@@ -48,24 +48,29 @@ def tool(
     is_untrusted: bool = False,
 ) -> Tool[AgentDeps]:
     declared = Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters, is_untrusted)})
-    declared.function_schema.json_schema = slim(declared.function_schema.json_schema)
+    declared.function_schema.json_schema = slim_schema(declared.function_schema.json_schema)
     return declared
 
 
-def slim(schema: Any) -> Any:
-    """Remove from a schema what a model need not read: bounds, patterns, defaults and null. Arguments are validated by
-    the whole schema, and a violation is reported to the model in a sentence. Each prompt begins with all schemas."""
+def slim_schema(schema: Any) -> Any:
+    """Remove bounds, patterns, defaults and null from a schema, since every prompt begins with all schemas. Arguments
+    are still validated against the whole schema; a violation is reported to the model in a sentence."""
     if isinstance(schema, list):
-        return [slim(each) for each in schema]
+        return [slim_schema(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     kinds = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     if len(kinds) == 1:
-        return slim({**{name: value for name, value in schema.items() if name != "anyOf"}, **kinds[0]})
+        return slim_schema({**{name: value for name, value in schema.items() if name != "anyOf"}, **kinds[0]})
     kept = {name: value for name, value in schema.items() if name not in _FOR_VALIDATION}
     if isinstance(named := kept.get("properties"), dict):
-        return {**slim({**kept, "properties": None}), "properties": {name: slim(each) for name, each in named.items()}}
-    return {name: " ".join(value.split()) if name == "description" else slim(value) for name, value in kept.items()}
+        return {
+            **slim_schema({**kept, "properties": None}),
+            "properties": {name: slim_schema(each) for name, each in named.items()},
+        }
+    return {
+        name: " ".join(value.split()) if name == "description" else slim_schema(value) for name, value in kept.items()
+    }
 
 
 _FOR_VALIDATION = frozenset(
@@ -74,34 +79,35 @@ _FOR_VALIDATION = frozenset(
 )
 
 
-def proposes(function: Callable[..., Awaitable[Proposal]], action: AnyAction, *, label: str) -> Tool[AgentDeps]:
-    """Declare a tool that only proposes: its proposal is submitted, and the gate decides about it."""
+def proposal_tool(function: Callable[..., Awaitable[Proposal]], action: AnyAction, *, label: str) -> Tool[AgentDeps]:
+    """Declare a tool that only proposal_tool: its proposal is submitted, and the gate decides about it."""
     return tool(function, effect=action.effect, label=label)
 
 
-def listed(name: str, found: Sequence[Any], nothing: str, *notes: str) -> dict[str, Any]:
-    """Return the results under `name`, with notes; a note says if nothing was found, so that a model does not take it
-    for a failure."""
+def list_result(name: str, found: Sequence[Any], nothing: str, *notes: str) -> dict[str, Any]:
+    """Return the results under `name`, with notes. If there are none, `nothing` is added as a note, so that the model
+    does not take an empty result for a failure."""
     said = " ".join([*([] if found else [nothing]), *notes])
     return {name: found, "note": said} if said else {name: found}
 
 
-def by_words_alone(vector: Sequence[float] | None) -> list[str]:
-    """Return the note for a search without a vector."""
+def vector_notes(vector: Sequence[float] | None) -> list[str]:
+    """Return the note about a search without a vector; empty if there is a vector."""
     return [BY_WORDS_ALONE] if vector is None else []
 
 
-async def vector_of(ctx: RunContext[AgentDeps], query: str) -> list[float] | None:
-    """Embed the query; None if that fails, and the search then uses words only."""
+async def embed_query(ctx: RunContext[AgentDeps], query: str) -> list[float] | None:
+    """Embed the query. Returns None if that fails; the search then uses words only."""
     try:
-        return await ctx.deps.query_vectors.of(query)
+        return await ctx.deps.query_vectors.get(query)
     except Unavailable:
         ctx.deps.logger.warning(Event.SEARCH_WITHOUT_VECTORS)
         return None
 
 
-def typed(wish: str, user_messages: Sequence[str]) -> str:
-    """Return the wish if the user typed it: a model may not invent one, and pasted text may be another person's."""
+def require_typed(wish: str, user_messages: Sequence[str]) -> str:
+    """Return the wish if the user typed it, else raise `ToolFailed`: a model may invent a wish, and pasted text may be
+    another person's."""
     if wish and not any(find_span(wish, text) for text in user_messages if not is_pasted(text)):
         raise ToolFailed("Copy the wish letter for letter from what the user typed, or leave it empty.")
     return wish

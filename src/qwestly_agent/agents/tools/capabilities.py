@@ -1,4 +1,4 @@
-"""List what the agent can do, generated from the tools themselves."""
+"""List what the agent can do, generated from the tools."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from qwestly_agent.agents.calls import contract_of
 from qwestly_agent.agents.tools.base import NEEDS, tool
 
 
-def describe(tools: Sequence[Tool[AgentDeps]]) -> Tool[AgentDeps]:
+def capabilities_tool(tools: Sequence[Tool[AgentDeps]]) -> Tool[AgentDeps]:
     async def list_capabilities(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
         """List what you can do for the user here, and what is not set up."""
         missing = [each for each in tools if NEEDS in _metadata(each) and await each.prepare_tool_def(ctx) is None]
@@ -27,5 +27,5 @@ def _metadata(each: Tool[AgentDeps]) -> dict[str, Any]:
 
 
 def _capability(each: Tool[AgentDeps]) -> dict[str, str]:
-    what = " ".join((each.description or "").split())  # all lines: a sentence may go on in the next one
+    what = " ".join((each.description or "").split())  # joined, because sentences may span lines
     return {"name": each.name, "what": what, "effect": contract_of(each.name, each.metadata).effect}

@@ -1,11 +1,11 @@
-"""Draft career documents from what is known of the user, and read drafts."""
+"""Draft career documents from what is known about the user, and read drafts."""
 
 from typing import Any
 
 from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import Wish, tool, typed
+from qwestly_agent.agents.tools.base import Wish, require_typed, tool
 from qwestly_agent.approvals.arguments import DraftId
 from qwestly_agent.cards.start import ProfileText
 from qwestly_agent.cards.text import changed_nothing, headlines_of, text_of, text_of_draft
@@ -29,7 +29,7 @@ async def generate_qwestly_card(
         wish: What the user wants of it ("focus on my leadership"), copied letter for letter; empty where they said
             nothing.
     """
-    draft = await ctx.deps.cards.start(style, typed(wish, ctx.deps.user_messages))
+    draft = await ctx.deps.cards.start(style, require_typed(wish, ctx.deps.user_messages))
     return {
         "draft_id": draft.id,
         "status": draft.status,
@@ -49,7 +49,7 @@ async def suggest_linkedin_about(
         wish: What the user wants of it ("make it shorter"), copied letter for letter; empty where they said nothing.
         revises: The draft that they want otherwise, as this tool gave it; left out for a new one.
     """
-    about = await ctx.deps.cards.about(style, typed(wish, ctx.deps.user_messages), revises or "")
+    about = await ctx.deps.cards.about(style, require_typed(wish, ctx.deps.user_messages), revises or "")
     return {"draft_id": about.draft_id, "text": text_of(about.checked), **_judged(about)}
 
 
@@ -59,13 +59,13 @@ async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
     Args:
         wish: What the user wants of it, copied letter for letter; empty where they said nothing.
     """
-    written = await ctx.deps.cards.headlines(typed(wish, ctx.deps.user_messages))
+    written = await ctx.deps.cards.headlines(require_typed(wish, ctx.deps.user_messages))
     headlines = [{"number": n, "text": each.text} for n, each in enumerate(headlines_of(written.checked), 1)]
     return {"draft_id": written.draft_id, "headlines": headlines, **_judged(written)}
 
 
 def _judged(written: ProfileText) -> dict[str, Any]:
-    """Describe what was left out and what was not checked, and a wish that changed nothing."""
+    """Return what was left out and what was not checked, with a note if the wish changed nothing."""
     checked = written.checked
     return {
         **({"unchanged": CHANGED_NOTHING} if written.unchanged else {}),

@@ -1,4 +1,4 @@
-"""Every tool of the default design; the one that describes them, and the one that reports a person in trouble."""
+"""Every tool of the default design, including one that lists the others and one that reports a person in trouble."""
 
 from qwestly_agent.agents.tools import (
     applications,
@@ -32,4 +32,4 @@ _DESCRIBED = [
     confirm.CONFIRM,
 ]
 
-TOOLS = [*_DESCRIBED, capabilities.describe(_DESCRIBED), trouble.REPORT_TROUBLE]
+TOOLS = [*_DESCRIBED, capabilities.capabilities_tool(_DESCRIBED), trouble.REPORT_TROUBLE]

@@ -9,7 +9,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import proposes
+from qwestly_agent.agents.tools.base import proposal_tool
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.previews import in_words
@@ -23,7 +23,7 @@ from qwestly_agent.text.clean import is_pasted
 Why = Annotated[str, Field(max_length=500)]
 MOST_ALTERNATIVES = 3
 AS_VALUE = WithJsonSchema({"type": "array", "items": {}})
-"""A model reads the kinds of a value once, at the value."""
+"""The model reads a value's types only once, at `value`."""
 
 _LINKEDIN_PROFILE = re.compile(
     r"(?<![^\s(\[<\"'“‘])https://(?:[a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}"
@@ -77,7 +77,7 @@ async def update_preference(
 
 
 def _others(action: AnyAction, args: Mapping[str, Any], values: Sequence[Any]) -> tuple[str, ...]:
-    """Return the other values in words. Raises `Invalid` for one that the action does not accept."""
+    """Return the alternatives as text. Raises `Invalid` for one that the action does not accept."""
     accepted = [action.parse({**args, "value": value}).value for value in values]
     words = (in_words(plain(value)) for value in accepted)
     return tuple(dict.fromkeys(each for each in words if each != in_words(plain(args["value"]))))
@@ -97,13 +97,13 @@ async def ingest_linkedin_profile(ctx: RunContext[AgentDeps], force_refresh: boo
 
 
 def _typed(user_messages: tuple[str, ...]) -> str | None:
-    """Return the last LinkedIn profile URL that the user typed; pasted text may name another person's."""
+    """Return the last LinkedIn profile URL that the user typed. Pasted text is ignored: it may name another person."""
     typed = [found for text in user_messages if not is_pasted(text) for found in _LINKEDIN_PROFILE.findall(text)]
     return typed[-1] if typed else None
 
 
 TOOLS = [
-    proposes(update_profile_field, UPDATE_PROFILE_FIELD, label="Proposing a change to your profile…"),
-    proposes(update_preference, UPDATE_PREFERENCE, label="Proposing a change to your preferences…"),
-    proposes(ingest_linkedin_profile, INGEST_LINKEDIN_PROFILE, label="Proposing to read your LinkedIn profile…"),
+    proposal_tool(update_profile_field, UPDATE_PROFILE_FIELD, label="Proposing a change to your profile…"),
+    proposal_tool(update_preference, UPDATE_PREFERENCE, label="Proposing a change to your preferences…"),
+    proposal_tool(ingest_linkedin_profile, INGEST_LINKEDIN_PROFILE, label="Proposing to read your LinkedIn profile…"),
 ]

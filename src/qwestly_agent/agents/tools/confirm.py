@@ -1,4 +1,4 @@
-"""Ask the person to confirm something in words. Every role has this tool; what it asks is never an approval."""
+"""Ask the user to confirm something in words. Every role has this tool; a yes to it is never an approval."""
 
 from typing import Annotated, Any
 

@@ -1,11 +1,11 @@
-"""What was said before: older messages, also those that fell out of the window."""
+"""Search earlier messages, including those outside the window."""
 
 from typing import Any, Literal
 
 from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import QueryText, listed, tool
+from qwestly_agent.agents.tools.base import QueryText, list_result, tool
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.said_before import SaidBefore
 
@@ -24,16 +24,16 @@ async def search_conversation(
     """
     search, user_id, here = ctx.deps.conversation_search, ctx.deps.user_id, ctx.conversation_id or ""
     if which == "first":
-        found = [(each, True) for each in await search.first_said(user_id, here, LIMIT + 1)]
+        found = [(each, True) for each in await search.first_messages(user_id, here, LIMIT + 1)]
     else:
         try:
-            vector = await ctx.deps.query_vectors.of(query)
+            vector = await ctx.deps.query_vectors.get(query)
         except Unavailable:  # by words alone
             vector = None
-        found = await search.said(user_id, query, vector, LIMIT + 1)
-    # The question itself is there already where its answer is made again.
+        found = await search.find_messages(user_id, query, vector, LIMIT + 1)
+    # When an answer is regenerated, the question itself is already stored.
     found = [each for each in found if each[0].id != ctx.deps.memory_service.message_id][:LIMIT]
-    return listed("messages", [_shown(*each, here) for each in found], "Nothing with these words was said.")
+    return list_result("messages", [_shown(*each, here) for each in found], "Nothing with these words was said.")
 
 
 def _shown(said: SaidBefore, has_words: bool, here: str) -> dict[str, Any]:
@@ -48,5 +48,5 @@ def _shown(said: SaidBefore, has_words: bool, here: str) -> dict[str, Any]:
     }
 
 
-# Outside: people paste what others wrote, and answers tell of it.
+# Untrusted: people paste text by others, and answers repeat it.
 TOOLS = [tool(search_conversation, effect="read", label="Looking at what we said…", is_untrusted=True)]

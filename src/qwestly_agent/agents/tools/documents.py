@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import QueryText, by_words_alone, listed, tool, vector_of
+from qwestly_agent.agents.tools.base import QueryText, embed_query, list_result, tool, vector_notes
 
 LIMIT = 6
 
@@ -17,10 +17,10 @@ async def query_user_knowledge(ctx: RunContext[AgentDeps], query: QueryText) -> 
     Args:
         query: What to look for, in a few words.
     """
-    vector = await vector_of(ctx, query)
+    vector = await embed_query(ctx, query)
     found = await ctx.deps.knowledge.search(ctx.deps.user_id, query, vector, LIMIT)
     passages = [asdict(passage) for passage in found]
-    return listed("passages", passages, "The user's documents hold nothing about that.", *by_words_alone(vector))
+    return list_result("passages", passages, "The user's documents hold nothing about that.", *vector_notes(vector))
 
 
 TOOLS = [tool(query_user_knowledge, effect="read", label="Searching your documents…", is_untrusted=True)]

@@ -1,4 +1,4 @@
-"""What the person says outright of their interview reaches code by these; code decides what comes of it."""
+"""The interview's tools: they pass on the user's explicit wishes; code decides what follows."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""Search job boards and the web, and read an advert: all of it is strangers' text. Without a key nothing is offered."""
+"""Search job boards and the web, and read an advert. All of it is untrusted text. Not offered without a key."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,7 +9,7 @@ from pydantic_ai import RunContext, Tool
 from pydantic_ai.tools import ToolDefinition
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import NEEDS, QueryText, Wish, listed, tool, typed
+from qwestly_agent.agents.tools.base import NEEDS, QueryText, Wish, list_result, require_typed, tool
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.domain.job import Advert, Pay, Reason
 
@@ -22,8 +22,8 @@ BEGINNING, LONGEST_ADVERT = 300, 8_000
 async def search_jobs(
     ctx: RunContext[AgentDeps], query: QueryText, place: Place = "", remote_only: bool = False
 ) -> dict[str, Any]:
-    """Search job boards for adverts of now, and list the matches that were found at night (`matches`). Name a board
-    that could not be asked.
+    """Search job boards for current adverts, and list the matches of the nightly search (`matches`). Name any board
+    that could not be reached.
 
     Args:
         query: A title or skills, in few words.
@@ -34,11 +34,11 @@ async def search_jobs(
     (found, missing), matches = await asyncio.gather(jobs.search(query, place, remote_only), jobs.matches(MOST_MATCHES))
     adverts = [{**_shown(each), "job_id": each.id, "begins": each.text[:BEGINNING]} for each in found]
     known = [{"job_id": each.id, "title": each.advert.title, "company": each.advert.company} for each in matches]
-    return {**listed("adverts", adverts, "No board has a job like that now.", *missing), "matches": known}
+    return {**list_result("adverts", adverts, "No board has a job like that now.", *missing), "matches": known}
 
 
 async def read_job(ctx: RunContext[AgentDeps], job_id: JobId) -> dict[str, Any]:
-    """Read an advert as a whole, and of a match the reasons for and against it.
+    """Read a whole advert and, if it is a match, the reasons for and against it.
 
     Args:
         job_id: As search_jobs lists it.
@@ -72,7 +72,7 @@ async def cover_letter(ctx: RunContext[AgentDeps], job_id: JobId, wish: Wish = "
 
 
 async def _write(ctx: RunContext[AgentDeps], kind: TailoredKind, job_id: str, wish: str) -> dict[str, Any]:
-    draft = await ctx.deps.documents.write(kind, job_id, typed(wish, ctx.deps.user_messages))
+    draft = await ctx.deps.documents.write(kind, job_id, require_typed(wish, ctx.deps.user_messages))
     note = "The user sees how far it is. Say that it has begun, and end your answer: do not write it yourself."
     return {"draft_id": draft.id, "job_id": draft.job_id, "status": draft.status, "note": note}
 
@@ -85,7 +85,7 @@ async def search_web(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, 
     """
     found = await ctx.deps.jobs.search_web(query)
     pages = [{"title": each.title, "url": each.url, "says": each.snippet} for each in found]
-    return listed("pages", pages, "The web search found nothing.")
+    return list_result("pages", pages, "The web search found nothing.")
 
 
 def _shown(advert: Advert) -> dict[str, Any]:
@@ -94,14 +94,14 @@ def _shown(advert: Advert) -> dict[str, Any]:
         "company": advert.company,
         "place": advert.place,
         "remote": advert.is_remote or None,
-        "pay": pay_in_words(advert.pay),
+        "pay": format_pay(advert.pay),
         "url": advert.url,
         "from": advert.attribution,
     }
     return {name: value for name, value in told.items() if value}
 
 
-def pay_in_words(pay: Pay | None) -> str:
+def format_pay(pay: Pay | None) -> str:
     if pay is None:
         return ""
     ends = dict.fromkeys(f"{each:,.0f}" for each in (pay.lowest, pay.highest) if each is not None)
@@ -112,7 +112,7 @@ def _reason(reason: Reason) -> dict[str, Any]:
     return reason.model_dump(exclude_none=True)
 
 
-def with_boards(declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
+def offered_with_boards(declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
     needs = "a key of a job board: ADZUNA_APP_ID with ADZUNA_APP_KEY, or JSEARCH_API_KEY"
     return _offered_if(_if_boards, needs, declared)
 
@@ -140,9 +140,9 @@ def _offered_if(
 
 
 TOOLS = [
-    with_boards(tool(search_jobs, effect="read", label="Looking for jobs…", timeout=20.0, is_untrusted=True)),
-    with_boards(tool(read_job, effect="read", label="Reading the job posting…", is_untrusted=True)),
-    with_boards(tool(tailor_resume, effect="draft", label="Starting your résumé…")),
-    with_boards(tool(cover_letter, effect="draft", label="Starting your letter…")),
+    offered_with_boards(tool(search_jobs, effect="read", label="Looking for jobs…", timeout=20.0, is_untrusted=True)),
+    offered_with_boards(tool(read_job, effect="read", label="Reading the job posting…", is_untrusted=True)),
+    offered_with_boards(tool(tailor_resume, effect="draft", label="Starting your résumé…")),
+    offered_with_boards(tool(cover_letter, effect="draft", label="Starting your letter…")),
     _with_web(tool(search_web, effect="read", label="Searching the web…", timeout=20.0, is_untrusted=True)),
 ]

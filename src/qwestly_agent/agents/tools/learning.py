@@ -1,4 +1,4 @@
-"""Find something to learn, have a lesson written, and keep what the person decides."""
+"""Find something to learn, order a lesson, and store the person's decisions."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.design import DesignEvent
-from qwestly_agent.agents.tools.base import QueryText, listed, tool
+from qwestly_agent.agents.tools.base import QueryText, list_result, tool
 from qwestly_agent.agents.tools.confirm import CONFIRM
 from qwestly_agent.domain.learning import DecisionKind
 
@@ -30,11 +30,11 @@ async def search_topics(ctx: RunContext[AgentDeps], query: QueryText) -> dict[st
         {"topic": each.topic, "subject": each.subject, "modules": list(each.modules), "exact": each.exact}
         for each in found
     ]
-    return listed("topics", topics, NOT_IN_THE_LIBRARY)
+    return list_result("topics", topics, NOT_IN_THE_LIBRARY)
 
 
 async def detect_granularity(ctx: RunContext[AgentDeps], phrase: QueryText) -> dict[str, Any]:
-    """Tell whether something to learn is a subject, a topic or a module, with the reason. Offer a topic; of a subject
+    """Classify something to learn as a subject, a topic or a module, with the reason. Offer a topic; of a subject
     ask which one, of a module offer its parent topic.
 
     Args:

@@ -1,6 +1,6 @@
-"""Tier 2: search what the user told in earlier conversations; keep, correct and forget memories.
+"""Tier 2: search memories from earlier conversations; keep, correct and forget memories.
 
-A new memory must be quoted from the user's messages, whatever a model passes here: `memory.service` checks it.
+A new memory must quote the user's messages: `memory.service` checks it, whatever the model passes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.messages import CustomEvent
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import QueryText, by_words_alone, listed, proposes, tool, vector_of
+from qwestly_agent.agents.tools.base import QueryText, embed_query, list_result, proposal_tool, tool, vector_notes
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -34,7 +34,7 @@ MemoryIds = Annotated[list[MemoryId], Field(min_length=1, max_length=20)]
 
 @dataclass(kw_only=True)
 class Remembered(CustomEvent):
-    """Something was remembered or corrected at once."""
+    """A memory was added or corrected without an approval."""
 
     memory: Memory
 
@@ -46,14 +46,14 @@ async def search_user_memories(ctx: RunContext[AgentDeps], query: QueryText) -> 
     Args:
         query: What to look for, in a few words.
     """
-    vector = await vector_of(ctx, query)
+    vector = await embed_query(ctx, query)
     findings = await find_something(ctx.deps.memories, ctx.deps.user_id, query, vector, LIMIT, ctx.deps.clock())
     found = findings.found
     _note_origin(ctx, [each.memory for each in found])
-    replaced = await ctx.deps.memories.replaced_by(ctx.deps.user_id, [each.memory.id for each in found])
+    replaced = await ctx.deps.memories.list_replaced_by(ctx.deps.user_id, [each.memory.id for each in found])
     memories = [_found(each, [old for old in replaced if old.superseded_by == each.memory.id]) for each in found]
-    notes = [*by_words_alone(vector), *([MOST_SALIENT_INSTEAD] if found and findings.by == "salience" else [])]
-    return listed("memories", memories, "Nothing is remembered about that.", *notes)
+    notes = [*vector_notes(vector), *([MOST_SALIENT_INSTEAD] if found and findings.by == "salience" else [])]
+    return list_result("memories", memories, "Nothing is remembered about that.", *notes)
 
 
 async def remember(
@@ -104,7 +104,7 @@ async def forget_memory(ctx: RunContext[AgentDeps], memory_ids: MemoryIds) -> Pr
     Args:
         memory_ids: Of all that the user wants forgotten, as search_user_memories lists them.
     """
-    lineage = await ctx.deps.memories.lineage(ctx.deps.user_id, memory_ids)
+    lineage = await ctx.deps.memories.find_lineage(ctx.deps.user_id, memory_ids)
     if unknown := set(memory_ids) - {each.id for each in lineage}:
         raise NotFound(f"There is no such memory: {', '.join(sorted(unknown))}.")
     if len(lineage) > MOST_FORGOTTEN:
@@ -121,18 +121,18 @@ async def explain_memory(ctx: RunContext[AgentDeps], about: QueryText) -> dict[s
     """
     explained = await ctx.deps.memory_service.explain(about)
     _note_origin(ctx, [memory for each in explained for memory in (each.memory, *each.before)])
-    return listed("memories", [_explained(each) for each in explained], "Nothing is remembered about that.")
+    return list_result("memories", [_explained(each) for each in explained], "Nothing is remembered about that.")
 
 
 def _note_origin(ctx: RunContext[AgentDeps], memories: Sequence[Memory]) -> None:
-    """Mark the result as the user's own text if they typed all of it."""
+    """Mark the result as the user's own if they typed all of its text."""
     if ctx.tool_call_id:
         own = all(each.trust in ("user_said", "inferred") for each in memories)
         ctx.deps.calls.made[ctx.tool_call_id].is_users_own = own
 
 
 def remembered_id(result: Any) -> str | None:
-    """Return the id of the memory that `remember` or `correct_memory` made; None for any other result."""
+    """Return the id of the memory that `remember` or `correct_memory` stored; None for any other result."""
     match result:
         case {"remembered": {"id": str(memory_id)}}:
             return memory_id
@@ -156,7 +156,7 @@ def _found(found: FoundMemory, before: Sequence[Memory]) -> dict[str, Any]:
 
 
 def _explained(explanation: "Explanation") -> dict[str, Any]:
-    # Without the conversation's title, which may contain what was forgotten.
+    # Leave out the conversation's title, which may contain forgotten text.
     said_on = {"said_on": _day(explanation.said_on)}
     return _without_nothing({**_told(explanation.memory, explanation.before), **said_on})
 
@@ -194,7 +194,7 @@ def _day(moment: date | None) -> str | None:
 TOOLS = [
     tool(search_user_memories, effect="read", label="Searching your memories…", is_untrusted=True),
     tool(remember, effect="memory", label="Remembering that…"),
-    proposes(forget_memory, FORGET_MEMORIES, label="Asking what shall be forgotten…"),
+    proposal_tool(forget_memory, FORGET_MEMORIES, label="Asking what shall be forgotten…"),
     tool(correct_memory, effect="memory", label="Correcting a memory…"),
     tool(explain_memory, effect="read", label="Looking up why I know that…", is_untrusted=True),
 ]

@@ -1,4 +1,4 @@
-"""Propose all of a profile that was learnt, field by field, with the person's words."""
+"""Propose all of a collected profile, field by field, with the person's words."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -9,8 +9,8 @@ from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.guardrails import Asked
-from qwestly_agent.agents.tools.base import proposes
+from qwestly_agent.agents.guardrails import ApprovalRequested
+from qwestly_agent.agents.tools.base import proposal_tool
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.previews import in_words
@@ -31,7 +31,7 @@ from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import typed_parts
 
 CALL_ID = "onboarding"
-"""Of the call that code makes in the model's place."""
+"""Id of the tool call that code makes on the model's behalf."""
 MOST_APPROVALS = 50
 PROPOSED_ANEW: frozenset[Status] = frozenset({"revised", "expired", "changed"})
 _ALL = "said"
@@ -54,8 +54,8 @@ class LearntField(BaseModel):
 async def propose_profile(
     ctx: RunContext[AgentDeps], fields: Annotated[list[LearntField], Field(min_length=1, max_length=16)]
 ) -> Proposal:
-    """Propose the profile that was learnt, with their wishes and limits, once, when the conversation has come to its
-    end. The person decides on each field.
+    """Propose the collected profile, with their wishes and limits, once, at the end of the conversation. The
+    person decides on each field.
 
     Args:
         fields: Those that they told you of, each once.
@@ -73,9 +73,9 @@ async def propose_profile(
     return _proposal(proposed)
 
 
-async def propose_what_is_learnt(deps: AgentDeps) -> Asked | None:
-    """Propose what the draft says of each field, once a conversation; None where it was proposed, is refused or cannot
-    be asked, or where nothing was learnt."""
+async def propose_learnt_profile(deps: AgentDeps) -> ApprovalRequested | None:
+    """Propose what the draft contains for each field, once per conversation. Returns None if nothing was learnt, or if
+    the profile was already proposed, was refused or cannot be proposed."""
     if await _is_proposed(deps):
         return None
     learnt = await _with_known(deps, learnt_fields(deps.interview.latest))
@@ -83,25 +83,26 @@ async def propose_what_is_learnt(deps: AgentDeps) -> Asked | None:
         return None
     try:
         _, approval = await deps.proposer.submit(_proposal(learnt), CALL_ID)
-    except AgentError as error:  # the answer does not fail by it: it is said already
+    except AgentError as error:  # the answer was already sent, and must not fail
         deps.logger.warning(Event.TOOL_FAILED, extra=cause_of(error))
         return None
     if approval is None or approval.answer == "run":
         return None
-    return Asked(approval=view_of(approval), call_id=CALL_ID, ends_the_turn=False)
+    return ApprovalRequested(approval=view_of(approval), call_id=CALL_ID, ends_the_turn=False)
 
 
 async def _with_known(deps: AgentDeps, learnt: Iterable[Learnt]) -> list[Learnt]:
-    """Each field once, and after what was told what the résumé says of others; nothing that stands there already."""
+    """Combine the learned fields with those that only the résumé contains, each field once. Values that the profile
+    already contains are left out."""
     known = await deps.interview.known()
     each_once = {each.field: each for each in (*known.resume.values(), *reversed(list(learnt)))}
     return [each for each in each_once.values() if each.value != known.profile.get(each.field)]
 
 
 async def _is_proposed(deps: AgentDeps) -> bool:
-    """True if this conversation has proposed a profile that waits or is decided. One that the person wants otherwise,
-    or that is out of date, may be proposed anew."""
-    asked = await deps.approvals.of_conversation(deps.user_id, deps.interview.conversation_id, MOST_APPROVALS)
+    """True if this conversation's profile proposal is pending or decided. After a revision, an expiry or a change of
+    the data it may be proposed again."""
+    asked = await deps.approvals.list_of_conversation(deps.user_id, deps.interview.conversation_id, MOST_APPROVALS)
     return any(each.tool == UPDATE_PROFILE.tool and each.status not in PROPOSED_ANEW for each in asked)
 
 
@@ -119,10 +120,10 @@ def _quotes(each: LearntField, sources: dict[str, QuotedSource]) -> tuple[ShownQ
 
 
 def _lies(each: LearntField, sources: dict[str, QuotedSource], today: date) -> bool:
-    """True if a figure or a date of the value is not in its quotes."""
+    """True if the value has a figure or a date that its quotes lack."""
     quotes = tuple(Quote(source=_ALL, text=words) for words in each.quotes)
     statement = Statement(text=in_words(plain(each.value)), quotes=quotes)
     return not check(statement, sources, today).has_all_figures
 
 
-TOOLS = [proposes(propose_profile, UPDATE_PROFILE, label="Putting your profile together…")]
+TOOLS = [proposal_tool(propose_profile, UPDATE_PROFILE, label="Putting your profile together…")]

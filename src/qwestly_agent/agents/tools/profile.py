@@ -13,7 +13,7 @@ async def get_user_profile(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     and their published cards with their ids and texts."""
     deps = ctx.deps
     career = None if deps.calls.may_have_changed_data else deps.career
-    profile = await deps.profiles.full(deps.user_id, career)
+    profile = await deps.profiles.get_full(deps.user_id, career)
     return {"profile": profile} if profile else {"profile": None, "note": "This user has no profile yet."}
 
 

@@ -6,7 +6,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import proposes
+from qwestly_agent.agents.tools.base import proposal_tool
 from qwestly_agent.approvals.arguments import CardId, DraftId
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -102,9 +102,9 @@ async def delete_card(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal: 
 
 
 TOOLS = [
-    proposes(publish_card, PUBLISH_CARD, label="Proposing to publish your card…"),
-    proposes(hand_over_linkedin_about, SUGGEST_LINKEDIN_ABOUT, label="Proposing to keep your About section…"),
-    proposes(propose_headline, UPDATE_PROFILE_FIELD, label="Proposing headlines…"),
-    proposes(save_card_as_active, SAVE_CARD_AS_ACTIVE, label="Proposing to show this card first…"),
-    proposes(delete_card, DELETE_CARD, label="Proposing to delete this card…"),
+    proposal_tool(publish_card, PUBLISH_CARD, label="Proposing to publish your card…"),
+    proposal_tool(hand_over_linkedin_about, SUGGEST_LINKEDIN_ABOUT, label="Proposing to keep your About section…"),
+    proposal_tool(propose_headline, UPDATE_PROFILE_FIELD, label="Proposing headlines…"),
+    proposal_tool(save_card_as_active, SAVE_CARD_AS_ACTIVE, label="Proposing to show this card first…"),
+    proposal_tool(delete_card, DELETE_CARD, label="Proposing to delete this card…"),
 ]

@@ -22,80 +22,80 @@ LONGEST_TEXT = 600
 
 
 @dataclass(frozen=True)
-class Returned:
+class SourceRecord:
     """A record in a tool's result."""
 
     source: Source
     name: str
-    """The name by which an answer may refer to it; empty if its title is ours."""
+    """The name by which an answer may refer to the record; empty if the title is our own."""
     text: str
-    """Its whole text."""
+    """The record's whole text."""
 
 
-def records_of(tool: str, result: Any) -> tuple[Returned, ...]:
-    """Each record once; nothing for a tool that returns no records. Of a result that was cut, the records that are
-    whole in its beginning."""
+def records_of(tool: str, result: Any) -> tuple[SourceRecord, ...]:
+    """Return the records of a result, each once; empty for a tool that returns none. A truncated result yields the
+    records that are complete in its beginning."""
     if tool not in _READERS or not isinstance(result, dict):
         return ()
-    found = dict[str, Returned]()
+    found = dict[str, SourceRecord]()
     with suppress(KeyError, TypeError, ValueError):
         found.update((each.source.id, each) for each in _READERS[tool](_whole_part(result)))
     return tuple(found.values())
 
 
 def _whole_part(result: dict[str, Any]) -> dict[str, Any]:
-    """As `guardrails` cuts it, a result is the beginning of its JSON and a note."""
+    """Return the result. If `guardrails` truncated it, parse the beginning that is left."""
     return from_json(result["beginning"], allow_partial=True) if result.keys() == {"beginning", "note"} else result
 
 
-def _record(kind: SourceKind, key: str, title: str, text: str = "", *, name: str | None = None) -> Returned:
+def _record(kind: SourceKind, key: str, title: str, text: str = "", *, name: str | None = None) -> SourceRecord:
     source = Source(id=f"{kind}:{key}", kind=kind, title=_start(title, LONGEST_TITLE), text=_start(text, LONGEST_TEXT))
-    return Returned(source, title if name is None else name, text)
+    return SourceRecord(source, title if name is None else name, text)
 
 
 def _start(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _passages(result: dict[str, Any]) -> Iterator[Returned]:
+def _passages(result: dict[str, Any]) -> Iterator[SourceRecord]:
     for each in result["passages"]:
         yield _record("document", each["id"], each["title"], each["text"])
 
 
-def _memories(result: dict[str, Any]) -> Iterator[Returned]:
+def _memories(result: dict[str, Any]) -> Iterator[SourceRecord]:
     for each in result["memories"]:
         yield _record("memory", each["id"], each["content"], each.get("quote", ""))
 
 
-def _sections(result: dict[str, Any]) -> Iterator[Returned]:
+def _sections(result: dict[str, Any]) -> Iterator[SourceRecord]:
     for each in result["sections"]:
         yield _record("documentation", f"{each['page']}#{each['title']}", each["title"], each["text"])
 
 
-def _profile(result: dict[str, Any]) -> Iterator[Returned]:
+def _profile(result: dict[str, Any]) -> Iterator[SourceRecord]:
     if profile := result["profile"]:
         said = "\n".join(value for value in profile.values() if isinstance(value, str))
         yield _record("profile", "own", "Your profile", said, name="")
 
 
-def _messages(result: dict[str, Any]) -> Iterator[Returned]:
+def _messages(result: dict[str, Any]) -> Iterator[SourceRecord]:
     for each in result["messages"]:
         speaker = "you" if each["by"] == "the user" else "your agent"
         yield _record("message", each["id"], f"Said by {speaker} on {each['on']}", each["text"], name="")
 
 
-def _jobs(result: dict[str, Any]) -> Iterator[Returned]:
+def _jobs(result: dict[str, Any]) -> Iterator[SourceRecord]:
     for each in result["adverts"]:
         yield _job(each, each["begins"])
     for each in result["matches"]:
         yield _job(each, "")
 
 
-def _advert(result: dict[str, Any]) -> Iterator[Returned]:
+def _advert(result: dict[str, Any]) -> Iterator[SourceRecord]:
     yield _job(result, result["text"])
 
 
-def _job(job: Mapping[str, Any], text: str) -> Returned:
+def _job(job: Mapping[str, Any], text: str) -> SourceRecord:
     return _record("job", job["job_id"], _at_company(job), text, name=job.get("company") or job["title"])
 
 
@@ -103,32 +103,32 @@ def _at_company(named: Mapping[str, Any]) -> str:
     return f"{named['title']} at {named['company']}" if named.get("company") else named["title"]
 
 
-def _applications(result: dict[str, Any]) -> Iterator[Returned]:
+def _applications(result: dict[str, Any]) -> Iterator[SourceRecord]:
     for each in result["applications"]:
         said = (each["status"], each.get("next_step"), each.get("notes"))
         words, name = "\n".join(filter(None, said)), each.get("company") or each["title"]
         yield _record("application", each["application_id"], _at_company(each), words, name=name)
 
 
-def _pages(result: dict[str, Any]) -> Iterator[Returned]:
+def _pages(result: dict[str, Any]) -> Iterator[SourceRecord]:
     for each in result["pages"]:
         yield _record("web", each["url"], each["title"], f"{each['says']}\n{each['url']}")
 
 
-def _topics(result: dict[str, Any]) -> Iterator[Returned]:
+def _topics(result: dict[str, Any]) -> Iterator[SourceRecord]:
     for each in result["topics"]:
         yield _record("library", each["topic"], each["topic"], "\n".join(each["modules"]))
 
 
-def _progress(result: dict[str, Any]) -> Iterator[Returned]:
-    """The pages of the library behind the person's gaps, and the posting of their goal."""
+def _progress(result: dict[str, Any]) -> Iterator[SourceRecord]:
+    """Yield the library pages behind the person's gaps, and the job posting of their goal."""
     for each in result["gaps"]:
         if asked := each.get("asked"):
             yield _record("job", asked["job_id"], result["goal"], asked["quote"])
         yield _record("library", each["need_quote"]["module_id"], each["topic"], each["need_quote"]["text"])
 
 
-_READERS: Mapping[str, Callable[[dict[str, Any]], Iterator[Returned]]] = {
+_READERS: Mapping[str, Callable[[dict[str, Any]], Iterator[SourceRecord]]] = {
     query_user_knowledge.__name__: _passages,
     search_user_memories.__name__: _memories,
     explain_memory.__name__: _memories,

@@ -1,4 +1,4 @@
-"""Report a person in trouble, or abuse, whom `agents.help` then answers."""
+"""Report a person in trouble, or abuse; `agents.help` then writes the answer."""
 
 from pydantic_ai import RunContext
 

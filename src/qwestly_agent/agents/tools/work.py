@@ -1,4 +1,4 @@
-"""Tell what the agent has under way for the user, by id and title without texts, and show an approval's card again."""
+"""List the agent's work for the user by id and title, without texts, and show an approval's card again."""
 
 import asyncio
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ MOST_APPROVALS, MOST_DRAFTS = 40, 20
 
 
 @dataclass(kw_only=True)
-class ShownAgain(CustomEvent):
-    """The card of a pending approval is put before the user again."""
+class ApprovalShown(CustomEvent):
+    """The card of a pending approval is shown to the user again."""
 
     approval: ApprovalView
 
@@ -28,8 +28,8 @@ async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     ended and how: approvals, drafts, résumés, searches, interviews, lessons. read_draft reads one."""
     user_id, now = ctx.deps.user_id, ctx.deps.clock()
     approvals, drafts, under_way, happened = await asyncio.gather(
-        ctx.deps.approvals.all(user_id, MOST_APPROVALS),
-        ctx.deps.drafts.all(user_id, MOST_DRAFTS),
+        ctx.deps.approvals.list_all(user_id, MOST_APPROVALS),
+        ctx.deps.drafts.list_all(user_id, MOST_DRAFTS),
         ctx.deps.background.under_way(),
         ctx.deps.background.ended(),
     )
@@ -56,7 +56,7 @@ async def show_approval(ctx: RunContext[AgentDeps], approval_id: ApprovalId) -> 
     approval = await ctx.deps.approvals.get(ctx.deps.user_id, approval_id)
     if not approval.waits(ctx.deps.clock()):
         return {**_asked(approval), "note": "It does not wait any more. Say what became of it."}
-    await ctx.emit(ShownAgain(approval=view_of(approval)))
+    await ctx.emit(ApprovalShown(approval=view_of(approval)))
     return {**_asked(approval), "note": "They see its card now. Ask them to decide on it there, and end your answer."}
 
 

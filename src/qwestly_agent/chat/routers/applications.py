@@ -80,6 +80,6 @@ async def change_application(
 
 async def _views(services: ChatServices, user_id: str, applications: Sequence[Application]) -> list[ApplicationView]:
     asked = [each.approval_id for each in applications if each.approval_id]
-    approvals = {each.id: each for each in await services.approvals.of_ids(user_id, asked)}
+    approvals = {each.id: each for each in await services.approvals.get_many(user_id, asked)}
     now = services.clock()
     return [application_view(each, approvals.get(each.approval_id or ""), now) for each in applications]

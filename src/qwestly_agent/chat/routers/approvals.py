@@ -13,7 +13,7 @@ from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
 from qwestly_agent.approvals.view import list_of as approvals_of
 from qwestly_agent.approvals.view import view_of as approval_view_of
-from qwestly_agent.base.clock import Position, to_datetime
+from qwestly_agent.base.clock import Cursor, to_datetime
 from qwestly_agent.base.traces import flush
 from qwestly_agent.chat.conversation_view import (
     AutonomyView,
@@ -32,13 +32,13 @@ async def list_approvals(
     user_id: TheUser,
     state: Literal["waiting", "all"] = "waiting",
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
-    after: Position | None = None,
+    after: Cursor | None = None,
 ) -> ApprovalList:
     """What waits for the user's decision, or is being carried out, the newest first; or all that was ever asked.
 
     While the brake is on, what waits is `frozen`.
     """
-    read = services.approvals.waiting if state == "waiting" else services.approvals.all
+    read = services.approvals.list_open if state == "waiting" else services.approvals.list_all
     found, is_paused = await asyncio.gather(read(user_id, limit + 1, after), services.signals.is_braked(user_id))
     found = await refresh_outcomes(services, found)
     return approvals_of(found, limit, is_paused=is_paused)

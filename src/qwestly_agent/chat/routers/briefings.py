@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.base.clock import Moment, Position
+from qwestly_agent.base.clock import Cursor, Moment
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.view import BriefingList, BriefingView, shown
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
@@ -68,7 +68,7 @@ async def change_briefing_settings(
         changes["days"] = sorted(changes["days"])
     assert changes.keys() <= BriefingSettings.model_fields.keys()
     await services.briefing_plans.change(user_id, changes, now)
-    await services.briefing_plans.plan(user_id, now)
+    await services.briefing_plans.reschedule(user_id, now)
     return await read_briefing_settings(services, user_id)
 
 
@@ -87,7 +87,7 @@ async def list_briefings(
     services: TheServices,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=30)] = 7,
-    after: Position | None = None,
+    after: Cursor | None = None,
 ) -> BriefingList:
     """The newest first, for 90 days back."""
     found = await services.briefings.newest(user_id, limit + 1, after)
@@ -99,7 +99,7 @@ async def list_briefings(
 @router.get("/api/briefings/{briefing_id}")
 async def read_briefing(briefing_id: str, services: TheServices, user_id: TheUser) -> BriefingView:
     """404 `not_found` until it is told."""
-    briefing = await services.briefings.told(user_id, briefing_id)
+    briefing = await services.briefings.get_delivered(user_id, briefing_id)
     [view] = await shown(services.approvals, [briefing], user_id, (await services.user_settings.get(user_id)).zone)
     return view
 
@@ -107,6 +107,6 @@ async def read_briefing(briefing_id: str, services: TheServices, user_id: TheUse
 @router.post("/api/briefings/{briefing_id}/read")
 async def note_briefing_read(briefing_id: str, services: TheServices, user_id: TheUser) -> BriefingView:
     """Record that it was read; the first time counts."""
-    await services.briefings.told(user_id, briefing_id)
-    await services.briefings.read(user_id, briefing_id, services.clock())
+    await services.briefings.get_delivered(user_id, briefing_id)
+    await services.briefings.mark_read(user_id, briefing_id, services.clock())
     return await read_briefing(briefing_id, services, user_id)

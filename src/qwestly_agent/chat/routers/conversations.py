@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from qwestly_agent.approvals.execute import refresh_outcomes
-from qwestly_agent.base.clock import Position, to_datetime
-from qwestly_agent.base.traces import flush, span_below
+from qwestly_agent.base.clock import Cursor, to_datetime
+from qwestly_agent.base.traces import child_span, flush
 from qwestly_agent.chat.conversation_view import (
     ConversationList,
     ConversationView,
@@ -51,14 +51,14 @@ async def list_conversations(
     services: TheServices,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
-    after: Position | None = None,
+    after: Cursor | None = None,
     q: Annotated[str | None, Query(max_length=LONGEST_QUERY_CHARACTERS)] = None,
 ) -> FoundConversations | ConversationList:
     """The last used first; with `q` those with all of its words (up to ten, as beginnings of words, in upper or lower
     case) in their title or in one message, each with where they were found."""
     if q is not None:
         return await find(services.conversation_search, user_id, q, limit, after, services.clock())
-    found = await services.conversations.last_used(user_id, limit + 1, after)
+    found = await services.conversations.list_recent(user_id, limit + 1, after)
     return list_of(found, limit, services.clock())
 
 
@@ -74,17 +74,17 @@ async def read_conversation(
     """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""
     conversation = await services.conversations.get(user_id, conversation_id)
     said, approvals, drafts, is_paused = await asyncio.gather(
-        services.messages.recent(user_id, conversation_id, limit + 1, before),
-        services.approvals.of_conversation(user_id, conversation_id, MOST_MADE),
-        services.drafts.of_conversation(user_id, conversation_id, MOST_MADE),
+        services.messages.list_recent(user_id, conversation_id, limit + 1, before),
+        services.approvals.list_of_conversation(user_id, conversation_id, MOST_MADE),
+        services.drafts.list_of_conversation(user_id, conversation_id, MOST_MADE),
         services.signals.is_braked(user_id),
     )
     ids = [memory_id for message in said for memory_id in ids_of(message)]
-    memories = await services.memories.of_ids(user_id, ids) if ids else []
+    memories = await services.memories.get_many(user_id, ids) if ids else []
     view = ui_view_of if form == "ui" else view_of
     again = {each for message in said for each in shown_again(message)} - {each.id for each in approvals}
     approvals = await refresh_outcomes(
-        services, [*(each for each in approvals if not each.undoes), *await services.approvals.of_ids(user_id, again)]
+        services, [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)]
     )
     return view(conversation, said, Made(approvals, drafts, memories, is_paused), limit, before, services.clock())
 
@@ -108,7 +108,7 @@ async def delete_conversation(conversation_id: str, services: TheServices, user_
 @router.post("/api/conversations/{conversation_id}/stop")
 async def stop_turn(conversation_id: str, services: TheServices, user_id: TheUser) -> Stopping:
     """Stop the turn that runs; its stream ends, and what was said so far is kept. A closed connection stops nothing."""
-    run_id = await services.conversations.running_turn(user_id, conversation_id, services.clock())
+    run_id = await services.conversations.find_running_run(user_id, conversation_id, services.clock())
     if run_id:
         await services.signals.stop(user_id, run_id)
     return Stopping(stopping=run_id is not None)
@@ -125,9 +125,9 @@ async def end_conversation(conversation_id: str, services: TheServices, user_id:
 async def give_feedback(message_id: str, given: FeedbackBody, services: TheServices, user_id: TheUser) -> FeedbackGiven:
     """A thumb (`up`, `down`) and words on an answer; null takes it back. An answer's id is `msg_` and its run's id."""
     feedback = given.feedback(to_datetime(services.clock()))
-    await services.messages.give_feedback(user_id, message_id, feedback)
+    await services.messages.set_feedback(user_id, message_id, feedback)
     thumb = {"qwestly.thumb": feedback.thumb if feedback else "none"}
-    with span_below(services.traces, "feedback", message_id.removeprefix("msg_"), thumb):
+    with child_span(services.traces, "feedback", message_id.removeprefix("msg_"), thumb):
         pass
     await flush(services.traces)
     return FeedbackGiven(id=message_id, feedback=feedback)

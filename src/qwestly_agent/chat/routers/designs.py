@@ -32,7 +32,7 @@ async def list_designs(services: TheServices, user_id: TheUser) -> DesignList:  
 def view_of(designs: Designs) -> DesignList:
     return DesignList(
         items=[
-            DesignView(name=name, is_default=name == designs.of_new, roles=list(agents))
+            DesignView(name=name, is_default=name == designs.new_conversation_design, roles=list(agents))
             for name, agents in sorted(designs.agents.items())
         ]
     )

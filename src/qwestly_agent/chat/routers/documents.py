@@ -49,7 +49,7 @@ async def list_documents(
     services: TheServices, user_id: TheUser, job_id: Annotated[str | None, Query(max_length=140)] = None
 ) -> DocumentList:
     """The newest first; of all jobs, or of one."""
-    return DocumentList(items=document_views(await services.drafts.tailored(user_id, MOST_LISTED, job_id)))
+    return DocumentList(items=document_views(await services.drafts.list_tailored(user_id, MOST_LISTED, job_id)))
 
 
 @router.get("/api/documents/{document_id}")
@@ -88,5 +88,5 @@ async def _draft(drafts: Drafts, user_id: str, document_id: str) -> Draft:
 
 
 async def _view(drafts: Drafts, draft: Draft) -> DocumentView:
-    of_job = document_views(await drafts.tailored(draft.user_id, 0, draft.job_id))  # all: its version is its place
+    of_job = document_views(await drafts.list_tailored(draft.user_id, 0, draft.job_id))  # all: its version is its place
     return next(each for each in of_job if each.id == draft.id)

@@ -71,13 +71,13 @@ async def list_interviews(services: TheServices, user_id: TheUser) -> InterviewL
 @router.get("/api/interviews/{conversation_id}")
 async def read_interview(conversation_id: str, services: TheServices, user_id: TheUser) -> InterviewView:
     """404 `not_found` too where the conversation is no interview."""
-    return view_of(await services.interviews.read(user_id, conversation_id))
+    return view_of(await services.interviews.get_stored(user_id, conversation_id))
 
 
 @router.get("/api/interviews/{conversation_id}/versions")
 async def list_versions(conversation_id: str, services: TheServices, user_id: TheUser) -> VersionList:
     """What each version of the draft added and dropped, the newest first."""
-    return VersionList(items=versions_of((await services.interviews.read(user_id, conversation_id)).interview))
+    return VersionList(items=versions_of((await services.interviews.get_stored(user_id, conversation_id)).interview))
 
 
 @router.get("/api/interviews/{conversation_id}/draft", response_class=Response)
@@ -88,7 +88,7 @@ async def take_draft(
     version: Annotated[int | None, Query(ge=0, le=10_000)] = None,
 ) -> Response:
     """As Markdown, of the newest version or of an older one."""
-    interview = (await services.interviews.read(user_id, conversation_id)).interview
+    interview = (await services.interviews.get_stored(user_id, conversation_id)).interview
     headers = {"Content-Disposition": 'attachment; filename="interview.md"'}
     return Response(draft_markdown(interview, version), media_type="text/markdown; charset=utf-8", headers=headers)
 
@@ -149,6 +149,6 @@ async def finish(conversation_id: str, services: TheServices, user_id: TheUser) 
 async def _change(
     services: TheServices, user_id: str, conversation_id: str, changed: Callable[[Interview], Interview]
 ) -> InterviewView:
-    await services.interviews.read(user_id, conversation_id)
+    await services.interviews.get_stored(user_id, conversation_id)
     await change(services, user_id, conversation_id, changed)
     return await read_interview(conversation_id, services, user_id)

@@ -78,7 +78,7 @@ async def change_job_settings(body: PostedSettings, services: TheServices, user_
     """Choose all of it. What rules a job out is decided by these wishes alone, by code."""
     zone = (await services.user_settings.get(user_id)).zone
     next_at = next_night(user_id, zone, services.clock()) if body.is_on else None
-    await services.job_searches.choose(user_id, is_on=body.is_on, wishes=body.wishes, next_at=next_at)
+    await services.job_searches.set_wishes(user_id, is_on=body.is_on, wishes=body.wishes, next_at=next_at)
     return await read_job_settings(services, user_id)
 
 
@@ -118,11 +118,11 @@ async def change_job(job_id: str, body: PostedStatus, services: TheServices, use
 @router.post("/api/jobs/{job_id}/verdict")
 async def judge_job(job_id: str, body: PostedVerdict, services: TheServices, user_id: TheUser) -> JobView:
     """A thumb, or "not this kind": the next search has learnt of it."""
-    match = await services.job_matches.judge(user_id, job_id, body.verdict, services.clock())
+    match = await services.job_matches.set_verdict(user_id, job_id, body.verdict, services.clock())
     return job_view(match, is_closed=bool(await _closed(services.adverts, [match])))
 
 
 async def _closed(adverts: Adverts, matches: Sequence[JobMatch]) -> set[str]:
     """Ids of the adverts that no board has told of for a month."""
     ids = {each.advert.id for each in matches}
-    return ids - await adverts.told_of(ids)
+    return ids - await adverts.find_existing(ids)

@@ -46,7 +46,7 @@ class PostedAnswer(BaseModel):
 @router.get("/api/learning")
 async def read_learning(services: TheServices, user_id: TheUser) -> LearningView:
     """The library's path with what was learnt of it, goals and what is between, what is due, and the lessons."""
-    tree = Tree(await services.topics.tree())
+    tree = Tree(await services.topics.list_modules())
     now = services.clock()
     lessons = [as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
     return learning_view(await progress_of(services, user_id, tree), tree, lessons, now)
@@ -72,7 +72,7 @@ async def list_lessons(
 async def read_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> LessonDetail:
     """How far it is; once it is ready, each sentence with its quotes, and the questions."""
     lesson = as_seen(await services.lessons.get(user_id, lesson_id), services.clock())
-    return detail_of(lesson, await services.topics.tree())
+    return detail_of(lesson, await services.topics.list_modules())
 
 
 @router.post("/api/lessons/{lesson_id}/questions/{number}")
@@ -93,5 +93,5 @@ async def answer_question(
 @router.delete("/api/lessons/{lesson_id}", status_code=204)
 async def delete_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> None:
     """Delete it with its questions; one that is being written is not written on. 404 `not_found`."""
-    if not await services.lessons.drop(user_id, lesson_id, services.clock()):
+    if not await services.lessons.delete(user_id, lesson_id, services.clock()):
         raise NotFound("There is no such lesson.")

@@ -54,7 +54,7 @@ async def read_memory(memory_id: str, services: TheServices, user_id: TheUser) -
     """With the user's own words, the conversation in which they wrote them, what it replaced, and what replaced it."""
     explanation = await explain(services.conversations, services.memories, user_id, memory_id)
     successor = explanation.memory.superseded_by
-    replaced_by = await services.memories.of_ids(user_id, [successor] if successor else [])
+    replaced_by = await services.memories.get_many(user_id, [successor] if successor else [])
     return detail_of(explanation, next(iter(replaced_by), None))
 
 

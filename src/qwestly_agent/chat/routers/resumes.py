@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from qwestly_agent.base.clock import Position
+from qwestly_agent.base.clock import Cursor
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.resumes.remove import remove
@@ -54,7 +54,7 @@ async def list_resumes(
     services: TheServices,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=50)] = 20,
-    after: Position | None = None,
+    after: Cursor | None = None,
 ) -> ResumeList:
     """The newest first, for 90 days back."""
     found = await services.resumes.newest(user_id, limit + 1, after)

@@ -20,7 +20,7 @@ from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.earned import lower
-from qwestly_agent.stores.user_settings import NO_SUCH_ZONE, time_zones
+from qwestly_agent.stores.user_settings import NO_SUCH_ZONE, known_time_zones
 
 router = APIRouter()
 
@@ -31,7 +31,7 @@ Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9
 
 
 def _known(zone: str) -> str:
-    if zone not in time_zones():
+    if zone not in known_time_zones():
         raise PydanticCustomError("time_zone", NO_SUCH_ZONE)
     return zone
 
@@ -95,7 +95,7 @@ class ChosenSettings(BaseModel):
 async def read_settings(services: TheServices, user_id: TheUser) -> SettingsView:
     """The user's level and ceiling, language, time zone and mails. What is null was never set: send what the browser
     says."""
-    standing, kept = await asyncio.gather(services.autonomy.standing(user_id), services.user_settings.get(user_id))
+    standing, kept = await asyncio.gather(services.autonomy.get(user_id), services.user_settings.get(user_id))
     return SettingsView(level=standing.level, ceiling=standing.ceiling, **kept.model_dump(exclude={"variant"}))
 
 
@@ -116,8 +116,8 @@ async def change_settings(chosen: ChosenSettings, services: TheServices, user_id
             refused, level, ceiling = {**refused, "ceiling": BELOW}, None, None
     now = to_datetime(services.clock())
     if changes:
-        await services.user_settings.put(user_id, changes, now)
-        await services.briefing_plans.plan(user_id, services.clock())
+        await services.user_settings.change(user_id, changes, now)
+        await services.briefing_plans.reschedule(user_id, services.clock())
     if level is not None:
         await services.autonomy.set_level(user_id, level, now)
     if ceiling is not None:

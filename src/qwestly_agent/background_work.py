@@ -10,7 +10,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.resume import UNDER_WAY as BEING_READ
 from qwestly_agent.services import Services
-from qwestly_agent.stores.interviews import LEFT_SECONDS, title_of
+from qwestly_agent.stores.interviews import ABANDONED_AFTER_SECONDS, describe_status
 
 MOST_READ = 20
 ENDED = (
@@ -41,7 +41,7 @@ class BackgroundWork:
             services.job_searches.get(user_id),
             services.lessons.newest(user_id, MOST_READ),
             services.interviews.newest(user_id, MOST_READ),
-            services.sweeps.under_way(user_id, now),
+            services.sweeps.running_work(user_id, now),
         )
         begun = [each for each in interviews if each.interview.turns and not each.interview.ended]
         runs = (RUNS.get(name.partition("-")[0]) for name in sorted(work.running))
@@ -54,9 +54,9 @@ class BackgroundWork:
                 if each.status == "writing"
             ),
             *(
-                {"conversation_id": each.conversation_id, "title": title_of(each)}
+                {"conversation_id": each.conversation_id, "title": describe_status(each)}
                 for each in begun
-                if each.last_used > now - LEFT_SECONDS
+                if each.last_used > now - ABANDONED_AFTER_SECONDS
             ),
             *({"title": title} for title in runs if title),
         ]
