@@ -1,5 +1,6 @@
 """The machines as they run: their real handlers, the database, the candidate app and a scripted model."""
 
+import threading
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,6 +13,7 @@ from pymongo import MongoClient
 
 from infra.local.aws import AwsServer
 from infra.local.aws_functions import Handler, load_handler, load_module
+from infra.local.aws_moto import Outcome
 from infra.local.candidate_app import CandidateAppServer, schema
 from infra.local.demo import person
 from infra.local.environment import API, Template
@@ -31,7 +33,7 @@ from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.user_data import user_collections
 from qwestly_agent.workflow import Side, Workflow
-from qwestly_agent.workflow_state import StateFunction, UserState
+from qwestly_agent.workflow_state import StateFunction
 from qwestly_agent.workflows import WORKFLOWS
 from tests.servers import API_SECRET, FakeClock, until
 from tests.statemachines.second_interpreter import PYTHON, LocalStackServer
@@ -64,9 +66,15 @@ class World:
     """By pymongo's client that blocks."""
     replaced: dict[tuple[str, str], Handler] = field(default_factory=dict)
     """The handlers of single states, by their function and their name."""
+    one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
+    """Held by a state, or by a person who decides, where a test compares what is left by it."""
 
     def run(self, work: Callable[[Services], Awaitable[T]]) -> T:
         return container.services.run(work)
+
+    def runs(self, execution: str) -> bool:
+        name = execution.rpartition(":")[2]
+        return any((each.name, each.status) == (name, "RUNNING") for each in self.aws.workflows())
 
     @contextmanager
     def instead_of(
@@ -78,49 +86,14 @@ class World:
         self._put(state, folder, None)
 
     @contextmanager
-    def killed_once(self, state: str, when: str, folder: str) -> Iterator[list[str]]:
-        """The process dies once, `before` or `after` the state's work; the list has the state then."""
-        died = list[str]()
-
-        def dies_once(own: Handler) -> Handler:
-            def handler(event: Any, context: Any) -> Any:
-                if died:
-                    return own(event, context)
-                died.append(state)
-                if when == "after":
-                    own(event, context)
-                raise Exited
-
-            return handler
-
-        with self.instead_of(state, dies_once, folder=folder):
-            yield died
-
-    @contextmanager
-    def delivered_twice(self, workflow: Workflow) -> Iterator[list[str]]:
-        """Each state of one user runs twice with the same input. The list has those that did; at the end none may have
-        given two answers, or have left other documents of its user after the second time."""
-        delivered, unlike = list[str](), list[Any]()
-
-        def twice(state: str, own: Handler) -> Handler:
-            def handler(event: Any, context: Any) -> Any:
-                first = own(event, context)
-                left = self.left_of(event.get("user_id"))
-                second = own(event, context)
-                delivered.append(state)
-                unlike.extend(each for each in [(state, first, second)] if first != second)
-                after = self.left_of(event.get("user_id"))
-                unlike.extend((state, name, left[name], after[name]) for name in left if left[name] != after[name])
-                return second
-
-            return handler
-
+    def around(
+        self, workflow: Workflow, wrapped: Callable[[StateFunction[Any, Any], Handler], Handler]
+    ) -> Iterator[None]:
+        """Another handler for each state of a workflow."""
         with ExitStack() as closing:
             for name, state in (each for side in workflow.sides for each in workflow.states(side).items()):
-                if issubclass(state.model, UserState):  # others find what is new, which the first time takes up
-                    closing.enter_context(self.instead_of(name, partial(twice, name), workflow.name))
-            yield delivered
-        assert not unlike
+                closing.enter_context(self.instead_of(name, partial(wrapped, state), workflow.name))
+            yield
 
     def left_of(self, user_id: str) -> dict[str, list[Document]]:
         """The user's documents, by collection, without what says that something runs."""
@@ -185,6 +158,27 @@ class World:
             return own(event, context)
 
         return handler
+
+
+@dataclass
+class Case:
+    """A person who has what a workflow needs, for `test_conformance.py`."""
+
+    world: World
+    user_id: str
+    begin: Callable[[], str]
+    """Ask for it, as often as wanted; return the execution."""
+    is_done: Callable[[], bool]
+    """True once what was asked for is there."""
+    answer: Callable[[], None] = lambda: None
+    """Answer what is asked on the way."""
+    told: Callable[[], str] | None = None
+    """The sentence that the person reads where it failed; None where nobody waits for it, and it is done later."""
+
+    def runs(self) -> Outcome:
+        execution = self.begin()
+        self.answer()
+        return self.world.aws.outcome(execution, 60)
 
 
 @dataclass
@@ -281,6 +275,18 @@ class Person:
     def still_runs(self) -> None:
         [mine] = [each for each in self.world.aws.workflows() if each.name == f"card-{self.draft_id}"]
         assert mine.status == "RUNNING", (mine, self.states(), self.draft().label)
+
+    def is_asked_or_it_ended(self) -> bool:
+        """True once a question waits, False once the execution ended."""
+
+        def seen() -> list[bool]:
+            if not self.world.runs(self.execution):
+                return [False]
+            draft, found = self.draft(), self.approvals()
+            waits = draft.status == "waiting" and found and draft.approval_id == found[-1].id
+            return [True] if waits and found[-1].status == "pending" else []
+
+        return until(seen, 60)[0]
 
     # What became of it
 

@@ -27,7 +27,7 @@ from qwestly_agent.domain.interview import DraftSentence
 from qwestly_agent.domain.job import Advert, JobMatch
 from qwestly_agent.stores import user_settings
 from qwestly_agent.stores.conversations import NewTurn
-from tests.statemachines.conftest import World
+from tests.statemachines.conftest import Case, World
 
 TEMPLATE = Template.load()
 HOUR, DAY = 3600.0, 86_400.0
@@ -131,6 +131,10 @@ class User:
 
 @pytest.fixture(autouse=True)
 def _nobody_else_is_due(world: World, model: ModelServer) -> None:
+    _nobody_is_due(world)
+
+
+def _nobody_is_due(world: World) -> None:
     world.database[user_settings.COLLECTION].delete_many({})
     world.aws.outbox.clear()
 
@@ -157,11 +161,19 @@ def begun(world: World) -> set[str]:
     return {each.name for each in world.aws.workflows() if each.machine == TEMPLATE.name("BriefMachine")}
 
 
-def runs_once(world: World, model: ModelServer) -> None:
-    """For `test_conformance.py`."""
+def case(world: World, _: ModelServer) -> Case:
+    _nobody_is_due(world)
     user = User(world)
     user.is_asked()
-    assert comes(world, user) == ["SUCCEEDED"]
+
+    def begin() -> str:
+        world.clock.now = max(world.clock.now, user.plan().next.at)
+        before = begun(world)
+        world.aws.invoke(TEMPLATE.name("BriefWriterFunction"), {"state": "sweep", "given": {}})
+        [name] = begun(world) - before
+        return f"{EXECUTIONS}:{name}"
+
+    return Case(world, user.user_id, begin, lambda: bool(user.briefings()[0].lines))
 
 
 def test_a_day_with_something_new_is_told_in_the_app_and_by_mail(world: World, model: ModelServer) -> None:
@@ -438,27 +450,6 @@ def test_with_each_source_and_each_answer_at_its_limit_it_takes_less_than_two_mi
     kept = 3 * DATABASE_ANSWERS_WITHIN_SECONDS  # once a state
     mailed = aws.ATTEMPTS * (aws.CONNECT_SECONDS + aws.ANSWERS_WITHIN_SECONDS)
     assert gathering.SOURCE_SECONDS + kept + mailed < 120
-
-
-# --- kills ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("state", ["gather", "deliver", "note_read"])
-def test_killed_at_each_state_there_is_one_briefing_and_one_mail(world: World, state: str, when: str) -> None:
-    user = User(world)
-    user.is_asked()
-    with world.killed_once(state, when, "brief") as died:
-        assert comes(world, user) == ["SUCCEEDED"]
-    assert died == [state]
-    [told] = user.briefings()
-    assert (told.kind, told.mailed, len(world.aws.outbox)) == ("full", "sent", 1)
-    events = world.run(lambda services: services.activity.newest(user.user_id, 50))
-    assert [each.type for each in events].count("briefing.told") == 1
-    comes(world, user)
-    assert [each.kind for each in user.briefings()] == ["full", "nothing"], "what was told is not new"
-    assert len(world.aws.outbox) == 1
 
 
 # --- hostile records, a thousand --------------------------------------------------------------------------------------

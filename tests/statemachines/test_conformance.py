@@ -1,22 +1,33 @@
 """What every state of every workflow keeps to, called as its function is called."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 
-from infra.local.aws_functions import Context
-from infra.local.model_server import ModelServer
+from infra.local.aws_functions import Context, Handler
+from infra.local.candidate_app import DOCUMENTS, OPERATIONS
+from infra.local.model_server import ModelServer, Reply
+from infra.machines import ROOT, SOURCES, SUFFIX, read_machine
+from infra.mongo import roles
 from qwestly_agent import container
-from qwestly_agent.base.errors import AgentError, Braked
-from qwestly_agent.stores import briefings, journal, runs
+from qwestly_agent.account import erase, export
+from qwestly_agent.base.errors import AgentError, Braked, ModelUnavailable, StageOverBudget
+from qwestly_agent.services import Services
+from qwestly_agent.stores import briefings, due, journal, runs
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflow_state import StateFunction, UserState
 from qwestly_agent.workflows import WORKFLOWS
-from tests.statemachines.conftest import Person, World
+from tests.statemachines.conftest import Case, Exited, Person, World
+from tests.statemachines.test_definitions import states_of
 
 
 class Conforming(NamedTuple):
@@ -45,6 +56,7 @@ IDS = {
 """With the user's id all that a state demands of its input: what an execution was begun with by the version before."""
 LEFT_BY: Mapping[str, set[str]] = {"gather": {briefings.COLLECTION}, "plan": {journal.COLLECTION}}
 """Records of a run that found nothing, by the state that begins them."""
+CANDIDATE_APPS = {*roles.CANDIDATE_APPS, OPERATIONS, DOCUMENTS}
 OF_A_LATER_VERSION = {"added_later": {"by": "another version"}}
 
 
@@ -100,25 +112,267 @@ def test_the_brake_stops_a_state_before_it_does_anything(
     assert not [*world.database[runs.COLLECTION].find({"user_id": someone.user_id, "stopped_at": None})]
 
 
-# --- delivered twice --------------------------------------------------------------------------------------------------
+# --- whole executions -------------------------------------------------------------------------------------------------
 
 
-def its_tests(workflow: Workflow) -> ModuleType:
-    return import_module(f"tests.statemachines.test_{workflow.name}")
+def cases() -> Iterator[Any]:
+    """`case` of each workflow's own tests: a person who has what is needed, and how they ask for it."""
+    for workflow in WORKFLOWS:
+        for module in (workflow.name, *MORE.get(workflow.name, ())):
+            made = import_module(f"tests.statemachines.test_{module}").case
+            yield pytest.param(workflow, made, id=module)
 
 
-WITH_KILLS = {"generate_card", "scout_jobs", "write_draft"}
-"""Workflows whose own tests kill or repeat each state, and count what each model was asked."""
+MORE = {"generate_card": ("tailored",)}
+"""Other ways through the same machine."""
+each_case = pytest.mark.parametrize(("workflow", "made"), [*cases()])
+MakeCase = Callable[[World, ModelServer], Case]
+ASIDE = {"note_end", "retry_later", "summarize"}
+"""States that are not on the way to what was asked for."""
+CLAIMS = {"sweep"}
+"""States that take up what is due: dead after that, what they took is due again later."""
+ITS_OWN = re.compile(r"chatcmpl-\d+|[\w+/=|.:-]*\d[\w+/=|.:-]*\d[\w+/=|.:-]*")
+"""Ids, hashes, tokens, times and costs: words with two digits. A revision counts writes."""
+
+
+@contextmanager
+def delivered_twice(world: World, model: ModelServer, workflow: Workflow) -> Iterator[set[str]]:
+    """Run each state of one user twice with the same input. The set has those that did; at the end none may have given
+    two answers, left other documents of its user the second time, or asked a model again."""
+    delivered, unlike = set[str](), list[Any]()
+
+    def twice(state: StateFunction[Any, Any], own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            if not issubclass(state.model, UserState):  # it finds what is new, which the first time takes up
+                return own(event, context)
+            with world.one_at_a_time:
+                first = own(event, context)
+                left, asked = world.left_of(event["user_id"]), len(model.requests)
+                second = own(event, context)
+                after = world.left_of(event["user_id"])
+                again = [each.path for each in model.requests[asked:]]
+            delivered.add(state.name)
+            unlike.extend((state.name, each) for each in (first, second) if first != second)
+            unlike.extend(
+                (state.name, left[name], after[name]) for name in left if untimed(left[name]) != untimed(after[name])
+            )
+            unlike.extend((state.name, each) for each in again)
+            return second
+
+        return handler
+
+    def untimed(documents: Sequence[Document]) -> list[Document]:
+        """What is told a second time may be told at a later time."""
+        return [{name: each[name] for name in each if name not in ("updated_at", "expires_at")} for each in documents]
+
+    with world.around(workflow, twice):
+        yield delivered
+    assert not unlike
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "workflow", [each for each in WORKFLOWS if each.name not in WITH_KILLS], ids=lambda each: each.name
-)
+@each_case
 def test_a_state_that_is_delivered_twice_answers_the_same_and_does_nothing_a_second_time(
-    world: World, model: ModelServer, workflow: Workflow
+    world: World, model: ModelServer, workflow: Workflow, made: MakeCase
 ) -> None:
-    """`runs_once` of the workflow's own tests runs an execution to its end."""
-    with world.delivered_twice(workflow) as delivered:
-        its_tests(workflow).runs_once(world, model)
+    case = made(world, model)
+    with delivered_twice(world, model, workflow) as delivered:
+        assert case.runs().status == "SUCCEEDED"
+    assert case.is_done()
     assert delivered
+
+
+@contextmanager
+def killed(world: World, workflow: Workflow) -> Iterator[Counter[str]]:
+    """Each state dies before its work, and again after it. The counter has how often each died."""
+    died = Counter[str]()
+
+    def mortal(name: str, own: Handler) -> Handler:
+        times = Counter[str]()
+
+        def handler(event: Any, context: Any) -> Any:
+            of = f"{event.get('section')} {event.get('round')}"
+            times[of] += 1
+            if times[of] > (1 if name in CLAIMS else 2):
+                return own(event, context)
+            if times[of] == 2:
+                own(event, context)
+            died[name] += 1
+            raise Exited
+
+        return handler
+
+    with (
+        world.around(workflow, lambda state, own: mortal(state.name, own)),
+        world.instead_of("request", partial(mortal, "request")),
+    ):
+        yield died
+
+
+@pytest.mark.sentinel
+@pytest.mark.thorough
+@each_case
+def test_killed_before_and_after_each_state_it_ends_as_if_never_killed(
+    world: World, model: ModelServer, workflow: Workflow, made: MakeCase
+) -> None:
+    calm = made(world, model)
+    assert calm.runs().status == "SUCCEEDED"
+    expected = what_is_left(world, model, calm)
+    model.reset()
+    case = made(world, model)
+    with killed(world, workflow) as died:
+        assert case.runs().status == "SUCCEEDED"
+    assert case.is_done()
+    if workflow.name not in MORE:
+        assert died.keys() >= {each.state.name for each in STATES if each.workflow == workflow} - ASIDE
+    assert what_is_left(world, model, case) == expected
+
+
+def what_is_left(world: World, model: ModelServer, case: Case) -> dict[str, Any]:
+    """Effects and documents, without ids, times and vectors."""
+    left: dict[str, Any] = {name: masked(documents) for name, documents in world.left_of(case.user_id).items()}
+    for name in CANDIDATE_APPS:
+        left[name] = world.database[name].count_documents({"user_id": case.user_id})
+    left["mails"] = len(world.aws.outbox)
+    world.aws.outbox.clear()
+    left["requests"] = Counter(json.dumps(each.json.get("messages", [""])[0])[:80] for each in model.requests)
+    return left
+
+
+def masked(documents: Sequence[Document]) -> list[str]:
+    return sorted(
+        ITS_OWN.sub("…", json.dumps({**each, "revision": 0}, default=lambda each: type(each).__name__, sort_keys=True))
+        for each in documents
+    )
+
+
+@pytest.mark.thorough
+@each_case
+def test_once_the_day_of_the_stage_is_spent_it_waits_ends_as_it_should_and_is_done_the_next_day(
+    world: World, model: ModelServer, workflow: Workflow, made: MakeCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, waited = made(world, model), list[float]()
+
+    async def is_spent(_: StageDay, now: float, share: float) -> bool:
+        return share < 1 and not waited.append(now)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StageDay, "is_spent", is_spent)
+        outcome = case.runs()
+    assert outcome.status == "SUCCEEDED", "nothing is broken: no alarm rings"
+    assert not workflow.reader or waited
+    if not case.is_done() and case.told:
+        assert StageOverBudget.sentence in case.told()
+    assert case.is_done() or case.runs().status == "SUCCEEDED"
+    assert case.is_done()
+
+
+@contextmanager
+def away_from(
+    world: World, model: ModelServer, workflow: Workflow, away: str
+) -> Iterator[dict[str, list[AgentError | None]]]:
+    """No model answers this state. It has what each of its tries raised, by section."""
+    tries = defaultdict[str, list[AgentError | None]](list)
+
+    def without(state: StateFunction[Any, Any], own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            if state.name != away:
+                return own(event, context)
+            with world.one_at_a_time:
+                model.fault = Reply(fault=503)
+                try:
+                    answer = own(event, context)
+                    tries[str(event.get("section"))].append(None)
+                    return answer
+                except AgentError as error:
+                    tries[str(event.get("section"))].append(error)
+                    raise
+                finally:
+                    model.fault = None
+
+        return handler
+
+    with world.around(workflow, without):
+        yield tries
+
+
+@contextmanager
+def asking(world: World, model: ModelServer, workflow: Workflow) -> Iterator[set[str]]:
+    """The states that ask a model for words."""
+    asked = set[str]()
+
+    def counted(state: StateFunction[Any, Any], own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            with world.one_at_a_time:
+                before = len(model.requests)
+                answer = own(event, context)
+                if any("messages" in each.json for each in model.requests[before:]):
+                    asked.add(state.name)
+                return answer
+
+        return handler
+
+    with world.around(workflow, counted):
+        yield asked
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("workflow", "made"), [each for each in cases() if each.values[0].reader])
+def test_without_a_provider_each_state_fails_safely_is_tried_again_and_its_user_is_told(
+    world: World, model: ModelServer, workflow: Workflow, made: MakeCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
+    with asking(world, model, workflow) as asked:
+        assert made(world, model).runs().status == "SUCCEEDED"
+    assert asked
+    for name in asked:
+        model.reset()
+        case = made(world, model)
+        with away_from(world, model, workflow, name) as of_sections:
+            outcome = case.runs()
+        tries = max(of_sections.values(), key=len)  # one that fails for good ends the others
+        assert {(type(each), str(each)) for each in tries if each} <= {(ModelUnavailable, ModelUnavailable.sentence)}, (
+            name
+        )
+        if tries[-1]:
+            assert len(tries) == 1 + tries_more(workflow, name) > 1, name
+        if case.is_done():
+            continue
+        if case.told and tries[-1]:
+            assert outcome.status == "FAILED", "its alarm rings"
+            assert case.told()
+            assert "503" not in case.told()
+        assert case.runs().status == "SUCCEEDED"
+        assert case.is_done(), name
+
+
+def tries_more(workflow: Workflow, name: str) -> int:
+    """How often the machine tries a state again that no model answers."""
+    machine = read_machine(ROOT / SOURCES / f"{workflow.name}{SUFFIX}")
+    [state] = [state for state_name, state in states_of(machine) if state_name == name]
+    return sum(each["MaxAttempts"] for each in state["Retry"] if ModelUnavailable.__name__ in each["ErrorEquals"])
+
+
+@pytest.mark.thorough
+@each_case
+def test_all_that_it_wrote_of_its_user_is_exported_and_erased(
+    world: World, model: ModelServer, workflow: Workflow, made: MakeCase
+) -> None:
+    case = made(world, model)
+    assert case.runs().status == "SUCCEEDED"
+    left = written_of(world, case.user_id)
+
+    async def exported(services: Services) -> bytes:
+        return b"".join([piece async for piece in await export(services.user_data, services.clock, case.user_id)])
+
+    taken = json.loads(world.run(exported))["collections"]
+    assert left
+    assert Counter({name: len(documents) for name, documents in taken.items()}) == left
+    world.run(lambda services: erase(services, case.user_id))
+    assert not written_of(world, case.user_id)
+
+
+def written_of(world: World, user_id: str) -> Counter[str]:
+    """Number of our documents in which the user's id stands anywhere, by collection."""
+    ours = {*world.database.list_collection_names()} - CANDIDATE_APPS - {due.COLLECTION}  # where a night ended
+    return Counter(name for name in ours for each in world.database[name].find() if user_id in repr(each))

@@ -21,13 +21,14 @@ from qwestly_agent.memory import find_users
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.stores import approvals, due, journal, memories
 from tests.comparing import Judge
-from tests.statemachines.conftest import World
+from tests.statemachines.conftest import Case, World
 
 TEMPLATE = Template.load()
 MACHINE = TEMPLATE.name("ConsolidateMachine")
 SAME = ("Knows Python and Go", "Knows Go and Python", "Speaks Spanish and English")
 THREE = ("Knows Python, Go and Rust", "Knows Go, Python and Rust", "Knows Rust, Go and Python")
 MOVED = ("Lives in Porto", "Lives in Lisbon")
+COMPARES = "You compare notes about one person"
 Metrics = Callable[[], dict[str, float]]
 
 
@@ -38,6 +39,10 @@ def _compares(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _nobody_else_is_due(world: World) -> None:
+    _nobody_is_due(world)
+
+
+def _nobody_is_due(world: World) -> None:
     world.database[memories.COLLECTION].delete_many({})
     world.database[journal.COLLECTION].delete_many({})
     world.database[due.COLLECTION].delete_many({})
@@ -86,10 +91,16 @@ def everything(world: World) -> list[Any]:
     return [list(world.database[name].find().sort("_id")) for name in (memories.COLLECTION, journal.COLLECTION)]
 
 
-def runs_once(world: World, model: ModelServer) -> None:
-    """For `test_conformance.py`."""
-    has_told(world, *SAME)
-    assert consolidates(world).status == "SUCCEEDED"
+def case(world: World, model: ModelServer) -> Case:
+    _nobody_is_due(world)
+    user_id = has_told(world, *SAME)
+
+    def begin() -> str:
+        verdict = {"id": "p1", "relation": "same", "quote": SAME[0], "new_quote": SAME[1]}
+        model.script(Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": [verdict]}}], to=COMPARES))
+        return world.aws.start(MACHINE, {"run_id": uuid.uuid4().hex})
+
+    return Case(world, user_id, begin, lambda: merged(world, user_id) == 1)
 
 
 @pytest.mark.thorough
@@ -284,32 +295,6 @@ def test_what_passes_by_is_tried_again(world: World) -> None:
         with world.instead_of(state, failing(ada, Unavailable(), times=2), "consolidate"):
             assert consolidates(world).status == "SUCCEEDED"
         assert merged(world, ada) == 1
-
-
-Exited = type("Runtime.ExitError", (Exception,), {})
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("state", ["find_users", "plan", "apply", "sum_up"])
-def test_a_state_that_is_delivered_twice_does_nothing_twice(world: World, state: str) -> None:
-    ada, deliveries = has_told(world, *SAME), []
-
-    def died(own: Handler) -> Handler:
-        def handler(event: Any, context: Any) -> Any:
-            answer = own(event, context)
-            deliveries.append(event)
-            if len(deliveries) == 1:
-                raise Exited
-            return answer
-
-        return handler
-
-    with world.instead_of(state, died, "consolidate"):
-        assert consolidates(world).status == "SUCCEEDED"
-    assert len(deliveries) == 2
-    assert merged(world, ada) == 1
-    [survivor] = world.database[memories.COLLECTION].find({"user_id": ada, "took_in": {"$exists": True}})
-    assert survivor["count"] == 2
 
 
 @pytest.mark.parametrize("state", ["find_users", "sum_up"])

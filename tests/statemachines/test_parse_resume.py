@@ -1,7 +1,7 @@
 """From a file to one question: what stands there is found with its quote, what does not is not proposed."""
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from qwestly_agent.resumes.profile_changes import unread_lines
 from qwestly_agent.resumes.start import start
 from qwestly_agent.resumes.unreadable import SENTENCES
 from tests.resume_files import HOSTILE, LAYOUTS, LUCIA, MAYA, ORDERS, Person, markdown, with_hidden_orders
-from tests.statemachines.conftest import World
+from tests.statemachines.conftest import Case, World
 
 TEMPLATE = Template.load()
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{TEMPLATE.name('ParseResumeMachine')}"
@@ -95,11 +95,18 @@ def finds(found: dict[str, Any]) -> Reply:
     return Reply(tool_calls=[{"name": "final_result", "arguments": found}], to=PARSER)
 
 
-def runs_once(world: World, model: ModelServer) -> None:
-    """For `test_conformance.py`."""
-    person, content = LAYOUTS["two columns"]
-    model.script(finds(ideal(person)))
-    assert User(world).gives_and_waits(content)[0] == "SUCCEEDED"
+def case(world: World, model: ModelServer) -> Case:
+    user = User(world)
+
+    def begin() -> str:
+        world.clock.advance(1)
+        model.script(finds(ideal(MAYA)))
+        return f"{EXECUTIONS}:resume-{user.gives().id}"
+
+    def newest() -> ResumeRecord:
+        return world.run(lambda services: services.resumes.newest(user.user_id, 1))[0]
+
+    return Case(world, user.user_id, begin, lambda: newest().status == "proposed", told=lambda: newest().label)
 
 
 @pytest.mark.parametrize(
@@ -358,38 +365,3 @@ def test_the_brake_stops_it_at_each_state_and_names_it(world: World, model: Mode
     assert (status, record.status) == ("SUCCEEDED", "stopped")
     assert f"resume-{record.id}" in str(braked(world, user))
     assert user.events() == ["resume.begun", "resume.stopped"]
-
-
-@pytest.fixture
-def _twice(world: World) -> Iterator[None]:
-    """Each state is delivered again after it was done, as where its answer was lost."""
-
-    def again(own: Any) -> Any:
-        def handler(given: Any, context: Any) -> Any:
-            own(given, context)
-            return own(given, context)
-
-        return handler
-
-    waits = [world.instead_of(state, again, "parse_resume") for state in ("read", "parse", "ground")]
-    waits += [world.instead_of(state, again, "parse_resume") for state in ("keep_document", "propose")]
-    for each in waits:
-        each.__enter__()
-    yield
-    for each in waits:
-        each.__exit__(None, None, None)
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("_twice")
-def test_whatever_is_delivered_again_happens_once(world: World, model: ModelServer) -> None:
-    user = User(world)
-    model.script(finds(ideal(MAYA)))
-    before = len(model.requests)
-    status, record = user.gives_and_waits()
-    assert (status, record.status) == ("SUCCEEDED", "proposed")
-    assert len(model.requests) == before + 2
-    assert user.asked().id == record.approval_id
-    assert user.events() == ["resume.begun", "resume.proposed"]
-    kept = world.database["candidate_app_operations"].count_documents({"user_id": user.user_id})
-    assert kept == 1

@@ -45,11 +45,10 @@ from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.job_matches import JobMatches
 from qwestly_agent.stores.job_searches import SEARCHING_SECONDS, JobSearch, JobSearches
 from qwestly_agent.stores.stage_day import StageDay
-from tests.statemachines.conftest import World
+from tests.statemachines.conftest import Case, World
 
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{Template.load().name('ScoutJobsMachine')}"
 RANKER, JUDGE = "You compare job adverts", "You are the second reader"
-STATES = ("find", "rank", "check", "keep")
 TRUE = "You built payment services in Python"
 SAID = "Built payment services in Python on AWS Lambda for six years."
 
@@ -107,8 +106,7 @@ class Seeker:
         return sorted(each.type for each in found if each.type.startswith("jobs."))
 
 
-@pytest.fixture
-def seeker(world: World, model: ModelServer) -> Iterator[Seeker]:
+def someone_who_seeks(world: World, model: ModelServer) -> Seeker:
     world.boards.api.faults = {}
     world.boards.api.adverts = postings()
     for name in ("agent_adverts", "agent_advert_queries", "agent_job_searches", "agent_sweeps"):
@@ -118,7 +116,24 @@ def seeker(world: World, model: ModelServer) -> Iterator[Seeker]:
     world.database["candidates_enhanced"].insert_one(profile)
     seeker = Seeker(world, model, user_id, len(model.requests))
     seeker.wishes()
-    yield seeker
+    return seeker
+
+
+def case(world: World, model: ModelServer) -> Case:
+    def begin() -> str:
+        return f"{EXECUTIONS}:{world.run(lambda services: start_scout(services, seeker.user_id, str(next(times))))}"
+
+    def told() -> str:
+        newest = world.run(lambda services: services.activity.newest(seeker.user_id, 1))
+        return " ".join([*(each.title for each in newest), *seeker.search().missing])
+
+    seeker, times = someone_who_seeks(world, model), count(1)
+    return Case(world, seeker.user_id, begin, lambda: bool(seeker.matches()), told=told)
+
+
+@pytest.fixture
+def seeker(world: World, model: ModelServer) -> Iterator[Seeker]:
+    yield someone_who_seeks(world, model)
     world.boards.api.faults = {}
 
 
@@ -279,21 +294,6 @@ def test_without_a_title_it_says_what_is_missing(seeker: Seeker) -> None:
     seeker.wishes(titles=())
     assert seeker.searches() == "SUCCEEDED"
     assert seeker.search().missing == (NO_WISHES,)
-
-
-@pytest.mark.sentinel
-@pytest.mark.thorough
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("killed", STATES)
-def test_killed_at_a_state_nothing_is_there_twice(seeker: Seeker, killed: str, when: str) -> None:
-    with seeker.world.killed_once(killed, when, "scout_jobs") as died:
-        assert seeker.searches() == "SUCCEEDED"
-    assert died == [killed]
-    matches = seeker.matches()
-    assert matches
-    assert len({each.advert.id for each in matches}) == len(matches)
-    assert (seeker.asked(RANKER) <= 6, seeker.asked(JUDGE)) == (True, 1)
-    assert seeker.events() == ["jobs.found"]
 
 
 def test_the_brake_stops_it_and_says_so(seeker: Seeker) -> None:

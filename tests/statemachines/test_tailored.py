@@ -18,7 +18,7 @@ from qwestly_agent.domain.job import Advert, JobMatch, match_id
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.stores.drafts import Draft, pipeline_id_of
-from tests.statemachines.conftest import MACHINE, Person, World
+from tests.statemachines.conftest import MACHINE, Case, Person, World
 
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{MACHINE}"
 WRITER, READER, JUDGE = "You write one section", "You compare what one job advert asks for", "You are the second reader"
@@ -88,6 +88,21 @@ def coverage(draft: Draft) -> Coverage:
     found = coverage_of(draft)
     assert found
     return found
+
+
+def case(world: World, model: ModelServer) -> Case:
+    person = Person(world, f"auth0|{uuid.uuid4().hex}", "")
+    person.has_a_career()
+    maya, drafts = Applicant(person, model, len(model.requests)), list[Draft]()
+
+    def begin() -> str:
+        drafts.append(maya.begins(maya.finds(), run_id=uuid.uuid4().hex))
+        return f"{EXECUTIONS}:{pipeline(drafts[-1].id)}"
+
+    def newest() -> Draft:
+        return maya.as_it_stands(drafts[-1])
+
+    return Case(world, person.user_id, begin, lambda: newest().status == "drafted", told=lambda: newest().label)
 
 
 def test_a_resume_for_a_job_rests_on_words_of_its_person_alone(maya_applies: Applicant) -> None:
@@ -172,19 +187,6 @@ def test_without_a_second_reader_there_is_no_coverage_and_each_sentence_says_so(
     assert draft.status == "drafted"
     assert not coverage(draft).checked
     assert all(claim.unchecked for claim in supported_in(draft).card.claims)
-
-
-@pytest.mark.sentinel
-@pytest.mark.thorough
-@pytest.mark.parametrize("state", ["gather_evidence", "cover", "draft_section", "keep_draft"])
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_killed_in_any_state_it_is_written_once(maya_applies: Applicant, state: str, when: str) -> None:
-    with maya_applies.world.killed_once(state, when, "generate_card") as killed:
-        draft = maya_applies.writes()
-    assert killed
-    assert draft.status == "drafted"
-    assert maya_applies.asked(READER) == 1
-    assert maya_applies.asked(WRITER) == len(draft.parts["plan"])
 
 
 def test_the_brake_stops_it_and_lets_none_begin(maya_applies: Applicant) -> None:

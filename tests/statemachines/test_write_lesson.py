@@ -1,6 +1,7 @@
 """From a confirmed topic to a lesson: every sentence cites the library or is marked, and three questions fall due."""
 
 import uuid
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.learning.start import start_lesson
 from qwestly_agent.learning.tree import Tree
-from tests.statemachines.conftest import World
+from tests.statemachines.conftest import Case, World
 
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{Template.load().name('WriteLessonMachine')}"
 OUTLINER, WRITER, JUDGE, ASKER = (
@@ -65,6 +66,11 @@ class Learner:
 
     def begins(self, *script: Reply, topic: str = "Active listening", asked_at: str = "1") -> tuple[str, Lesson]:
         """How the execution ended, and the lesson."""
+        lesson = self.asks_for_it(*script, topic=topic, asked_at=asked_at)
+        status = self.world.aws.outcome(f"{EXECUTIONS}:lesson-{lesson.id}").status
+        return status, self.world.run(lambda services: services.lessons.get(self.user_id, lesson.id))
+
+    def asks_for_it(self, *script: Reply, topic: str = "Active listening", asked_at: str = "1") -> Lesson:
         self.model.script(*script)
 
         async def start(services: Any) -> Lesson:
@@ -80,9 +86,7 @@ class Learner:
                 asked_at=asked_at,
             )
 
-        lesson = self.world.run(start)
-        status = self.world.aws.outcome(f"{EXECUTIONS}:lesson-{lesson.id}").status
-        return status, self.world.run(lambda services: services.lessons.get(self.user_id, lesson.id))
+        return self.world.run(start)
 
     def asked(self, to: str) -> int:
         """How often a model was asked with these instructions."""
@@ -102,9 +106,18 @@ def learner(world: World, model: ModelServer) -> Learner:
     return Learner(world, model)
 
 
-def runs_once(world: World, model: ModelServer) -> None:
-    """For `test_conformance.py`."""
-    assert Learner(world, model).begins(*SCRIPT)[0] == "SUCCEEDED"
+def case(world: World, model: ModelServer) -> Case:
+    learner, times = Learner(world, model), count(1)
+    lessons = list[Lesson]()
+
+    def begin() -> str:
+        lessons.append(learner.asks_for_it(*SCRIPT, asked_at=str(next(times))))
+        return f"{EXECUTIONS}:lesson-{lessons[-1].id}"
+
+    def newest() -> Lesson:
+        return world.run(lambda services: services.lessons.get(learner.user_id, lessons[-1].id))
+
+    return Case(world, learner.user_id, begin, lambda: newest().status == "ready", told=lambda: newest().label)
 
 
 def test_every_sentence_cites_the_library_or_is_marked_and_three_questions_fall_due(
@@ -192,18 +205,6 @@ def test_the_same_confirmation_once_more_is_the_same_lesson(learner: Learner) ->
     _, again = learner.begins(*SCRIPT)
     assert again == first
     assert learner.asked(OUTLINER) == 1
-
-
-@pytest.mark.sentinel
-@pytest.mark.thorough
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("state", STATES)
-def test_killed_at_each_state_nothing_is_asked_twice(learner: Learner, world: World, state: str, when: str) -> None:
-    with world.killed_once(state, when, "write_lesson") as died:
-        status, lesson = learner.begins(*SCRIPT)
-    assert (died, status, lesson.status) == ([state], "SUCCEEDED", "ready")
-    assert [learner.asked(each) for each in (OUTLINER, WRITER, JUDGE, ASKER)] == [1, 1, 1, 1]
-    assert learner.events() == ["lesson.begun", "lesson.ready"]
 
 
 @pytest.mark.parametrize("state", [pytest.param(each, marks=pytest.mark.thorough) for each in STATES[1:]] + ["outline"])
