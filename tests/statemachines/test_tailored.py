@@ -97,7 +97,7 @@ def case(world: World, model: ModelServer) -> Case:
 
     def begin() -> str:
         drafts.append(maya.begins(maya.finds(), run_id=uuid.uuid4().hex))
-        return f"{EXECUTIONS}:{pipeline(drafts[-1].id)}"
+        return f"{EXECUTIONS}:{pipeline_id_of(drafts[-1].id)}"
 
     def newest() -> Draft:
         return maya.as_it_stands(drafts[-1])
