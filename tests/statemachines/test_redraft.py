@@ -219,7 +219,7 @@ def test_a_day_that_is_used_up_drafts_nothing_anew(maya: Redraft, world: World, 
     world.run(lambda services: services.usage.enter(maya.user_id, "run", services.clock()))
     world.run(lambda services: services.usage.add_spending(maya.user_id, {"cost_usd": 1.0}, services.clock()))
     maya.wants("Shorter, please.")
-    assert maya.outcome() == ("FAILED", "failed")
+    assert maya.outcome() == ("SUCCEEDED", "over_budget")
     assert maya.draft().label == OverBudget.sentence
     assert not model.requests
 
