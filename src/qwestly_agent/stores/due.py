@@ -40,7 +40,8 @@ COLLECTION = MongoCollection(
     Permanent("One document per sweep."),
     no_user_reason="The position of each sweep, and the number of mails sent.",
 )
-"""`_id` (`approvals`, `consolidate`, `jobs`), `position` (where the last run ended); nothing about a user."""
+"""`_id` (`approvals`, `consolidate`, `jobs`), `position` (where the last run ended; of `consolidate` a user's id, which
+is cleared when that user is erased)."""
 MEMORIES_AT_A_TIME = 1_000
 
 SweepName = Literal["approvals", "consolidate", "events out", "jobs"]
@@ -137,6 +138,10 @@ class Sweeps(Store):
 
     async def save_position(self, sweep: SweepName, position: float | str | None) -> None:
         await self.database[COLLECTION].update_one({"_id": sweep}, {"$set": {"position": position}}, upsert=True)
+
+    async def clear_position_at(self, user_id: str) -> None:
+        """Clear the position of a sweep that ended at this user. Its next run starts with the first user."""
+        await self.database[COLLECTION].update_many({"position": user_id}, {"$set": {"position": None}})
 
     async def due_approvals(self, after: float, until: float, limit: int) -> list[tuple[str, str, float]]:
         """List `(user_id, approval_id, due_at)` of approvals that became due between these times, longest due first."""
