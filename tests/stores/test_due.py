@@ -28,6 +28,7 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "braked_users": lambda sweeps: sweeps.braked_users(),
     "position": lambda sweeps: sweeps.position("approvals"),
     "save_position": lambda sweeps: sweeps.save_position("approvals", NOW),
+    "clear_position_at": lambda sweeps: sweeps.clear_position_at("u"),
     "due_approvals": lambda sweeps: sweeps.due_approvals(0, NOW, 10),
     "list_uncopied": lambda sweeps: sweeps.list_uncopied(10),
     "approvals_left": lambda sweeps: sweeps.approvals_left(NOW),

@@ -140,8 +140,9 @@ class Sweeps(Store):
         await self.database[COLLECTION].update_one({"_id": sweep}, {"$set": {"position": position}}, upsert=True)
 
     async def clear_position_at(self, user_id: str) -> None:
-        """Clear the position of a sweep that ended at this user. Its next run starts with the first user."""
-        await self.database[COLLECTION].update_many({"position": user_id}, {"$set": {"position": None}})
+        """Clear the position of the consolidation if it ended at this user. The next night starts with the first user."""
+        at_user = {"_id": "consolidate", "position": user_id}
+        await self.database[COLLECTION].update_one(at_user, {"$set": {"position": None}})
 
     async def due_approvals(self, after: float, until: float, limit: int) -> list[tuple[str, str, float]]:
         """List `(user_id, approval_id, due_at)` of approvals that became due between these times, longest due first."""
