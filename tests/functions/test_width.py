@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -10,10 +10,14 @@ import pytest
 
 import qwestly_agent
 from infra.local.model_server import ModelServer, Reply
+from tests.functions.test_approvals import asked, wants
+from tests.functions.test_approvals import person as person
 from tests.functions.test_chat_turn import CALL
-from tests.servers import ChatServer, Client
+from tests.servers import Answer, ChatServer, Client
 
 MOST_MODULES, MOST_CALLS = 50, 2_000
+MOST_MODULES_OF_AN_APPROVAL = 34
+"""Beyond those of a turn without one."""
 PACKAGE = qwestly_agent.__path__[0]
 
 
@@ -53,3 +57,25 @@ def test_a_turn_with_one_tool_is_narrow(
     narrowest = min(turns[3:], key=Counter.total)
     assert len(narrowest) <= MOST_MODULES, sorted(narrowest)
     assert narrowest.total() <= MOST_CALLS, narrowest.most_common(20)
+
+
+def test_an_approval_in_the_chat_adds_few_modules(
+    profiler: Profiler, person: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    def counted(turn: Callable[[], Any]) -> tuple[Any, set[str]]:
+        calls = profiler.calls = Counter[str]()
+        answer = turn()
+        profiler.calls = None
+        return answer, set(calls)
+
+    with ChatServer(chat.settings) as server, Client(server.url, person.user_id) as client:
+        conversation_id = client.say("Hello").conversation_id
+        _, plain = counted(lambda: client.say("Hello again", conversation_id))
+        model.script(wants())
+        answer, asking = counted(lambda: client.say("Make me head of product", conversation_id))
+        decision = {**{name: asked(answer)[name] for name in ("approval_id", "args_digest")}, "decision": "approve"}
+        _, deciding = counted(
+            lambda: Answer(client.post({"conversation_id": conversation_id, "decisions": [decision]}))
+        )
+    added = (asking | deciding) - plain
+    assert len(added) <= MOST_MODULES_OF_AN_APPROVAL, sorted(added)

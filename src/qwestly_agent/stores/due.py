@@ -140,7 +140,7 @@ class Sweeps(Store):
         await self.database[COLLECTION].update_one({"_id": sweep}, {"$set": {"position": position}}, upsert=True)
 
     async def clear_position_at(self, user_id: str) -> None:
-        """Clear the position of the consolidation if it ended at this user. The next night starts with the first user."""
+        """Clear the position of the consolidation if it ended at this user: the next starts with the first."""
         at_user = {"_id": "consolidate", "position": user_id}
         await self.database[COLLECTION].update_one(at_user, {"$set": {"position": None}})
 
