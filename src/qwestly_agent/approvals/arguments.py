@@ -1,4 +1,4 @@
-"""Types that arguments of several actions have: pydantic models that remove invisible characters and forbid unknown
+"""Argument types shared by several actions: pydantic models that remove invisible characters and forbid unknown
 fields."""
 
 from typing import Annotated, Any, TypeAlias

@@ -1,6 +1,6 @@
-"""Create approvals: what is proposed, by whom, and all that a person needs to decide on it.
+"""Create approvals: the proposal, its origin, and everything a user needs to decide on it.
 
-Every origin (tool call, pipeline, undo) creates its record here. Exactly what is in the record is executed.
+Every origin (tool call, workflow, undo) creates its record here. Exactly the stored record is executed.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -32,7 +32,7 @@ from qwestly_agent.text.contact_details import ContactDetails
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed action, with all that a person needs to decide on it."""
+    """A proposed action, with everything a user needs to decide on it."""
 
     action: AnyAction
     args: Mapping[str, Any]
@@ -42,16 +42,16 @@ class Proposal:
     preview: Preview | None = None
     """Replaces the action's own preview, if the proposer knows more than its arguments."""
     shown: Mapping[str, str] | None = None
-    """With such a preview: the subject's values when it was made."""
+    """The subject's values when `preview` was made; required with it."""
     drafted: Preview | None = None
-    """Its sections and what was left out join the action's own preview."""
+    """Its sections and left-out claims are added to the action's own preview."""
     revisable: bool = True
-    """False if no new version can be made any more."""
+    """False if no further version can be made."""
     unchecked: bool = False
-    """True if the judge was unavailable for its content: then it needs approval at every level."""
+    """True if the judge was unavailable for its content; it then needs approval at every level."""
     confidence: Confidence | None = None
     check: Callable[[], Awaitable[None]] | None = None
-    """Called once version and values were read; raises if the action no longer applies to them."""
+    """Called after version and values were read; raises if the action no longer applies to them."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
@@ -69,33 +69,33 @@ class Asker:
     conversation_id: str | None = None
     draft_id: str | None = None
     role: str = ""
-    """The design that proposed it."""
+    """The design that made the proposal."""
     variant: str | None = None
     task_token: str | None = field(default=None, repr=False)
-    """Sealed (encrypted)."""
+    """Encrypted."""
     revises: str | None = None
     """Id of the record that this one replaces."""
     undoes: str | None = None
-    """Id of the record whose effect this one takes back: its user asked for exactly that, so it is decided."""
+    """Id of the record whose effect this one undoes. The user requested exactly that, so it is already decided."""
     wished: bool = False
-    """True if the user's newest message, typed, has each new value."""
+    """True if the user's newest message was typed and contains each new value."""
     earned: bool = False
 
 
 async def ask(services: Services, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
-    """Create the record with this id; return the existing one if there is one.
+    """Create the record with this id, or return the existing one.
 
     Raises `Invalid` for arguments that the action does not accept, `NotFound` if there is nothing to change, and
     `Unavailable`.
     """
     action, now = proposal.action, services.clock()
-    # A repeated question was checked before; an undo restores the user's own values.
+    # A repeated proposal was checked before; an undo restores the user's own values.
     is_new = bool(action.published) and proposal.shown is None and not asker.undoes
     details = await contact_details(services.knowledge, services.resumes, asker.user_id) if is_new else ContactDetails()
     drafted = bool(proposal.preview or proposal.drafted)
     args, left_out = without_contacts(action, action.parse(proposal.args), details, drafted=drafted)
     subject = action.subject(args)
-    # Read the version before the values shown: a change in between is then detected.
+    # Read the version before the values, so that a change in between is detected.
     version = await services.candidate_app.version_of(asker.user_id, approval_id, subject)
     if version is None and action.must_exist:
         raise NotFound("There is no such card.")
@@ -178,7 +178,7 @@ def _awaiting(action: AnyAction, answer: Answer, asker: Asker, now: float) -> di
         return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": asker.level}
     if action.signed_in_only:
         return {}
-    # An approval asked for in the chat is mailed only if it is not decided there.
+    # An approval requested in the chat is mailed only if it is not decided there.
     return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}
 
 

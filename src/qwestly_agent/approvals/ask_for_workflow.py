@@ -1,7 +1,5 @@
-"""Ask a user on behalf of a waiting execution: keep the record with the execution's sealed token, and mail what is due.
-
-A repeated delivery makes no second record.
-"""
+"""Request a user's approval on behalf of a waiting execution: store the record with the execution's encrypted token,
+and mail it if due. A repeated invocation makes no second record."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +17,7 @@ WAITING = "Waiting for your approval"
 @dataclass(frozen=True)
 class WorkflowQuestion:
     id: str
-    """Id of the approval, equal in each delivery."""
+    """Id of the approval, equal in each invocation."""
     proposal: Proposal
     answer: Answer
     conversation_id: str | None
@@ -29,8 +27,8 @@ class WorkflowQuestion:
 async def ask_for_workflow(
     services: Services, given: dict[str, Any], level: Level, question: WorkflowQuestion
 ) -> Approval:
-    """Ask `question` for the execution that gave `user_id`, `run_id`, `task_token` and perhaps `revises`, the record
-    whose round this one follows. A record that was decided meanwhile is told to the execution at once."""
+    """Request approval for the execution that gave `user_id`, `run_id`, `task_token` and possibly `revises`, the record
+    of the previous round. If the record was decided meanwhile, the execution is notified at once."""
     user_id, task_token = given["user_id"], given["task_token"]
     asker = Asker(
         user_id=user_id,
@@ -44,7 +42,7 @@ async def ask_for_workflow(
     approval = await ask(services, question.id, question.proposal, asker, question.answer)
     approval = await _kept_newest(services.approvals, approval, asker)
     approval = await without_forgotten(services, approval)
-    if approval.status != "pending":  # decided while this was delivered again
+    if approval.status != "pending":  # decided before this repeated invocation
         return await tell(services, approval, task_token)
     if approval.draft_id:
         told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
@@ -53,7 +51,7 @@ async def ask_for_workflow(
 
 
 async def _kept_newest(approvals: Approvals, approval: Approval, asker: Asker) -> Approval:
-    """Store the token of this delivery: an execution that repeats its state waits with the new one only."""
+    """Store the token of this invocation: an execution that repeats its state waits only for the new token."""
 
     def renewed(record: Approval) -> Approval | None:
         if record.status != "pending" or record.task_token == asker.task_token:

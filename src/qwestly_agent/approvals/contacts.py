@@ -1,4 +1,4 @@
-"""Keep the contact details of a person's own documents out of what is proposed and published."""
+"""Keep contact details from the user's documents out of proposed and published texts."""
 
 import asyncio
 import re
@@ -27,15 +27,15 @@ async def contact_details(knowledge: Knowledge, resumes: Resumes, user_id: str) 
 
 
 def published_in(action: AnyAction, args: Any) -> list[str]:
-    """Return the texts of an action that others read."""
+    """Return the texts of an action that others can read."""
     return [text for name in action.published for text in strings_in(args.get(name))]
 
 
 def without_contacts(
     action: AnyAction, args: Any, details: ContactDetails, *, drafted: bool
 ) -> tuple[Any, tuple[ShownLeftOut, ...]]:
-    """Remove contact details from the arguments; return also what was left out. Raises `Invalid` if nothing would be
-    left, or if a `drafted` text has some: it must be drafted again."""
+    """Remove contact details from the arguments, and return the parts left out. Raises `Invalid` if nothing would be
+    left, or if a `drafted` text contains any, as it must be drafted again."""
     given = plain(args)
     if not details.places_in(published_in(action, given)):
         return args, ()
@@ -46,7 +46,7 @@ def without_contacts(
 
 
 async def publishes_contacts(services: Services, approval: Approval, action: AnyAction) -> bool:
-    """True if the approval's texts have contact details that the user did not write into it."""
+    """True if the approval's texts contain contact details that the user did not add."""
     texts = published_in(action, approval.arguments)
     if not texts or approval.edited or approval.undoes:
         return False
@@ -54,7 +54,8 @@ async def publishes_contacts(services: Services, approval: Approval, action: Any
 
 
 def _left(value: Any, details: ContactDetails) -> Any:
-    """Return None if nothing is left; an item of several fields is kept whole or not at all."""
+    """Return the value without contact details, or None if nothing is left. An item with several fields is kept whole
+    or not at all."""
     match value:
         case str():
             return " ".join(_clean(_SENTENCE_ENDS.split(value), details)) or None if details.stand_in(value) else value

@@ -1,7 +1,7 @@
-"""Decide approvals: apply a person's answer about exactly what they saw, by one compare-and-set, and do what follows at
-once: notify the execution, or execute the action.
+"""Decide approvals: apply a user's decision on exactly what they saw, by one compare-and-set, and follow up at once:
+notify the execution, or execute the action.
 
-Every channel of a decision (chat, queue, link) uses these functions. `approvals.ask` creates the records.
+All channels (chat, queue, link) use these functions. `approvals.ask` creates the records.
 """
 
 from typing import Any
@@ -32,14 +32,14 @@ SEEN_ANOTHER = "This is not what you were shown. Please look at it again."
 
 
 class Decision(BaseModel):
-    """A person's answer. `args_digest` is that of the arguments that they were shown."""
+    """A user's decision. `args_digest` is that of the arguments they were shown."""
 
     model_config = ConfigDict(frozen=True)
 
     decision: Verb
     args_digest: str = Field(max_length=64)
     args: dict[str, Any] | None = None
-    """With `edit`: the changed arguments."""
+    """The changed arguments, for `edit`."""
     reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
 
 
@@ -48,8 +48,8 @@ async def decide(
 ) -> tuple[Approval, bool]:
     """Decide the record; return it, and True if this decision counted: only the first one does.
 
-    `where` is the decision's origin, for the audit. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` if the person
-    saw something else.
+    `where` is the decision's origin, for the audit. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` if the user
+    saw another version.
     """
     before = await services.approvals.get(user_id, approval_id)
     if decision.args and decision.decision != "edit":
@@ -89,7 +89,7 @@ def _decided(
 
 
 def _redraft_id(action: AnyAction, record: Approval, wish: str | None) -> str | None:
-    """Return the id of the draft that `wish` leads to; None if no workflow drafts it, or if one is waiting for the
+    """Return the id of the draft for this change request; None if no workflow drafts it, or if one is waiting for the
     decision. It is derived from the record, so that following up twice starts one execution."""
     if not wish or record.task_token or not action.redraft or not action.redraft.section(record):
         return None
@@ -108,12 +108,12 @@ def _edited(action: AnyAction, before: Approval, decision: Decision) -> Edit:
         raise Invalid("Only what was proposed can be changed. Nothing was decided.")
     text = canonical_json(args.model_dump(mode="json", exclude_none=True))
     return Edit(
-        edited=given.get("value") not in before.alternatives,  # else one that was offered was taken
+        edited=given.get("value") not in before.alternatives,  # else the user took an alternative
         args=text,
         args_digest=sha256_hex(action.tool, text),
         schema_digest=action.schema_digest,
         preview=preview,
-        # What the person left out of several changes may be another by now.
+        # Values that the user removed from several changes may have changed meanwhile.
         shown={name: value for name, value in before.shown.items() if name in left},
     )
 

@@ -1,6 +1,6 @@
 """Earned autonomy: offer, grant and revoke a higher level for one kind of change.
 
-An offer is an approval like every other: no tool proposes it, and no link decides it.
+An offer is an approval like any other, but no tool can propose it, and no link can decide it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -88,24 +88,24 @@ MOST_RECORDS = 1_000
 
 @dataclass(frozen=True)
 class EarnedKind:
-    """One kind of change with its record, for the user."""
+    """One kind of change with its history, for the user."""
 
     tool: str
     subject: str
     level: Level
-    """The level in force."""
+    """The effective level."""
     offers: Level | None
-    """The level that ten yeses would earn; None at the ceiling."""
+    """The level that ten approvals would earn; None at the ceiling."""
     streak: Streak
 
 
 def can_be_earned(action: AnyAction | None) -> bool:
-    """True for actions that can be undone and need a yes."""
+    """True for actions that can be undone and that would otherwise need approval."""
     return action is not None and action.inverse is not None and action.effect in UNASKED
 
 
 async def level_of(services: Services, user_id: str, standing: Standing, tool: str, subject: str) -> Level:
-    """Return the level in force for this kind of change; revoke a grant that no longer holds."""
+    """Return the effective level for this kind of change; revoke a grant that is no longer valid."""
     grant = standing.grant(tool, subject)
     if grant is None:
         return standing.level
@@ -118,7 +118,7 @@ async def level_of(services: Services, user_id: str, standing: Standing, tool: s
 
 
 async def note_decision(services: Services, approval: Approval) -> None:
-    """Revoke a grant after a no; offer a higher level after enough yeses."""
+    """Revoke a grant after a rejection; offer a higher level after enough approvals."""
     action = services.actions.get(approval.tool)
     if action is None or not can_be_earned(action) or not (is_no(approval) or is_yes(approval)):
         return
@@ -130,7 +130,7 @@ async def note_decision(services: Services, approval: Approval) -> None:
 
 
 async def _offer(services: Services, approval: Approval, action: AnyAction, level: Level) -> None:
-    """Each offer needs that many yeses again, however it was decided."""
+    """Offer a higher level if there were enough approvals since the last offer, however that was decided."""
     user_id, tool, subject, now = approval.user_id, approval.tool, approval.subject, services.clock()
     last = await services.approvals.find_latest(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool, subject))
     after = max(now - WITHIN_SECONDS, last.created_at if last else 0.0)
@@ -147,7 +147,7 @@ async def _offer(services: Services, approval: Approval, action: AnyAction, leve
 
 
 async def kinds_of(services: Services, user_id: str) -> tuple[Standing, list[EarnedKind]]:
-    """Return each kind of change on which the user decided, with its earned level."""
+    """Return each kind of change on which the user has decided, with its earned level."""
     standing = await services.autonomy.get(user_id)
     records = await services.approvals.list_all(user_id, MOST_RECORDS)
     of_kind: dict[tuple[str, str], list[Approval]] = {}

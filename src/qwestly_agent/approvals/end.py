@@ -13,7 +13,7 @@ from qwestly_agent.stores.approvals import Approvals
 
 MOST_WAITING = 100
 STANDS = frozenset({"approved", "executing", "accepted", "unknown", "done"})
-"""Statuses of effects that are done or being executed."""
+"""Statuses of effects that are done or in progress."""
 CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
 REPLACED = "You replaced the message that led to it. Nothing was done."
 FORGOTTEN = (
@@ -25,7 +25,7 @@ FORGOTTEN = (
 
 
 async def expire(approvals: Approvals, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
-    """Expire the record; None if it is no longer pending. `outcome` is the reason, unless its time is over."""
+    """Expire the record; None if it is no longer pending. `outcome` is the reason if it is not the time."""
     ended, expired_now = await approvals.change(
         before, lambda record: record.expired(now, outcome) if record.status == "pending" else None
     )
@@ -34,18 +34,18 @@ async def expire(approvals: Approvals, before: Approval, now: float, outcome: st
 
 async def end_forgotten(services: Services, approval: Approval, contains_forgotten: Callable[[str], bool]) -> Approval:
     """Remove the texts from a record whose sources were forgotten. If it was not executed yet, it ends as `changed`,
-    and its execution and conversation are told."""
+    and its execution and conversation are notified."""
     ended, changed = await services.approvals.change(
         approval, lambda record: _without_words(record, services.clock(), contains_forgotten)
     )
     if changed and ended.waits_for_execution:
-        with suppress(Unavailable):  # then the sweep tells it
+        with suppress(Unavailable):  # then the sweep notifies it
             ended = await tell_execution(services, ended)
     return ended
 
 
 def _without_words(record: Approval, now: float, contains_forgotten: Callable[[str], bool]) -> Approval | None:
-    """Return the record without texts; None if it has none, or is being executed."""
+    """Return the record without texts; None if it has none, or is in progress."""
     if record.status not in ("pending", "approved") and (record.status not in FINAL or record.args == "{}"):
         return None
     left = record.without_words(contains_forgotten, FORGOTTEN_TITLE)
@@ -56,7 +56,7 @@ FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
 
 
 async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
-    """True if a source that it cites is gone: one of its memories, or evidence of its draft."""
+    """True if a cited source is gone: a memory, or evidence of its draft."""
     cited = {each for each in approval.evidence if each.startswith((MEMORY, RESUME))}
     if not cited:
         return False
@@ -76,20 +76,20 @@ async def withdraw(services: Services, user_id: str, conversation_id: str) -> No
         if approval.status != "pending":
             continue
         if expired := await expire(services.approvals, approval, services.clock(), CONVERSATION_DELETED):
-            with suppress(AgentError):  # then the sweep tells it
+            with suppress(AgentError):  # then the sweep notifies it
                 await finish(services, expired)
 
 
 async def end_replaced(services: Services, user_id: str, conversation_id: str, runs: Collection[str]) -> list[Approval]:
-    """End as `changed` what these runs asked for and nobody decided, as their message is replaced; return what was
-    decided with a yes, which stands."""
+    """End the pending approvals of these runs as `changed`, because their message is replaced; return the approved
+    ones, which remain."""
     stands: list[Approval] = []
     for approval in reversed(await services.approvals.list_of_conversation(user_id, conversation_id, 0)):
         if approval.run_id not in runs:
             continue
         ended, changed = await services.approvals.change(approval, lambda record: _replaced(record, services.clock()))
         if changed:
-            with suppress(AgentError):  # then the sweep tells it
+            with suppress(AgentError):  # then the sweep notifies it
                 await finish(services, ended)
         elif ended.status in STANDS and not ended.undone_by:
             stands.append(ended)
@@ -97,15 +97,15 @@ async def end_replaced(services: Services, user_id: str, conversation_id: str, r
 
 
 def _replaced(record: Approval, now: float) -> Approval | None:
-    """Return the record as ended with its message; None if it is no longer pending. No news: the model no longer sees
-    that it was asked for."""
+    """Return the record as ended with its message; None if it is no longer pending. The model is not informed, as it no
+    longer sees that the approval was requested."""
     if record.status != "pending":
         return None
     return record.withdrawn(now, REPLACED).model_told()
 
 
 async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
-    """Remove the texts from a decided record of a private kind; others keep theirs."""
+    """Remove the texts from a decided record of a private kind; other kinds keep theirs."""
 
     def scrubbed(record: Approval) -> Approval | None:
         after = record.scrubbed() if record.kind in PRIVATE else record
@@ -118,22 +118,22 @@ async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
 
 
 async def finish(services: Services, approval: Approval) -> Approval:
-    """Notify the record's execution; if none waits, start the new draft that its user asked for, or clean up what the
-    record left. Returns the record. Raises `Unavailable`."""
+    """Notify the record's execution; if none waits, start the redraft that the user requested, or clean up after the
+    record. Returns the record. Raises `Unavailable`."""
     if approval.waits_for_execution:
         return await tell_execution(services, approval)
     if not approval.is_unfinished:
         return approval
     action = services.actions.get(approval.tool)
     redraft = action.redraft if action and approval.redraft_id else None
-    if redraft and (section := redraft.section(approval)):  # none if its words were forgotten since
+    if redraft and (section := redraft.section(approval)):  # none if its text was forgotten
         await redraft.start(services, approval, section)
         return await note_told(services.approvals, approval)
     return await give_up(services, approval)
 
 
 async def tell_execution(services: Services, approval: Approval) -> Approval:
-    """Notify the record's execution; ignore one that no longer waits. Returns the record. Raises `Unavailable`."""
+    """Notify the record's execution, ignoring one that no longer waits. Returns the record. Raises `Unavailable`."""
     if approval.task_token is None:
         return approval
     task_token = await services.workflows.opened(approval.task_token, approval.id)
@@ -141,13 +141,13 @@ async def tell_execution(services: Services, approval: Approval) -> Approval:
 
 
 async def tell(services: Services, approval: Approval, task_token: str) -> Approval:
-    """Like `tell_execution`, with a task token that is not sealed."""
+    """Like `tell_execution`, with a decrypted task token."""
     waited = await services.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
     return await note_told(services.approvals, approval) if waited else await give_up(services, approval)
 
 
 async def give_up(services: Services, approval: Approval) -> Approval:
-    """Treat it as a record without an execution, as none waits for it or can be notified, and do here what the
+    """Treat the record as one without an execution, because none waits for it or can be notified, and do here what the
     execution would have done."""
     if approval.redraft_id:
         with suppress(NotFound):
@@ -175,7 +175,8 @@ async def note_told(approvals: Approvals, approval: Approval, *, is_gone: bool =
 
 
 async def without_forgotten(services: Services, approval: Approval) -> Approval:
-    """Return the record without what was forgotten while it was being created, as the forgetting could not find it."""
+    """Return the record without content that was forgotten while it was created, which the forgetting could not
+    find."""
     if approval.kind not in PRIVATE:
         gone = approval.status == "pending" and await rests_on_forgotten(services, approval)
         return await end_forgotten(services, approval, lambda _: False) if gone else approval

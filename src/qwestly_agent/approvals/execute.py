@@ -1,7 +1,7 @@
-"""Execute approved records: the only place where something is changed for a user, once, and only while it is allowed.
+"""Execute approved records: the only place that changes something for a user, once, and only while it is allowed.
 
 A record goes `approved → executing → done | failed | accepted | unknown`. Its id is the effect's idempotency key: an
-execution that was left behind is completed by asking for the outcome of that key, and is never sent under another one.
+interrupted execution is completed by querying the outcome of that key, and is never sent under another one.
 """
 
 import asyncio
@@ -42,7 +42,8 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 
 REBASES = 3
-"""How often the effect is sent again with a new version, when only parts of the subject changed that were not shown."""
+"""Maximum number of times that the effect is sent again with a new version, if only parts of the subject changed that
+were not shown."""
 
 LATEST_SECONDS = 86_400.0
 """Time after the decision after which an action is no longer executed."""
@@ -62,7 +63,7 @@ ASKED_AGAIN = "This changed in the meantime, so nothing was done. We’ll ask yo
 async def execute(services: Services, user_id: str, approval_id: str) -> Approval:
     """Take the next possible step of the execution and return the record; unchanged if it is not approved.
 
-    Raises errors that prevent the check whether it is allowed: then nothing was done, and it is still approved.
+    Raises errors that prevent checking whether it is allowed: then nothing was done, and it is still approved.
     """
     approval = await services.approvals.get(user_id, approval_id)
     if not (step := _next_step(services, approval)):
@@ -83,7 +84,8 @@ def _next_step(services: Services, approval: Approval) -> Callable[[Services, Ap
 
 
 async def denial_reason(services: Services, approval: Approval) -> str | None:
-    """Return why the action may not be executed now, or None; checks all that may have changed except the subject."""
+    """Return the reason why the action must not be executed now, or None. Checks everything that may have changed,
+    except the subject."""
     action = services.actions.get(approval.tool)
     try:
         await pause.check(services.signals, approval.user_id)
@@ -92,7 +94,7 @@ async def denial_reason(services: Services, approval: Approval) -> str | None:
     standing = await services.autonomy.get(approval.user_id)
     level = await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
     allowed = gate(approval.effect, level, asked_for=approval.decided_by == "level").answer
-    # What the user undoes is their own act: no level of the agent is needed for it.
+    # An undo is the user's own act, so it needs no level.
     if not approval.undoes and (allowed == "refuse" or (approval.decided_by == "level" and allowed != "run")):
         return NOT_ALLOWED
     if services.clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
@@ -117,13 +119,14 @@ async def _begin(services: Services, approval: Approval) -> Approval:
 
 
 async def _send(services: Services, approval: Approval, *, earlier: float | None = None) -> Approval:
-    """Mark it as begun, then send it: if the process dies in between, the outcome can be asked for by its key.
+    """Mark it as executing, then send it: if the process dies in between, the outcome can be queried by its key.
 
-    `earlier`: when a request was begun that may still arrive; a refusal of this one says nothing about that one.
+    `earlier` is the start of a previous request that may still arrive; a rejection of this one says nothing about it.
     """
     action, args = _action_of(services, approval)
-    was_sent = approval.status != "approved"  # and perhaps still on its way, or done
-    # Read before it is marked, because until then nobody has sent it. What is ours compares for itself.
+    was_sent = approval.status != "approved"  # possibly still in transit, or done
+    # Read the values before marking it, because until then it cannot have been sent. Actions on our own data compare
+    # them themselves.
     as_shown = was_sent or action.ours or await action.shown(services, approval.user_id, args) == approval.shown
     inverse = await _inverse(services, action, args, approval)
     now = services.clock()
@@ -131,23 +134,23 @@ async def _send(services: Services, approval: Approval, *, earlier: float | None
     if not ours:
         return begun
     try:
-        # Check again: a brake engaged meanwhile either saw this record as executing, or is seen here.
+        # Check again: either a brake engaged meanwhile saw this record as executing, or it is seen here.
         await pause.check(services.signals, begun.user_id)
     except Braked:
         return await (_conclude(services, begun, Unknown()) if was_sent else _end(services, begun, "failed", STOPPED))
-    # A concurrent forgetting of its sources either is seen here, or saw this record as executing.
+    # Either a concurrent forgetting of its sources is seen here, or it saw this record as executing.
     if await rests_on_forgotten(services, begun):
         return await _end(services, begun, "changed", FORGOTTEN)
-    if not as_shown:  # by a change that did not give the subject a new version
+    if not as_shown:  # by a change that did not update the subject's version
         return await _ask_again(services, begun)
     return await _perform(services, begun, earlier=earlier)
 
 
 async def _inverse(services: Services, action: AnyAction, args: Any, approval: Approval) -> str:
-    """The JSON of the arguments that undo the action; empty if nothing does, or if it is itself an undo."""
+    """Return the JSON of the arguments that undo the action; empty if it cannot be undone, or is an undo itself."""
     if action.inverse is None or approval.undoes:
         return ""
-    if approval.status != "approved":  # it may have been done since it was sent first
+    if approval.status != "approved":  # the first request may have been carried out
         return approval.inverse
     return canonical_json(plain(await action.inverse.arguments(services, approval.user_id, args)))
 
@@ -166,7 +169,7 @@ async def _perform(services: Services, begun: Approval, *, earlier: float | None
             return await _end(services, begun, "changed", NOT_AS_SHOWN)
         if action.sent_before or await action.shown(services, begun.user_id, args) != begun.shown:
             break
-        # The values shown did not change: something else in the same subject did.
+        # The values shown did not change, but something else in the same subject did.
         if why := await denial_reason(services, begun):
             return await _end(services, begun, "failed", why)
         begun = begun.rebased(outcome.version)
@@ -190,7 +193,7 @@ async def _find_out(services: Services, approval: Approval) -> Approval:
     if why := await denial_reason(services, approval):
         waits = why == STOPPED or may_arrive
         return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))
-    # Nothing was done under its key yet. If it is still on its way, the same key makes sure it is done once.
+    # Nothing was done under its key yet. If a request is still in transit, the same key ensures that it is done once.
     return await _send(services, approval, earlier=approval.begun_at if may_arrive else None)
 
 
@@ -201,7 +204,7 @@ def _is_ours(services: Services, approval: Approval) -> bool:
 
 async def _outcome_of(services: Services, approval: Approval) -> Outcome:
     if _is_ours(services, approval):
-        return NeverArrived()  # no outcome is stored for it: send it again, as it is idempotent
+        return NeverArrived()  # its outcome is not stored: send it again, as it is idempotent
     return await services.candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
 
 
@@ -258,7 +261,7 @@ async def _end(
     services: Services, approval: Approval, status: Status, outcome: str, result: dict[str, str] | None = None
 ) -> Approval:
     now = services.clock()
-    if status == "done":  # before the record says so: whoever dies here comes back to it
+    if status == "done":  # before the record says so: after a crash here it is repeated
         action, args = _action_of(services, approval)
         if action.on_done:
             await action.on_done(services, approval, args)
@@ -274,7 +277,7 @@ async def _end(
 
 
 async def _put(approvals: Approvals, approval: Approval, move: Callable[[Approval], Approval]) -> tuple[Approval, bool]:
-    """Write the record; return it, and True if we changed it: a faster process has the outcome of the same key."""
+    """Write the record; return it, and True if we changed it. A faster process has the outcome of the same key."""
 
     def moved(record: Approval) -> Approval | None:
         is_as_read = (record.status, record.begun_at) == (approval.status, approval.begun_at)
@@ -287,22 +290,22 @@ async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
     if approval.draft_id is None:
         return
     public = approval.effect == "outward"
-    with suppress(NotFound):  # drafts are kept for a shorter time
+    with suppress(NotFound):  # drafts expire earlier
         match approval.status:
             case "done" if public:
                 await drafts.update(approval.user_id, approval.draft_id, now, status="published", label="Published")
-            case "done":  # only its user sees it, and it may be submitted again
+            case "done":  # only the user sees it, and it can be submitted again
                 await drafts.update(approval.user_id, approval.draft_id, now, label="Handed over")
             case "failed" if approval.outcome and public:
                 # Its execution writes the same, unless it ended before the outcome was known.
                 await drafts.update(approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome)
-            case "changed" if approval.task_token is None:  # else its execution drafts it anew
+            case "changed" if approval.task_token is None:  # else its execution drafts it again
                 draft_status, label = DRAFT_ENDS["changed"]
                 await drafts.update(approval.user_id, approval.draft_id, now, status=draft_status, label=label)
 
 
 async def name_undo(approvals: Approvals, undo: Approval) -> None:
-    """Record in the undone approval which one undid it."""
+    """Record in the undone approval which record undid it."""
 
     def named(record: Approval) -> Approval | None:
         return None if record.undone_by else record.undone(undo.id)
@@ -315,7 +318,7 @@ async def name_undo(approvals: Approvals, undo: Approval) -> None:
 
 
 async def refresh_outcomes(services: Services, found: Sequence[Approval]) -> list[Approval]:
-    """Return these records after querying each outcome that is due; a failure changes nothing: the sweep retries."""
+    """Return these records after querying each outcome that is due. A failure changes nothing: the sweep retries."""
     return list(await asyncio.gather(*(_refresh(services, each) for each in found)))
 
 

@@ -1,8 +1,8 @@
-"""The table that decides whether a tool's proposal is executed, asked about or refused; checked at the call and again
-before the effect. Calls without a proposal (that read, or remember what was typed) are not asked about.
+"""The table that decides whether a tool's proposal is executed, needs approval or is refused; it is applied at the call
+and again before the effect. Calls without a proposal (which read, or store a typed memory) are not affected.
 
-Two rules are elsewhere: at L3, a change that the user's newest message asks for, and that can be undone, is done at
-once (`wish.py`); and a user may allow a higher level for one kind of action (`earned.py`).
+Two rules are elsewhere: at L3, a change that the user's newest message asks for, and that can be undone, runs at once
+(`wish.py`); and a user can allow a higher level for one kind of action (`earned.py`).
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from qwestly_agent.domain.approval import Answer, Effect, Level
 TABLE: Mapping[Effect, Mapping[Level, Answer]] = {
     "read": {"L0": "run", "L1": "run", "L2": "run", "L3": "run"},
     "draft": {"L0": "run", "L1": "run", "L2": "run", "L3": "run"},
-    # Memories are our own data, but only the user decides what is remembered or forgotten, at every level.
+    # Memories are our own data, but at every level only the user decides what is stored or forgotten.
     "memory": {"L0": "ask", "L1": "ask", "L2": "queue", "L3": "ask"},
     "write": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
     "outward": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
@@ -43,7 +43,7 @@ class GateDecision:
 
 
 UNASKED: frozenset[Effect] = frozenset({"write"})
-"""Effects that may be run at L3 without asking again. What others can see is always asked about."""
+"""Effects that may run at L3 without approval. Effects that others can see always need approval."""
 
 
 def gate(effect: Effect, level: Level, *, asked_for: bool = False) -> GateDecision:

@@ -1,7 +1,7 @@
-"""Serve the page behind a mailed link: anyone with the link may read and decide this one approval.
+"""Serve the page of a mailed link: anyone with the link can read and decide this one approval.
 
-A link is 256 random bits, and only its hash is stored: a signed link could not be withdrawn, and its secret would open
-every record. A GET changes nothing; a POST decides like any other decision.
+A link is 256 random bits, of which only the hash is stored: a signed link could not be withdrawn, and its secret would
+open every record. A GET changes nothing; a POST decides like any other decision.
 """
 
 import hashlib
@@ -63,7 +63,7 @@ class LinkPage:
 
 @dataclass(frozen=True)
 class PostedForm:
-    """A posted form, unparsed."""
+    """A posted form."""
 
     decision: str
     args_digest: str
@@ -72,8 +72,8 @@ class PostedForm:
 
 MINUTE_SECONDS = 60
 MOST_A_MINUTE = 2_000
-"""Requests per minute, per link and per source: hundreds of people may share an address, and mail scanners ask
-often."""
+"""Maximum requests per minute, per link and per source: hundreds of users may share an address, and mail scanners send
+many requests."""
 INVALID_TOKEN_COUNTS = 40
 """An invalid token counts as 40 requests."""
 MOST_REMEMBERED = 10_000
@@ -81,10 +81,10 @@ MOST_REMEMBERED = 10_000
 
 @dataclass
 class Limits:
-    """Rate limit: counts of this minute's requests by link and by source.
+    """Rate limit: counts this minute's requests by link and by source.
 
-    In this process's memory: a GET may write no document, deciding is idempotent, and the function's reserved
-    concurrency bounds the number of processes.
+    In memory: a GET must not write documents, deciding is idempotent, and the function's reserved concurrency limits
+    the number of processes.
     """
 
     minute: int = 0
@@ -104,7 +104,7 @@ class Limits:
 
 
 def hash_of(token: str) -> str:
-    """Plain SHA-256 suffices: a token has 256 random bits, too many to try."""
+    """Return the token's SHA-256, which suffices for 256 random bits."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -114,7 +114,7 @@ def is_decided_by_link(services: Services, approval: Approval) -> bool:
 
 
 def effect_of(approval: Approval) -> str:
-    """Describe for the person what approving does."""
+    """Describe the effect of approving, for the user."""
     return EFFECTS[approval.effect]
 
 
@@ -138,7 +138,7 @@ async def respond(
     except PyMongoError as error:
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
         return failed(Unavailable(f"We can’t reach your data right now. {NOTHING_DECIDED} Please try again."), brand)
-    except Exception as error:  # the outermost handler: show an error page, and log without user text
+    except Exception as error:  # outermost handler: show an error page, and log without user text
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
         return failed(Internal(), brand)
 
@@ -238,7 +238,7 @@ async def _page(
 
 
 async def question_before(approvals: Approvals, approval: Approval) -> Approval | None:
-    """Return the question of the round before; None if there was none, or if it cannot be read."""
+    """Return the approval of the previous round; None if there was none, or if it cannot be read."""
     try:
         return await approvals.get(approval.user_id, approval.revises) if approval.revises else None
     except (NotFound, PyMongoError):
@@ -246,13 +246,13 @@ async def question_before(approvals: Approvals, approval: Approval) -> Approval 
 
 
 async def _difference(approvals: Approvals, approval: Approval) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return what was reworded since the question before, and the other differences as sentences."""
+    """Return the lines reworded since the previous approval, and the other differences as sentences."""
     earlier = await question_before(approvals, approval)
     return reworded(earlier.preview, approval.preview) if earlier else ([], list(approval.preview.difference))
 
 
 async def _name_of(profiles: Profiles, user_id: str) -> str:
-    """Return the user's name, or nothing: a page that comes after a decision must not fail for want of a greeting."""
+    """Return the user's name, or an empty text: a page after a decision must not fail because of a missing greeting."""
     try:
         return (await profiles.get_mail_recipient(user_id)).name
     except PyMongoError:
@@ -260,7 +260,7 @@ async def _name_of(profiles: Profiles, user_id: str) -> str:
 
 
 async def _zone_of(user_settings: UserSettingsStore, user_id: str) -> str:
-    """Return the user's time zone, or UTC: as with the name, a page must not fail for want of it."""
+    """Return the user's time zone, or UTC: as with the name, a page must not fail because of it."""
     try:
         return (await user_settings.get(user_id)).zone
     except PyMongoError:

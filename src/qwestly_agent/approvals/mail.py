@@ -1,7 +1,7 @@
-"""Mail about pending approvals: one when it is due and a reminder at half of the time, each with a link of its own.
+"""Mail about pending approvals: one when it is due and a reminder at half of the time, each with its own link.
 
 A mail is claimed in the record before it is sent, with the time of the next attempt: if the process dies in between, or
-SES refuses, the record becomes due again.
+SES rejects it, the record becomes due again.
 """
 
 import secrets
@@ -23,7 +23,7 @@ from qwestly_agent.stores.user_settings import MailKind
 from qwestly_agent.text.clean import unlinked, visible
 
 MOST_ATTEMPTS = 5
-"""Limit for the first mail and the reminder together."""
+"""Maximum attempts for the first mail and the reminder together."""
 TRY_AGAIN_SECONDS = (60.0, 300.0, 1800.0, 7200.0)
 """Delay after each failed attempt."""
 BRAKED_SECONDS = 300.0
@@ -60,7 +60,7 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
     claimed, ours = await services.approvals.change(
         approval, lambda record: _claim(record, links, now) if record.revision == approval.revision else None
     )
-    if not ours:  # another process sends it, or it was decided at this moment
+    if not ours:  # another process sends it, or it was just decided
         return claimed
     try:
         async with pause.named_run(services.runs, claimed.user_id, f"mail-{claimed.id}", services.clock):
@@ -92,10 +92,10 @@ def message_of(
     *,
     unsubscribe: str = "",
 ) -> tuple[str, str, str]:
-    """Return subject, text and HTML. Without a token, the link leads to the signed-in queue. `earlier`: the question of
-    the round before. `unsubscribe`: where mails of this kind end."""
+    """Return subject, text and HTML. Without a token, the link leads to the signed-in queue. `earlier` is the approval
+    of the previous round, `unsubscribe` the link that ends mails of this kind."""
     reminder, brand = kind_of(approval, now) == "reminders", Brand.of(settings)
-    # Others may see a mail on the screen, and providers store it for years.
+    # Others may see the mail on a screen, and mail providers store it for years.
     told = approval.scrubbed() if approval.kind in PRIVATE else approval
     rounds = reworded(earlier.preview, told.preview) if earlier else ([], list(told.preview.difference))
     given = {
@@ -117,7 +117,7 @@ def message_of(
 
 
 def kind_of(approval: Approval, now: float) -> MailKind:
-    """Return the kind of the mail that is due now."""
+    """Return the kind of mail that is due now."""
     return "reminders" if now >= reminder_time(approval) else "questions"
 
 
@@ -145,7 +145,7 @@ async def _sent(approvals: Approvals, approval: Approval, now: float) -> Approva
 async def _note(
     approvals: Approvals, approval: Approval, line: str | None = None, *, mail_at: float | None
 ) -> Approval:
-    """Set the time of the next mail (never, if it was decided meanwhile), and add `line` to the audit."""
+    """Set the time of the next mail (none if it was decided meanwhile), and add `line` to the audit."""
     return (await approvals.change(approval, lambda record: record.mailed(mail_at, line)))[0]
 
 

@@ -1,4 +1,4 @@
-"""Sentences that tell the model about an approval: that it is pending, and later, once, its outcome."""
+"""Sentences for the model about an approval: that it is pending, and later, once, its outcome."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,8 @@ DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
     "revised": ("drafted", "Drafted, then stopped. Ask again to continue"),
     "changed": ("drafted", "Drafted, but your card changed in the meantime. Ask again to continue"),
 }
-"""By the status of an approval whose pipeline ended: the draft's status and label. `execute` sets those of a yes."""
+"""By the status of an approval whose workflow ended: the draft's status and label. `execute` sets those of approved
+ones."""
 
 
 def waiting(approval: Approval) -> str:
@@ -54,7 +55,7 @@ def outcome_line(approval: Approval) -> str:
 
 
 def draft_line(draft: Draft) -> str:
-    """Describe how a draft ended in one line."""
+    """Describe the end of a draft in one line."""
     how = "failed" if draft.status == "failed" else f"is {draft.status}"
     return f"The {_kind(draft)} that was being drafted ({draft.id}) {how}: “{draft.label}”."
 
@@ -69,5 +70,5 @@ def _kind(draft: Draft) -> str:
 
 
 def _edited(approval: Approval) -> str:
-    """Describe the arguments that the user edited, since the model proposed others."""
+    """Describe the arguments that the user edited, as the model proposed others."""
     return f" As they put it: {approval.args}" if any(" edit " in line for line in approval.audit) else ""

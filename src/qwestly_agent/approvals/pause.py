@@ -1,8 +1,8 @@
-"""The brake: stop all of a user's runs and let none begin; pending approvals stay pending.
+"""The brake: stop all of a user's runs and prevent new ones; pending approvals stay pending.
 
 It is checked right before each effect (`execute.py`), at each state of a workflow (`workflow_state.py`) and while a
-turn or a state runs (`abort_if_paused`, `chat/turn_registry.py`). `StopExecution` would need a permission over every
-execution, inform the user of nothing, and let the running function finish its work.
+turn or a state runs (`abort_if_paused`, `chat/turn_registry.py`). `StopExecution` would need a permission on every
+execution, would not inform the user, and would let the running function finish.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.user_settings import Signal, Signals
 
 PATIENCE_SECONDS = 30.0
-"""Time to wait for runs to end; the receipt then lists those that could not be stopped."""
+"""Time to wait for runs to end; after that the receipt lists those that could not be stopped."""
 LOOK_SECONDS = 0.1
 OFTEN_SECONDS, OFTEN_UNTIL_SECONDS, SELDOM_SECONDS = 0.3, 5.0, 0.5
-"""Intervals between two readings of the signals: of a run's first seconds, and afterwards."""
+"""Intervals between readings of the signals: in a run's first seconds, and later."""
 FROZEN = "Everything is paused. You can decide this once you resume."
 UNSURE = (
     "We can’t reach your data right now. What you asked for may still take effect in a moment, so please look before "
@@ -40,19 +40,19 @@ State = Literal["running", "pausing", "paused", "partial"]
 
 
 class Receipt(BaseModel):
-    """The outcome of the brake for each run that was under way, by the run's name."""
+    """The brake's outcome for each run in progress, by the run's name."""
 
     model_config = ConfigDict(frozen=True)
 
     stopped: tuple[str, ...] = ()
     finished: tuple[str, ...] = ()
-    """Ended by itself."""
+    """Ended without being stopped."""
     unknown: tuple[str, ...] = ()
-    """Effects that were sent, outcome not known."""
+    """Effects that were sent, with an unknown outcome."""
     running: tuple[str, ...] = ()
     """Could not be stopped."""
     waiting: tuple[str, ...] = ()
-    """The user's briefing that waits for its hour: it is left out if the brake is still on by then."""
+    """The user's scheduled briefing: it is skipped if the brake is still on at its time."""
 
     @property
     def is_complete(self) -> bool:
@@ -60,21 +60,21 @@ class Receipt(BaseModel):
 
 
 class PauseStatus(BaseModel):
-    """The state of the brake as its user sees it."""
+    """The state of the brake as shown to its user."""
 
     model_config = ConfigDict(frozen=True)
 
     state: State
     since: Moment | None = None
     receipt: Receipt | None = None
-    """Of the brake that is on, or of the last one; None until it is known."""
+    """The receipt of the current or last brake; None until it is known."""
     everybody: bool = False
     """True if operators have paused all users."""
 
 
 @dataclass(frozen=True)
 class Pause:
-    """The brake of one user, or of `EVERYBODY`, as its document has it."""
+    """The brake of one user, or of `EVERYBODY`, as stored."""
 
     own: Signal
     everybody: Signal
@@ -91,7 +91,7 @@ class Pause:
 
     @property
     def receipt(self) -> Receipt | None:
-        """The user's own receipt: that of `EVERYBODY` names runs of others."""
+        """The user's own receipt; that of `EVERYBODY` names other users' runs."""
         since = self.own.brake_since or self.own.receipt_since
         here = self.own.receipt is not None and self.own.receipt_since == since
         return Receipt.model_validate(self.own.receipt) if here else None
@@ -114,7 +114,7 @@ async def read(signals: Signals, whose: str) -> Pause:
 
 
 async def status(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
-    """The status, with a receipt as complete as it can be now."""
+    """Return the status, with a receipt as complete as possible."""
     pause = await read(signals, whose)
     if pause.own.brake_since or (pause.receipt and not pause.receipt.is_complete):
         await _complete(signals, sweeps, whose, clock, set())
@@ -123,7 +123,7 @@ async def status(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> 
 
 
 class ReceiptUnread(Unavailable):
-    """The brake is on, and the database did not tell what it stopped."""
+    """The brake is on, but the database did not return what it stopped."""
 
     sentence = UNREAD
 
@@ -135,10 +135,11 @@ class BrakeUnsure(Unavailable):
 
 
 async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
-    """Turn the brake on (`whose`: a user id or `EVERYBODY`), wait until none of its runs runs, and store the receipt.
+    """Turn the brake on (`whose`: a user id or `EVERYBODY`), wait until none of its runs is running, and store the
+    receipt.
 
-    The brake is written before anything is read, again and again if the database does not answer. Raises `BrakeUnsure`
-    if it never did, and `ReceiptUnread` if the brake is on and no look at the runs succeeded.
+    The brake is written before anything is read, and the write is repeated if the database does not answer. Raises
+    `BrakeUnsure` if it never answered, and `ReceiptUnread` if the brake is on but its runs could not be read.
     """
     time, now = asyncio.get_running_loop().time, clock()
     ends, caught = time() + PATIENCE_SECONDS, set[str]()
@@ -164,10 +165,10 @@ async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> 
 
 
 async def release(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
-    """Turn the brake off. What it stopped stays stopped, and its receipt can still be read. Raises `BrakeUnsure` if the
+    """Turn the brake off. Stopped work stays stopped, and the receipt can still be read. Raises `BrakeUnsure` if the
     database does not answer."""
-    with suppress(PyMongoError):  # what the receipt would miss must not keep the brake on
-        # Once the brake is off, another brake's stops cannot be told from its own.
+    with suppress(PyMongoError):  # an incomplete receipt must not keep the brake on
+        # Once the brake is off, stops by another brake cannot be distinguished from its own.
         await _complete(signals, sweeps, whose, clock, set())
     try:
         await signals.turn_brake_off(whose, clock())
@@ -177,8 +178,7 @@ async def release(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) ->
 
 
 async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, caught: set[str]) -> bool:
-    """Bring the receipt up to date; return True if something runs still. `caught`: names seen so far, which are added
-    to."""
+    """Update the receipt; return True if something is still running. `caught` collects the names seen so far."""
     pause = await read(signals, whose)
     is_on, since = pause.own.brake_since is not None, pause.own.brake_since or pause.own.receipt_since
     if since is None:
@@ -192,7 +192,7 @@ async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, 
     running, unknown = caught & found.running, caught & sent
     over = caught - running - unknown
     noted = await sweeps.stopped_work(whose, over, since)
-    # After the release, another brake may stop what this one never met.
+    # After the release, another brake may stop runs that this one never saw.
     stopped = (noted if is_on else noted & over).union(before.stopped) - running - unknown
     finished = over.union(before.finished) - stopped - running - unknown
     planned = await sweeps.planned_briefing(whose) if is_on and whose != EVERYBODY else None
@@ -216,8 +216,8 @@ async def check(signals: Signals, user_id: str) -> None:
 
 @asynccontextmanager
 async def named_run(runs: Runs, user_id: str, name: str, clock: Clock) -> AsyncIterator[None]:
-    """Within the context, a brake finds this run by its name. If `Braked` leaves it, the receipt says that the run was
-    stopped.
+    """Within the context, a brake finds this run by its name. If `Braked` leaves the context, the receipt lists the run
+    as stopped.
 
     Check the brake inside: either this check sees the brake, or the brake sees the run.
     """
@@ -240,11 +240,11 @@ async def named_run(runs: Runs, user_id: str, name: str, clock: Clock) -> AsyncI
 async def named_effect(
     runs: Runs, signals: Signals, user_id: str, name: str, clock: Clock
 ) -> AsyncIterator[float | None]:
-    """Within the context an effect without an approval is sent: a brake does not cut it off, but waits for its end and
-    tells of it by this name. If anything but `Braked` leaves the context, its outcome is not known.
+    """Within the context an effect without an approval is sent: a brake does not abort it, but waits for its end and
+    lists it by this name. If any exception but `Braked` leaves the context, its outcome is unknown.
 
-    Yields when an earlier attempt began whose outcome is not known; None if there was none. Raises `Braked` if the
-    brake was on before the first.
+    Yields the start of an earlier attempt with an unknown outcome; None if there was none. Raises `Braked` if the brake
+    was on before the first attempt.
     """
     before = await runs.begin_effect(user_id, name, clock())
     try:
@@ -254,7 +254,7 @@ async def named_effect(
     except Braked:
         with suppress(PyMongoError):
             await runs.end_effect(user_id, name)
-            if before is not None:  # a receipt may have told of it as unknown
+            if before is not None:  # a receipt may list it as unknown
                 await runs.record_stopped(user_id, name, clock())
         raise
     except BaseException:
@@ -284,7 +284,7 @@ async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, A
     working = asyncio.ensure_future(work)
     try:
         for seconds in _intervals():
-            # No second task for the readings: a cancelled one may swallow its cancellation on Python 3.11.
+            # No second task for reading: a cancelled one may swallow its cancellation on Python 3.11.
             await asyncio.wait((working,), timeout=seconds)
             if not working.done():
                 await check(signals, user_id)
@@ -298,7 +298,7 @@ async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, A
 
 
 def interval(age: float) -> float:
-    """Seconds until the next reading of the signals of a run that is so many seconds old."""
+    """Return the seconds until the next reading of the signals, for a run of this age."""
     return OFTEN_SECONDS if age < OFTEN_UNTIL_SECONDS else SELDOM_SECONDS
 
 

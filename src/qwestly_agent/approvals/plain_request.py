@@ -1,8 +1,7 @@
-"""Rules of code for running a change without asking: the message must name the field and each value verbatim, and be
+"""Rules in code for running a change without approval: the message must name the field and each value verbatim, and be
 neither a question nor a denial.
 
-Each list is closed and can only lead to asking: anything else is asked about, or left to the judge (`wish.py`).
-Nothing here refuses a change.
+Each list is closed. Anything else needs approval, or is left to the judge (`wish.py`); nothing here rejects a change.
 """
 
 import re
@@ -36,7 +35,7 @@ _FIELDS = {
     "industries": r"industr(?:y|ies)|sectors?|branchen?|sektor\w*|sector(?:es)?|secteurs?|setor(?:es)?",
     "availability": r"availab\w+|start date|verfügbar\w*|disponib\w+",
 }
-"""Names of the fields in the product's five languages. A change of another field is always asked about."""
+"""Names of the fields in the product's five languages. Changes of other fields always need approval."""
 _NAMED = pattern("|".join(rf"(?P<{field}>\b(?:{names})\b)" for field, names in _FIELDS.items()))
 _CHANGES = (
     r"(?:add|put|set|mak|chang|updat|remov|delet|drop|includ|list|switch|fix|replac|tak|us|"
@@ -45,15 +44,15 @@ _CHANGES = (
     r"mett|mets|ajout|rajout|modifi|pass|indiqu|enl[eè]v|supprim|retir|"
     r"p[õôo][er]|adicion|acrescent|coloc|coloqu|alter|mud|atualiz|tir|remov)"
 )
-"""Beginnings of verbs that ask for a change."""
+"""First words of verbs that ask for a change."""
 _OPENS = pattern(rf"{_CHANGES}|please|pls|bitte|also|kann|könnt|würd")
-"""Capitalized words at the beginning of a sentence that are not part of a value beside them."""
+"""Capitalized words at the beginning of a sentence that are not part of an adjacent value."""
 _REQUEST = pattern(
     r"\b(?:(?:can|could|will|would) (?:you|u)|(?:kann|könnte|würde|magst|mag)s?t? du|(?:können|könnten|würden) sie"
     r"|(?:puede|podría)s?|peux[- ]tu|tu peux|pourrais[- ]tu|tu pourrais|(?:pouvez|pourriez)[- ]vous"
     rf"|vous pouvez|pode[s]?|poderia[s]?|podia[s]?)\b(?=[\s\S]*\b{_CHANGES})"
 )
-"""Beginnings of a question that is a request, if a verb of a change follows."""
+"""Beginnings of questions that count as requests if a verb of change follows."""
 _DOUBTS = pattern(
     # Denials, withdrawals and postponements.
     r"\b(?:not|never|none|nor|neither|nobody|nothing|anything|without|unless|except|instead of|rather than|cannot|nope"
@@ -98,8 +97,8 @@ _BEGINS = re.compile(r"(?:^|[.!?…:;。]\s|\n)\s*$")
 
 
 def is_plain_request(message: str, changes: Sequence[FieldValues]) -> bool:
-    """True if `message` names the fields of these changes and no other, and each value that is new or gone, verbatim
-    except for the case of a word's first letter; and if no list of doubts matches."""
+    """True if `message` names the fields of these changes and no other, contains each added or removed value verbatim,
+    except for the case of a word's first letter, and matches no list of doubts."""
     said = unicodedata.normalize("NFC", visible(message))
     values = [value for each in changes for value in (*each.new, *each.gone)]
     spans = [_spans_of(value, said) for value in values]
@@ -112,7 +111,7 @@ def is_plain_request(message: str, changes: Sequence[FieldValues]) -> bool:
         {found.lastgroup for found in _NAMED.finditer(folded)} == {each.field for each in changes}
         and not _DOUBTS.search(folded)
         and (not any(mark in folded for mark in "?？؟") or bool(_REQUEST.search(folded)))
-        # A message either removes or adds: a list that loses one entry and gets another is asked about.
+        # A message either removes or adds: replacing one entry of a list by another needs approval.
         and bool(_REMOVES.search(folded)) == bool(lost)
         and not any(each.new or any(_spans_of(value, rest) for value in each.kept) for each in lost)
         and not any(_is_number(value) for value in values if any(map(str.isnumeric, rest)))
@@ -157,7 +156,7 @@ def _is_number(value: str) -> bool:
 
 
 def _without(said: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Replace each value in the message by as many gaps, so that positions stay the same."""
+    """Replace each value in the message by gaps of the same length, so that positions stay the same."""
     characters = list(said)
     for start, end in spans:
         characters[start:end] = _GAP * (end - start)
@@ -165,7 +164,7 @@ def _without(said: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _is_a_part(said: str, rest: str, span: tuple[int, int]) -> bool:
-    """True if the value is joined to the text beside it, or continues a capitalized phrase."""
+    """True if the value is joined to adjacent text, or is part of a longer capitalized phrase."""
     before, behind = rest[: span[0]], rest[span[1] :]
     if _JOINED_BEHIND.match(behind) or (_JOINED_BEFORE.search(before) and not _ELIDED.search(before.casefold())):
         return True

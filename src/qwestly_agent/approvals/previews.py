@@ -1,4 +1,4 @@
-"""Preview for the user what an action would change."""
+"""Previews of an action's changes, for the user."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Replacement(Generic[A]):
     new: Callable[[A], str | None]
 
     async def is_as_done(self, services: Services, user_id: str, args: A) -> bool:
-        """True if the value is the one that the action wrote with these arguments."""
+        """True if the current value is the one that the action wrote with these arguments."""
         return await self.current(services, user_id, args) == self.new(args)
 
     async def shown(self, services: Services, user_id: str, args: A) -> dict[str, str]:
@@ -67,23 +67,22 @@ def value_in_words(value: Any) -> str | None:
 
 
 def with_draft(own: Preview, drafted: Preview | None) -> Preview:
-    """Add the drafted text with its quotes, and what was left out, to an action's own preview."""
+    """Add the drafted text with its quotes, and the left-out claims, to an action's own preview."""
     if drafted is None:
         return own
     return own.model_copy(update={"sections": drafted.sections, "left_out": drafted.left_out})
 
 
 async def with_person(profiles: Profiles, user_id: str, preview: Preview) -> Preview:
-    """Add the name that stands above a card."""
+    """Add the name shown above a card."""
     if not preview.sections:
         return preview
     return preview.model_copy(update={"person": (await profiles.get_mail_recipient(user_id)).name})
 
 
 def shown_again(earlier: Approval, was_own: Preview, own: Preview) -> Preview:
-    """The action's own preview as it is now, with what its proposer had shown in place of the action's own sections.
-
-    `was_own`: the action's own preview when `earlier` was asked."""
+    """Return the action's current preview, with the proposer's sections in place of the action's own. `was_own` is the
+    action's own preview at the time of `earlier`."""
     if earlier.preview.sections == was_own.sections:
         return own
     changes = own.changes if earlier.preview.changes else ()
@@ -94,7 +93,7 @@ def shown_again(earlier: Approval, was_own: Preview, own: Preview) -> Preview:
 
 
 def with_differences(preview: Preview, shown: Mapping[str, str], earlier: Approval) -> Preview:
-    """Add the differences from the previous question."""
+    """Add the differences from the previous approval."""
     difference = (*_differences(earlier.shown, shown), *_rewritten(earlier.preview, preview))
     return preview.model_copy(update={"difference": difference})
 
@@ -117,7 +116,7 @@ def _rewritten(before: Preview, now: Preview) -> Iterator[str]:
 
 
 def gone_and_new(before: Preview, now: Preview) -> tuple[list[str], list[str]]:
-    """Return the lines that only the earlier preview has, and those that only the present one has."""
+    """Return the lines only in the earlier preview, and those only in the current one."""
     old, new = (
         dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
         for preview in (before, now)
@@ -126,8 +125,7 @@ def gone_and_new(before: Preview, now: Preview) -> tuple[list[str], list[str]]:
 
 
 def reworded(before: Preview, now: Preview) -> tuple[list[tuple[str, str]], list[str]]:
-    """Pair the lines that are said in other words than in the earlier preview, and list the sentences of the difference
-    that are left."""
+    """Pair lines that were reworded since the earlier preview, and return the remaining sentences of the difference."""
     gone, new = gone_and_new(before, now)
     pairs: list[tuple[str, str]] = []
     for text in new:

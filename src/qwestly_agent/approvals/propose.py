@@ -17,7 +17,7 @@ from qwestly_agent.services import ModelServices
 DAY_SECONDS = 86_400.0
 REMEMBERED = 50
 MOST_WAITING = 20
-"""Limit of a user's pending approvals: each is mailed, and a person must read it."""
+"""Maximum of a user's pending approvals: each is mailed, and the user must read it."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Proposer:
     role: str = ""
     """The run's design."""
     variant: str | None = None
-    """Names the counts of the run's trial."""
+    """Tag of the run's trial, for its counts."""
     earlier_runs: tuple[str, ...] = ()
-    """Runs that answered this same message before."""
+    """Earlier runs that answered this same message."""
     unasked: list[str] = field(default_factory=list)
-    """Actions that ran unasked in this run."""
+    """Actions that ran without approval in this run."""
 
     async def submit(self, proposal: Proposal, call_id: str) -> tuple[GateDecision, Approval | None]:
-        """Return the gate's decision, with level and brake read now, and the record; None if it refuses.
+        """Return the gate's decision, with the current level and brake, and the record; None if it is refused.
 
         Raises `Braked`, `Invalid`, `NotFound` and `Unavailable`.
         """
@@ -68,7 +68,7 @@ class Proposer:
         approval = await ask(self.services, approval_id, proposal, asker, decision.answer)
         if decision.answer == "run":
             approval = await execute(self.services, self.user_id, approval.id)
-            await self.services.approvals.mark_reported(approval)  # the tool's result tells the model
+            await self.services.approvals.mark_reported(approval)  # the model learns it from the tool's result
         # Check after writing: either we see that the conversation is gone, or its deletion sees our record.
         elif not await self.services.conversations.exists(self.user_id, self.conversation_id):
             await withdraw(self.services, self.user_id, self.conversation_id)
@@ -78,7 +78,7 @@ class Proposer:
         return decision, approval
 
     async def _levels(self, proposal: Proposal) -> tuple[Level, Level]:
-        """The user's own level, and the one that holds for this."""
+        """Return the user's own level, and the effective one for this proposal."""
         standing = await self.services.autonomy.get(self.user_id)
         if not standing.grants:
             return standing.level, standing.level
@@ -97,7 +97,7 @@ class Proposer:
             return False
         if not await is_asked_for(self.services, self.user_id, self.message, named) or self.unasked:
             return False
-        self.unasked.append(proposal.action.tool)  # nothing is awaited since the check, as calls run in parallel
+        self.unasked.append(proposal.action.tool)  # no await since the check, as calls run in parallel
         return True
 
     async def _is_beyond_limit(self, proposal: Proposal) -> bool:
@@ -106,8 +106,8 @@ class Proposer:
         return await self.services.approvals.count_without_approval(self.user_id, action.tool, since, most) >= most
 
     async def _was_done(self, proposal: Proposal) -> bool:
-        """True if this message had something changed unasked already, or if the user undid exactly this in this
-        conversation: an answer that is made again does not redo it."""
+        """True if a change already ran without approval for this message, or if the user undid exactly this change in
+        this conversation: regenerating an answer does not redo it."""
         asked = await self.services.approvals.list_of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         undone = [each for each in asked if each.undone_by and each.tool == proposal.action.tool]
         return any(each.args == self._args_of(proposal) for each in undone) or any(
@@ -115,7 +115,7 @@ class Proposer:
         )
 
     async def _check_limits(self, proposal: Proposal) -> None:
-        """Check the limits. Raises `Invalid` if this conversation has the same proposal pending or one of the same
+        """Check the limits. Raises `Invalid` if this conversation has the same proposal pending, or one of the same
         alternatives was taken in it, or if too many are pending."""
         waiting = await self.services.approvals.list_open(self.user_id, MOST_WAITING)
         args = self._args_of(proposal)
@@ -134,7 +134,8 @@ class Proposer:
         return canonical_json(proposal.action.parse(proposal.args).model_dump(mode="json", exclude_none=True))
 
     async def _revised(self, proposal: Proposal) -> str | None:
-        """Return the id of the record on this subject that the user wanted changed, unless it was replaced already."""
+        """Return the id of the record on this subject for which the user requested changes, unless it was replaced
+        already."""
         asked = await self.services.approvals.list_of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         revised = [each for each in asked if each.status == "revised" and each.revised_by is None]
         about = [each.id for each in revised if is_about(each, proposal.action.tool, proposal.args)]

@@ -1,7 +1,6 @@
-"""The sweep, every minute: expiry (after how long: `base/expiries.py`), mail, and what a process that died left
-behind.
+"""The sweep, every minute: expiry (times in `base/expiries.py`), mail, and work that a dead process left.
 
-Each step is a compare-and-set or uses an idempotency key, so that two simultaneous sweeps do nothing twice.
+Each step is a compare-and-set or uses an idempotency key, so that two concurrent sweeps do nothing twice.
 """
 
 import asyncio
@@ -21,21 +20,21 @@ from qwestly_agent.stores.user_settings import Signals
 
 AT_ONCE = 8
 RESERVE_SECONDS = 25.0
-"""Time that the slowest step may take; with less time left, no step begins."""
+"""Time that the slowest step may take; no step starts with less time left."""
 MOST_COPIED = 500
-"""Documents of each collection whose events a sweep copies."""
+"""Maximum documents per collection whose events a sweep copies."""
 EVENTS_OUT = "events out"
 MOST_PUT = 200
-"""Events that are read at a time."""
+"""Number of events read at a time."""
 FIRST_EVENTS_SECONDS, SETTLED_SECONDS = 60.0, 5.0
 NOTIFY_SECONDS = 3600.0
 """How long the sweep tries to notify an execution. At its own timeout, the execution reads the record anyway."""
 LEFT_TO_EXECUTION_SECONDS = 300.0
-"""How long after the decision the effect is left to the notified execution; later the sweep executes it."""
+"""How long after the decision the effect is left to the notified execution; after that the sweep executes it."""
 
 
 async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[str, int]:
-    """Handle due records, and copy events that were left; return counts of what was done. `failed` records, and those
+    """Handle due records, and copy events that were left; return counts of the results. `failed` records, and those
     `left` for lack of time, stay due."""
     due = await _next_due(services.sweeps, services.clock(), services.settings.approvals_a_sweep)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
@@ -57,7 +56,7 @@ async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[s
 
 
 async def copy_left_events(services: Services, seconds_left: Callable[[], float]) -> Counter[str]:
-    """Copy events into the feed that a process which died left in their documents."""
+    """Copy events into the feed that a dead process left in their documents."""
     counts = Counter[str]()
     for collection, user_id, key in await services.sweeps.list_uncopied(MOST_COPIED):
         if seconds_left() <= RESERVE_SECONDS:
@@ -72,18 +71,18 @@ async def copy_left_events(services: Services, seconds_left: Callable[[], float]
 
 
 async def put_events(services: Services, seconds_left: Callable[[], float]) -> Counter[str]:
-    """Put the events copied into the feed since the last sweep on the event bus: at least once, in the order of the
-    feed. The first sweep begins a minute back."""
+    """Publish the events copied into the feed since the last sweep on the event bus: at least once, in the order of the
+    feed. The first sweep starts a minute back."""
     counts, now = Counter[str](), services.clock()
     if not services.settings.event_bus:
         return counts
     position = await services.sweeps.position(EVENTS_OUT) or now - FIRST_EVENTS_SECONDS
-    # An event that is being written now may become visible after a later one.
+    # An event being written now may become visible after a later one.
     until = to_datetime(now - SETTLED_SECONDS)
     while seconds_left() > RESERVE_SECONDS:
         copied = await services.sweeps.list_copied(to_datetime(position), until, MOST_PUT)
         is_full = len(copied) == MOST_PUT
-        # The events of one time stay together: the next page begins after them.
+        # Keep events with the same time together: the next page starts after them.
         copied = [each for each in copied if each.copied_at < copied[-1].copied_at] or copied if is_full else copied
         try:
             await services.event_bus.put([each.event for each in copied])
@@ -100,7 +99,7 @@ async def put_events(services: Services, seconds_left: Callable[[], float]) -> C
 
 
 async def _next_due(sweeps: Sweeps, now: float, limit: int) -> list[tuple[str, str]]:
-    """Continue where the last sweep ended, and begin again at the end."""
+    """Return the due records after those of the last sweep, wrapping around at the end."""
     after = await sweeps.position("approvals") or 0.0
     due = await sweeps.due_approvals(after, now, limit)
     if after and len(due) < limit:
@@ -110,7 +109,7 @@ async def _next_due(sweeps: Sweeps, now: float, limit: int) -> list[tuple[str, s
 
 
 async def _measure(sweeps: Sweeps, signals: Signals, clock: Clock) -> None:
-    """Emit the age of the oldest pending approval, and what is left; called after the work."""
+    """Emit the age of the oldest pending approval, and the backlog; called after the work."""
     now = clock()
     oldest, left, is_braked = await asyncio.gather(
         sweeps.oldest_pending_approval(), sweeps.approvals_left(now), signals.is_braked(EVERYBODY)
@@ -120,7 +119,7 @@ async def _measure(sweeps: Sweeps, signals: Signals, clock: Clock) -> None:
 
 
 async def handle_due(services: Services, user_id: str, approval_id: str) -> str:
-    """Handle one due record; return what was done, in a word."""
+    """Handle one due record; return the result in a word."""
     approval, now = await services.approvals.get(user_id, approval_id), services.clock()
     if approval.due_at is None or now < approval.due_at:
         return "nothing"

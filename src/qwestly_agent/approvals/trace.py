@@ -1,4 +1,4 @@
-"""Spans of an approval's mail, decision and effect, below the run that asked for it."""
+"""Spans of an approval's mail, decision and effect, below the span of its run."""
 
 from contextlib import AbstractContextManager
 

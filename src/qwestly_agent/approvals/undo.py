@@ -1,6 +1,6 @@
-"""Undo what an approval did, for a day: by a record of its own, with the same checks, once.
+"""Undo an approval's effect within a day: by a separate record, with the same checks, once.
 
-The user who undoes is signed in and asks for exactly this, so no level and no model is involved.
+The signed-in user requests exactly this, so no level and no model is involved.
 """
 
 import json
@@ -18,15 +18,15 @@ NOT_UNDOABLE = "This cannot be undone, or not any more."
 
 
 async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
-    """Undo the effect, and return the undo's record; an earlier one if that is done or being executed.
+    """Undo the effect, and return the undo's record; an earlier one if that is done or in progress.
 
-    Raises `NotFound`, `Braked`, `Unavailable`, and `ChangedMeanwhile` if it cannot be undone, or if somebody changed it
+    Raises `NotFound`, `Braked`, `Unavailable`, and `ChangedMeanwhile` if it cannot be undone, or if it was changed
     since.
     """
     done = await services.approvals.get(user_id, approval_id)
     number = 1
     while earlier := await _find(services.approvals, user_id, _id_of(done, number)):
-        if earlier.status not in ("failed", "changed"):  # else nothing was done, and it may be tried again
+        if earlier.status not in ("failed", "changed"):  # else nothing was done, and it can be tried again
             return await execute(services, user_id, earlier.id)
         number += 1
     action = services.actions.get(done.tool)
@@ -38,7 +38,7 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
             raise ChangedMeanwhile(NOT_AS_DONE)
 
     await pause.check(services.signals, user_id)
-    await check()  # and again once the version is known: a deleted subject has none
+    await check()  # and again when the version is known: a deleted subject has none
     asker = Asker(
         user_id=user_id,
         run_id=done.run_id,

@@ -15,15 +15,15 @@ class ApprovalView(BaseModel):
     tool: str
     effect: Effect
     status: Status | Literal["frozen"]
-    """`frozen`: pending, and not to be decided while the brake is on."""
+    """`frozen`: pending, but cannot be decided while the brake is on."""
     preview: Preview
     args: dict[str, Any]
     args_digest: str
-    """Send it with a decision: it identifies what was seen."""
+    """Send it with a decision: it identifies the version that was seen."""
     editable: list[str]
-    """Arguments that may be edited when approving."""
+    """Arguments that can be edited when approving."""
     revisable: bool
-    """True if changes may be asked for."""
+    """True if changes can be requested."""
     rationale: str
     alternatives: list[str]
     confidence: Confidence | None
@@ -35,7 +35,7 @@ class ApprovalView(BaseModel):
     reason: str | None
     outcome: str | None
     link: str | None
-    """Where others see what was done; null if they see nothing."""
+    """Public address of the result; null if it is not public."""
     undo_until: Moment | None
     """Until when it can be undone; null if it cannot."""
     undoes: str | None
@@ -43,11 +43,11 @@ class ApprovalView(BaseModel):
     revises: str | None
     revised_by: str | None
     round: int
-    """Counts from 1; the next round begins when changes are asked for."""
+    """Counts from 1; a change request starts the next round."""
     wish: str | None
-    """What the user asked for in the round before."""
+    """The user's change request of the previous round."""
     redraft_id: str | None
-    """The draft that is made anew because changes were asked for; `revised_by` names the question that it leads to."""
+    """The draft made after a change request; `revised_by` names the approval it leads to."""
 
 
 class ApprovalList(BaseModel):
@@ -75,18 +75,18 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
 
 
 def content_with(content: str, asked: Sequence[ApprovalView]) -> str:
-    """The answer's text, or what it asks for if it has none."""
+    """Return the answer's text or, without text, the approvals it requests."""
     return content or "\n\n".join(f"For your decision: {each.preview.title}" for each in asked)
 
 
 def published_at(approval: Approval) -> str | None:
-    """Where others see what was done; None if they see nothing."""
+    """Return the public address of the result; None if it is not public."""
     url = approval.result.get("url", "")
     return url if approval.effect == "outward" and url.startswith(("https://", "http://127.0.0.1:")) else None
 
 
 def list_of(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalList:
-    """Make a page of approvals. `found` was read with `limit` + 1, to tell whether there are more."""
+    """Return a page of approvals. `found` was read with `limit` + 1, to detect further ones."""
     items = found[:limit]
     more = len(found) > limit
     views = [view_of(each, is_paused=is_paused) for each in items]

@@ -1,7 +1,7 @@
-"""Find out whether the user's newest message asks for exactly one change: by rules of code (`plain_request.py`), and by
-a judge model that reads only that message and the change.
+"""Find out whether the user's newest message asks for exactly one change: by rules in code (`plain_request.py`), and by
+a judge that reads only that message and the change.
 
-In doubt the answer is no, and the user is asked.
+In doubt the answer is no, and the change needs approval.
 """
 
 import json
@@ -27,7 +27,7 @@ MOST_CHARACTERS, MOST_LINES = 300, 2
 """Limits of a message: a longer one may be pasted."""
 JUDGE_SECONDS = 3.0
 WRITER: Tier = "fast"
-"""The tier that proposes in a chat."""
+"""The tier that makes proposals in a chat."""
 
 INSTRUCTIONS = """\
 An assistant wants to change one thing in a person's data without asking again. You are given the one message that \
@@ -54,8 +54,8 @@ class Wish(BaseModel):
 async def named_changes(
     services: Services, user_id: str, message: str, action: AnyAction, arguments: Any
 ) -> list[Change]:
-    """Return the changes of `action` if it may run without asking, and the user's newest `message` was typed and is a
-    plain request by the rules of code; else nothing. Raises `Unavailable` and errors of the database."""
+    """Return the changes of `action` if it can run without approval, and the user's newest `message` was typed and is a
+    plain request by the rules in code; otherwise an empty list. Raises `Unavailable` and errors of the database."""
     inverse = action.inverse
     if inverse is None or inverse.named is None or action.effect not in UNASKED or not _is_short_and_typed(message):
         return []
@@ -66,7 +66,7 @@ async def named_changes(
 
 
 async def is_asked_for(services: ModelServices, user_id: str, message: str, changes: Sequence[Change]) -> bool:
-    """True if `message` asks for exactly these changes; False without a judge's answer."""
+    """True if `message` asks for exactly these changes; False if the judge does not answer."""
     change = [each.model_dump(include={"name", "before", "after"}) for each in changes]
     try:
         wish = await structured_output(

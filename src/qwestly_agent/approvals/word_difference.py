@@ -1,4 +1,4 @@
-"""Compare two texts word by word, for the person who decides on the change."""
+"""Compare two texts word by word, for the user who decides on the change."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ class DifferencePart:
 
 
 def before_and_after(before: str, after: str) -> tuple[list[DifferencePart], list[DifferencePart]]:
-    """Return the parts of both texts in order; those in only one text differ."""
+    """Return the parts of both texts in order; parts in only one text differ."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     if max(len(old), len(new)) > MOST_WORDS:
         return [DifferencePart(before, differs=False)], [DifferencePart(after, differs=False)]
@@ -34,7 +34,7 @@ def before_and_after(before: str, after: str) -> tuple[list[DifferencePart], lis
 
 
 def most_alike(text: str, others: Sequence[str]) -> str | None:
-    """Return the one with the most words in common; None if none has half of them."""
+    """Return the text with the most words in common; None if none has half of them."""
     words = text.split()[:MOST_WORDS]
     alike = {each: SequenceMatcher(None, each.split()[:MOST_WORDS], words, autojunk=False).ratio() for each in others}
     best = max(alike, key=lambda each: alike[each], default=None)
@@ -42,7 +42,7 @@ def most_alike(text: str, others: Sequence[str]) -> str | None:
 
 
 def _parts(found: Iterator[tuple[str, bool]]) -> Iterator[DifferencePart]:
-    """Drop empty parts; the blank after a differing part belongs to the next one."""
+    """Drop empty parts; the blank after a differing part belongs to the next part."""
     for text, differs in found:
         words = text.rstrip() if differs else text
         if words:

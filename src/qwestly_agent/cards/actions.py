@@ -1,4 +1,4 @@
-"""The actions on published cards: publish one, show one first, delete one. The candidate app performs them."""
+"""The actions on published cards: publish, feature and delete a card. The candidate app performs them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ class CardName(Arguments):
 
 class CardActivation(CardName):
     active: bool = True
-    """False: no card is shown first."""
+    """False to feature no card."""
 
 
 async def card_shown(services: Services, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
@@ -64,7 +64,7 @@ def deletion_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # no
 
 
 async def is_shown_first(services: Services, user_id: str, args: CardActivation) -> bool:
-    """True if the card is still shown first, or not, as the action with these arguments made it."""
+    """True if the card is still featured, or not, as the action with these arguments left it."""
     return bool((await services.profiles.card(user_id, args.card_id)).get("active")) == args.active
 
 

@@ -24,8 +24,8 @@ class NotAllowed(AgentError):
 
 
 async def ask_to_publish(services: Services, given: dict[str, Any]) -> Approval:
-    """Raises `NotAllowed` if the user's level lets the agent only suggest, `Overtaken` if it need not be asked, and
-    `Braked`."""
+    """Raises `NotAllowed` if the user's level allows only suggestions, `Overtaken` if the approval is no longer needed,
+    and `Braked`."""
     user_id = given["user_id"]
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
     draft = await drop_forgotten(services, user_id, given["draft_id"])
@@ -41,12 +41,12 @@ async def ask_to_publish(services: Services, given: dict[str, Any]) -> Approval:
     allowed = gate(proposal.action.effect, level).answer
     if allowed == "refuse":
         raise NotAllowed
-    # What others have seen cannot be undone: this never runs without asking, at any level.
+    # What others have seen cannot be undone, so this requires approval at every level.
     answer = "queue" if allowed == "queue" else "ask"
     question = WorkflowQuestion(approval_id, proposal, answer, draft.conversation_id, draft.id)
     return await ask_for_workflow(services, given, level, question)
 
 
 def _id_of_round(draft: Draft, revises: str | None) -> str:
-    """Deterministic for a round of a draft."""
+    """Return an id that is deterministic for a round of a draft."""
     return f"ap_{sha256_hex(draft.id, str(draft.round), revises or '')[:32]}"

@@ -55,7 +55,8 @@ def _named(claim: Claim, positions: EvidenceById) -> str | None:
 
 
 def _position(claim: Claim, positions: EvidenceById, evidence: EvidenceById) -> str | None:
-    """Return the position that it quotes, else the only one whose employer it or its quotes' paragraph names."""
+    """Return the position that the claim quotes, or the only one whose employer is named in the claim or in the
+    paragraphs of its quotes."""
     quoted = [name for name in positions if name in claim.evidence]
     said = "\n".join(
         [

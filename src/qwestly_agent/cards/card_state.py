@@ -1,7 +1,7 @@
 """The input and output of the states of `generate_card`, their errors, and their messages to the user.
 
-Only ids and counts pass from state to state; texts are in the draft. A state that is delivered again finds its stored
-results, and changes nothing.
+Only ids and counts pass from state to state; texts are in the draft. A state that is invoked again finds its stored
+results and changes nothing.
 """
 
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from qwestly_agent.stores.drafts import Drafts, DraftStatus, pipeline_id_of
 from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState
 
 MOST_ROUNDS = 4
-"""Rounds of a draft: the first, and three with changes that the person asked for."""
+"""Rounds of a draft: the first, and three with the user's change requests."""
 
 
 class NothingToTell(AgentError):
@@ -75,6 +75,6 @@ class CardState(UserState):
 async def tell_progress(
     drafts: Drafts, clock: Clock, card: CardState, *, label: str, status: DraftStatus | None = None, **more: Any
 ) -> None:
-    """Show the progress to the user."""
+    """Show progress to the user."""
     fields = {"label": label, **({"status": status} if status else {}), **more}
     await drafts.update(card.user_id, card.draft_id, clock(), **fields)

@@ -1,4 +1,4 @@
-"""Leave out drafted claims that contain contact details from the person's documents."""
+"""Leave out drafted claims that contain contact details from the user's documents."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from qwestly_agent.text.contact_details import ContactDetails
 from qwestly_agent.text.contacts import contacts_in
 
 HIDDEN = Claim(text="A claim")
-"""Replaces a claim with contact details: no judge reads its words, and no draft keeps them."""
+"""Replaces a claim with contact details, so that neither a judge nor a draft gets its text."""
 HAS_CONTACTS = GroundingVerdict(outcome="refused", refused_by="facts", reasons=(LEFT_OUT,))
 
 
@@ -21,8 +21,8 @@ def hide_contacts(claims: Sequence[Claim], details: ContactDetails) -> tuple[Cla
 
 
 def without_contacts(checked: CheckedCard, details: ContactDetails) -> CheckedCard:
-    """Leave out claims with contact details, in their text, their quotes, or spread over neighboring claims; list them
-    without their words. A heading with contact details is replaced by the usual one."""
+    """Leave out claims with contact details in their text or quotes, or spread over neighboring claims, and list them
+    without their text. A heading with contact details is replaced by the usual one."""
     card = checked.card
     lines = [("", card.headline)] if card.headline else []
     for section in card.sections:
@@ -50,5 +50,5 @@ def without_contacts(checked: CheckedCard, details: ContactDetails) -> CheckedCa
 
 
 def _is_reachable(text: str) -> bool:
-    """True for a mailbox or a telephone number, whoever it belongs to."""
+    """True for an e-mail address or telephone number, whoever owns it."""
     return any(each.kind in ("email", "phone") for each in contacts_in(text))

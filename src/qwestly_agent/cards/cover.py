@@ -1,4 +1,4 @@
-"""Compare an advert's requirements with the person's evidence: each is met, partly met, or not met, by quotes."""
+"""Compare an advert's requirements with the user's evidence: each is met, partly met, or not met, by quotes."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -68,7 +68,7 @@ class Requirements(BaseModel):
 
 @state(CardState)
 async def cover(services: ModelServices, card: CardState) -> CardState:
-    """Ask both models once. Raises what `structured_output` raises, and `ModelUnavailable` without a judge."""
+    """Call both models once. Raises what `structured_output` raises, and `ModelUnavailable` without a judge."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     advert, coverage, evidence = advert_of(draft), coverage_of(draft), evidence_of(draft)
     if advert is None or (coverage and coverage.checked):
@@ -118,7 +118,8 @@ def words_of(advert: Advert | None) -> str:
 
 
 def _requirements(compared: Sequence[Covered], advert: Advert) -> tuple[Requirement, ...]:
-    """Keep requirements that are verbatim in the advert, each once. One that is met without a quote is not met."""
+    """Keep requirements that are verbatim in the advert, each once. A requirement marked as met without a quote counts
+    as not met."""
     asked = quoted(words_of(advert))
     found = {each.advert_quote: _requirement(each) for each in compared if find_span(each.advert_quote, asked)}
     return tuple(found.values())[:MOST_REQUIREMENTS]

@@ -6,13 +6,13 @@ from qwestly_agent.stores.drafts import Draft
 
 
 def advert_of(draft: Draft) -> Advert | None:
-    """The advert of the job for which it is written."""
+    """Return the advert of the job for which the draft is written."""
     kept = draft.parts.get("advert")
     return Advert.model_validate(kept) if kept else None
 
 
 def checked_of(draft: Draft) -> CheckedCard:
-    """Return the text checked last. Raises `KeyError` if there is none yet."""
+    """Return the text that was checked last. Raises `KeyError` if there is none yet."""
     return CheckedCard.model_validate(draft.parts["card"]["checked"])
 
 
@@ -26,16 +26,16 @@ def evidence_of(draft: Draft) -> dict[str, Evidence]:
 
 
 def section_draft(draft: Draft, kind: str) -> SectionDraft | None:
-    """Return the section stored last, of any round."""
+    """Return the latest stored section, of any round."""
     kept = draft.parts.get(f"section_{kind}")
     return SectionDraft.model_validate(kept) if kept else None
 
 
 def wishes_of(draft: Draft) -> list[str]:
-    """Return remembered wishes about style, and the person's wishes for this card; the newest last."""
+    """Return remembered wishes about style and the user's wishes for this card, newest last."""
     wishes = draft.parts.get("wishes", ())
     evidence = evidence_of(draft).values()
     remembered = [each.text for each in evidence if each.id in wishes]
-    # A part of a message, which may mean the opposite without the rest: it steers, and is not evidence.
+    # Part of a message, which may mean the opposite without the rest: it guides the writer, but is not evidence.
     first = [draft.parts["wish"]] if draft.parts.get("wish") else []
     return [*remembered, *first, *(each.text for each in evidence if each.kind == "person")]

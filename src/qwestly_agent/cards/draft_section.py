@@ -1,4 +1,4 @@
-"""Draft one section of this round; models' answers are stored, so that a retry does not ask again."""
+"""Draft one section of this round. Models' answers are stored, so that a retry does not request them again."""
 
 from typing import cast
 
@@ -17,12 +17,12 @@ from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.workflow_state import state
 
 MOST_TRIES = 3
-"""Tries to reach the judge of a section; afterwards its claims are marked as unchecked."""
+"""Attempts to reach the judge for a section; after that its claims are marked as unchecked."""
 
 
 @state(CardState)
 async def draft_section(services: ModelServices, card: CardState) -> CardState:
-    """Raises what `structured_output` raises, and `ModelUnavailable` while the judge is to be tried again."""
+    """Raises what `structured_output` raises, and `ModelUnavailable` while attempts to reach the judge remain."""
     draft, name = await services.drafts.get(card.user_id, card.draft_id), f"section_{card.section}"
     kept = section_draft(draft, card.section)
     before = kept.standing if kept and kept.round < card.round else None
@@ -59,7 +59,7 @@ async def _tell_sections(drafts: Drafts, clock: Clock, card: CardState) -> None:
     plan = draft.parts["plan"]
     sections = (section_draft(draft, kind) for kind in plan)
     done = sum(bool(each and each.done and each.round == card.round) for each in sections)
-    if draft.status == "running" and done < len(plan):  # others may have ended it meanwhile
+    if draft.status == "running" and done < len(plan):  # another process may have ended it meanwhile
         label = f"Drafting {done + 1} of {len(plan)} sections"
         await drafts.update(card.user_id, card.draft_id, clock(), label=label)
 

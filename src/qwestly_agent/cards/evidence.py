@@ -36,7 +36,7 @@ from qwestly_agent.text.language import language_of
 
 MOST_MEMORIES, MOST_PASSAGES, MOST_INTERVIEWS = 60, 20, 5
 MOST_CHARACTERS = 24_000
-"""About 6,000 tokens, in the prompt of every section; evidence beyond it is dropped from the end."""
+"""About 6,000 tokens, included in the prompt of every section. Evidence beyond the limit is dropped from the end."""
 MOST_SKILLS = 60
 
 _NEXT = frozenset({PREFERENCES})
@@ -65,7 +65,7 @@ class GatheredEvidence:
     evidence: Evidence
     speaks_for: frozenset[str]
     is_wish: bool = False
-    """True if it says how the user wants to be written about; then it supports no section."""
+    """True for a wish about how to write about the user; it supports no section."""
 
 
 async def gather(services: Services, user_id: str) -> list[GatheredEvidence]:
@@ -76,7 +76,7 @@ async def gather(services: Services, user_id: str) -> list[GatheredEvidence]:
         services.interviews.newest(user_id, MOST_INTERVIEWS),
         services.resumes.newest(user_id, MOST_LOOKED_AT),
     )
-    # Without a vector: no model is called here. A profile's names are in its résumé too, in any language.
+    # Without a vector, because no model is called here. The profile's names are in the résumé too, in any language.
     words = f"{_THEMES} {' '.join(_names_in(profile))}"
     passages = await services.knowledge.search(user_id, words, None, MOST_PASSAGES)
     talked_of = (each for kept in interviews for each in _of_interview(kept))
@@ -86,7 +86,7 @@ async def gather(services: Services, user_id: str) -> list[GatheredEvidence]:
 
 
 def sections_for(found: Sequence[GatheredEvidence], document: DraftKind = "card") -> tuple[str, ...]:
-    """The sections of the document that have evidence."""
+    """Return the sections of the document that have evidence."""
     spoken_for = frozenset[str]().union(*(each.speaks_for for each in found if each.evidence.publishable))
     match document:
         case "cover_letter":
@@ -98,7 +98,7 @@ def sections_for(found: Sequence[GatheredEvidence], document: DraftKind = "card"
 
 
 def sources_of(evidence: EvidenceById) -> dict[str, QuotedSource]:
-    """Evidence as sources for grounding. Inferred and external evidence is left out: it supports no claim."""
+    """Return the evidence as sources for grounding, without inferred and external evidence, which supports no claim."""
     return {each.id: _source(each) for each in evidence.values() if each.publishable}
 
 
@@ -200,7 +200,7 @@ def _wishes(preferences: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_interview(kept: StoredInterview) -> Iterator[GatheredEvidence]:
-    """Make a piece for each topic: of the person's words, not the draft's."""
+    """Yield a piece for each topic, with the user's words, not the draft's."""
     for place, topic in enumerate(kept.interview.topics):
         if words := kept.interview.words_of(topic):
             source = f"your interview: {topic.title}"

@@ -1,4 +1,4 @@
-"""Take forgotten memories and deleted résumés out of drafts: the evidence, and every claim that rests on it."""
+"""Remove forgotten memories and deleted résumés from drafts: the evidence, and all claims based on it."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -26,13 +26,14 @@ MOST_INTERVIEWS = 1_000
 async def forget_in_drafts(
     drafts: Drafts, user_id: str, evidence_ids: Collection[str], contains_forgotten: Callable[[str], bool]
 ) -> list[str]:
-    """Flag the user's drafts that rest on this evidence or contain what `contains_forgotten`; return their ids."""
+    """Flag the user's drafts that are based on this evidence or contain text that `contains_forgotten` matches; return
+    their ids."""
     found = [each async for each in drafts.iterate(user_id)]
     return [each.id for each in found if await _forget_in_draft(drafts, each, set(evidence_ids), contains_forgotten)]
 
 
 async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Draft:
-    """Return the draft without what was forgotten while it was being written, as the forgetting could not find it."""
+    """Return the draft without content that was forgotten while it was written, which the forgetting could not find."""
     drafts = services.drafts
     draft = await drafts.get(user_id, draft_id)
     cited = {each["id"]: each["text"] for each in draft.parts.get("evidence", ()) if _is_forgettable(each["id"])}
@@ -48,7 +49,7 @@ async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Dra
 
 
 async def words_of_topics(interviews: Interviews, user_id: str) -> dict[str, str]:
-    """Return what the user said about each topic of an interview, by the evidence's id."""
+    """Return the user's words on each topic of an interview, by the evidence's id."""
     return {
         evidence_id_of_topic(kept.conversation_id, place): words
         for kept in await interviews.newest(user_id, MOST_INTERVIEWS)
@@ -62,8 +63,8 @@ def _is_forgettable(evidence_id: str) -> bool:
 
 
 async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> set[str]:
-    """Return the ids of this evidence whose memory was forgotten, whose résumé was deleted, or whose text changed; an
-    interview that goes on may say more than it said."""
+    """Return the ids of evidence whose memory was forgotten, whose résumé was deleted, or whose text changed. An
+    interview that continued may have additional text."""
     memory_ids = [each.removeprefix(MEMORY) for each in cited if each.startswith(MEMORY)]
     found = await services.memories.get_many(user_id, memory_ids)
     words = {evidence_id(each.id): words_of_memory(each) for each in found}
@@ -82,8 +83,8 @@ async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> s
 async def _forget_in_draft(
     drafts: Drafts, draft: Draft, gone: set[str], contains_forgotten: Callable[[str], bool]
 ) -> bool:
-    """Remove it from a draft; True if the draft contained any. If another process writes a part meanwhile, read
-    again."""
+    """Remove the evidence from a draft, and return whether it contained any. If another process writes a part
+    meanwhile, read again."""
     flagged = False
     while True:
         parts = {name: _without(name, part, gone, contains_forgotten) for name, part in draft.parts.items()}
@@ -140,7 +141,7 @@ def _unmet(requirement: Requirement) -> Requirement:
 
 
 def keep_claims(checked: CheckedCard, stands: Callable[[Claim], bool]) -> CheckedCard:
-    """Leave out the claims for which `stands` is false, and list them as left out without their text."""
+    """Leave out the claims for which `stands` is false, and list them without their text."""
     card = checked.card
     gone = sum(not stands(claim) for claim in card.claims)
     sections = (each.model_copy(update={"claims": tuple(filter(stands, each.claims))}) for each in card.sections)

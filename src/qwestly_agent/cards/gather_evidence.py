@@ -19,7 +19,7 @@ async def gather_evidence(services: Services, card: CardState) -> CardState:
         plan = (draft.parts["section"],) if "section" in draft.parts else sections_for(found, draft.kind)
         if not plan:
             raise NothingToTell
-        # A new round begins with the person's own words.
+        # A new round starts with the user's own words as evidence.
         said = draft.parts.get("evidence", ())
         evidence = [*(each.evidence.model_dump(mode="json") for each in found), *said]
         wishes = [each.evidence.id for each in found if each.is_wish]

@@ -1,6 +1,6 @@
-"""Assemble the card from its sections, and ask the gate whether to ask for its publication.
+"""Assemble the card from its sections, and ask the gate whether to request approval for its publication.
 
-From here on the card does not change: the approval is about this version.
+From here on the card does not change: the approval refers to this version.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ async def keep_draft(services: Services, card: CardState) -> CardState:
     draft = await drop_forgotten(services, card.user_id, card.draft_id)
     details = await contact_details(services.knowledge, services.resumes, card.user_id)
     checked = without_contacts(checked_card(draft, card.round, to_datetime(services.clock()).date()), details)
-    # A document for a job is not published: applying with it has an approval of its own.
+    # A job document is not published; applying with it requires its own approval.
     level = await services.autonomy.level(card.user_id)
     answer: Answer = "refuse" if draft.kind in TAILORED else gate("outward", level).answer
     if draft.parts.get("card", {}).get("round") != card.round:
@@ -61,11 +61,11 @@ def _drafted(checked: CheckedCard, *, is_asked: bool, unchanged: bool) -> str:
     left_out = len(checked.left_out)
     claims = "1 claim" if left_out == 1 else f"{left_out} claims"
     label = f"Draft ready. We left out {claims} we couldn’t support" if left_out else "Drafted"
-    return f"{label}. {UNCHANGED}" if unchanged and not is_asked else label  # the person reads it in the approval
+    return f"{label}. {UNCHANGED}" if unchanged and not is_asked else label  # the approval shows it to the user
 
 
 def checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
-    """Make one card of the sections of this round, in reading order, without those that have no claim."""
+    """Assemble the sections of this round into a card, in reading order, without sections that have no claims."""
     kept = [each for kind in draft.parts["plan"] if (each := section_draft(draft, kind)) and each.round == round]
     evidence = evidence_of(draft)
     sources = sources_of(evidence)
@@ -83,7 +83,8 @@ def checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
 def _with_checked_heading(
     section: Section, sources: Mapping[str, QuotedSource], today: date
 ) -> tuple[Section, tuple[LeftOut, ...]]:
-    """Replace a heading by the usual one if it has figures that its claims' quotes lack: it has no quotes itself."""
+    """Replace a heading with the usual one if it has figures that are not in its claims' quotes, as headings have no
+    quotes."""
     found = [spot for claim in section.claims for quote in claim.quotes if (spot := find_quote(quote, sources))]
     heading = Statement(text=section.heading, language=language_of(section.heading))
     facts = check_facts(heading, found, today)

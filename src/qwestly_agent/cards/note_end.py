@@ -1,4 +1,4 @@
-"""Record in the draft how it ended, for the user."""
+"""Store a draft's final status and message for the user."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -29,13 +29,13 @@ _SAID: Mapping[str, str] = {
     "ModelRefused": "We’re fixing a problem on our side. Please try again later",
     "ContentRefused": "Our AI couldn’t work with this. Please tell us, so that we can mend it",
 }
-"""Messages to the user, by the kind of error."""
+"""Messages to the user, by type of error."""
 _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 
 @state(CardState, under_brake=True)
 async def note_end(services: Services, card: CardState) -> CardState:
-    """Runs under the brake too, because nothing else records that it stopped."""
+    """It also runs under the brake, because nothing else records the stop."""
     try:
         draft = await services.drafts.get(card.user_id, card.draft_id)
     except NotFound:  # the user deleted it: there is nothing to record
@@ -59,7 +59,7 @@ async def _end_of(
     approval = await approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
     if error in _OF_PUBLISHING and approval:
         return "failed", approval.outcome or PublishingFailed.sentence
-    # "Nothing was published" is only true without a yes that may have been executed.
+    # "Nothing was published" is only true if no approval may have been executed.
     nothing_was = approval is None or approval.status in ("pending", "revised", "failed", "changed")
     not_drafted = {"card": NOT_DRAFTED, **dict.fromkeys(TAILORED, NOT_WRITTEN)}.get(draft.kind, NOT_DRAFTED_ANEW)
     return "failed", _SAID.get(error, not_drafted if nothing_was else TRY_AGAIN)

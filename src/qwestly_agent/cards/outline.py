@@ -103,10 +103,10 @@ PROFILE: Mapping[str, Outlined] = {
         Outlined("profile_languages", "Languages", f"The languages they speak: {_SHORT}.", 20),
     )
 }
-"""Fields of the profile."""
+"""Fields of the profile that can be redrafted."""
 
 OUTLINES: Mapping[str, Outlined] = {**CARD, **PROFILE, **RESUME, ABOUT: LINKEDIN_ABOUT, LETTER: COVER_LETTER}
-"""What generate_card drafts."""
+"""The outlines of everything that generate_card drafts."""
 
 _IN_OTHER_LANGUAGES: Mapping[str, Mapping[str, str]] = {
     "Headline": {"de": "Überschrift", "fr": "Titre", "es": "Titular", "pt": "Título"},
@@ -122,7 +122,8 @@ _IN_OTHER_LANGUAGES: Mapping[str, Mapping[str, str]] = {
 
 
 def usual_heading(outlined: Outlined, text: str) -> str:
-    """Return the heading of a section in the language of its text; in English if that is unclear or another one."""
+    """Return the section's heading in the language of its text, or in English if the language is unclear or
+    unsupported."""
     return _IN_OTHER_LANGUAGES.get(outlined.heading, {}).get(language_of(text), outlined.heading)
 
 

@@ -1,4 +1,4 @@
-"""Propose to use a profile text that was drafted again, with its evidence, and check if it is still wanted."""
+"""Propose a redrafted profile text, with its evidence, and check that it is still wanted."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ MOST_READ = 50
 
 
 def profile_proposal(draft: Draft, earlier: Approval) -> Proposal:
-    """Propose the stored text in place of what `earlier` asked for. Raises `Invalid` if it does not fit, and `NotFound`
-    if there is none."""
+    """Propose to replace the text of `earlier` with the stored text. Raises `Invalid` if it is not accepted, and
+    `NotFound` if there is none."""
     if "card" not in draft.parts:
         raise NotFound("There is no text in this draft.")
     checked, evidence = supported_in(draft), evidence_of(draft)
@@ -42,8 +42,9 @@ def _action(draft: Draft, checked: CheckedCard) -> tuple[AnyAction, dict[str, An
 
 
 async def check_still_wanted(services: Services, earlier: Approval, proposal: Proposal, asks_as: str) -> None:
-    """Raises `Overtaken` if, since `earlier` was decided, the user was asked about the same elsewhere, changed it, or
-    deleted or replaced the message that led to it. `asks_as`: the id of the approval that would ask again."""
+    """Raises `Overtaken` if, since `earlier` was decided, another approval for the same was requested, or the user
+    changed it, or deleted or replaced the message that led to it. `asks_as` is the id of the approval that would ask
+    again."""
     if earlier.status != "revised" or earlier.revised_by == asks_as:
         return
     newest = await services.approvals.list_all(earlier.user_id, MOST_READ)
@@ -59,7 +60,7 @@ async def check_still_wanted(services: Services, earlier: Approval, proposal: Pr
 
 
 async def _still_stands(conversations: Conversations, messages: Messages, earlier: Approval) -> bool:
-    """True if the message that led to it still exists."""
+    """True if the message that led to the approval still exists."""
     user_id, conversation_id = earlier.user_id, earlier.conversation_id
     if conversation_id is None or not await conversations.exists(user_id, conversation_id):
         return False
@@ -67,7 +68,7 @@ async def _still_stands(conversations: Conversations, messages: Messages, earlie
 
 
 async def _is_changed(services: Services, earlier: Approval) -> bool:
-    if earlier.args == "{}":  # its words were forgotten, with the preview
+    if earlier.args == "{}":  # its text was forgotten, with the preview
         return False
     action = services.actions[earlier.tool]
     shown = await action.shown(services, earlier.user_id, action.arguments_of(earlier))

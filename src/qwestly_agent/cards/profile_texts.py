@@ -1,7 +1,7 @@
 """Profile texts (an About section, headlines): each is one section, written within one tool call.
 
-Answers of the writer and the judge are stored in the draft, as for a card's sections: after an interrupted try,
-nothing is paid for twice.
+The answers of the writer and the judge are stored in the draft, as for a card's sections, so that nothing is paid for
+twice after an interrupted attempt.
 """
 
 from typing import cast
@@ -62,7 +62,7 @@ async def _with_evidence(services: ModelServices, draft: Draft) -> Draft:
 
 
 async def _going_on(services: ModelServices, draft: Draft) -> Draft:
-    """Take the draft over for this run, with evidence from which everything forgotten is removed."""
+    """Assign the draft to this run, and remove everything forgotten from its evidence."""
     told = draft.model_dump(include={"run_id", "conversation_id"})
     await drop_forgotten(services, draft.user_id, draft.id)
     await services.drafts.update(draft.user_id, draft.id, services.clock(), **told, flagged=False)

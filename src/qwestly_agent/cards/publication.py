@@ -1,4 +1,4 @@
-"""The proposal to publish a draft: what would be published, with its evidence."""
+"""The proposal to publish a draft: its content and evidence."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ LONGEST_LINE, LONGEST_TEXT, MOST_CLAIMS, MOST_SECTIONS = 300, 5_000, 60, 20
 
 
 def publication_of(draft: Draft) -> Proposal:
-    """The proposal to publish exactly the stored card of a draft. Raises `NotFound` if there is none."""
+    """Return the proposal to publish exactly the stored card of a draft. Raises `NotFound` if there is none."""
     if draft.kind != "card" or "card" not in draft.parts:
         raise NotFound("There is no finished card in this draft.")
     evidence, checked = evidence_of(draft), supported_in(draft)
@@ -68,7 +68,7 @@ def supported_in(draft: Draft) -> CheckedCard:
 
 
 def cited_in(card: Card) -> tuple[str, ...]:
-    """The ids of its evidence, each once."""
+    """Return the ids of the card's evidence, each once."""
     return tuple(dict.fromkeys(name for claim in card.claims for name in claim.evidence))
 
 
@@ -80,7 +80,7 @@ def drafted_proposal(
     *,
     unchanged: bool = False,
 ) -> Proposal:
-    """The proposal to use a drafted text, shown with its quotes, the arithmetic and what was left out."""
+    """Return the proposal to use a drafted text, shown with its quotes, arithmetic and left-out claims."""
     cited = cited_in(checked.card)
     return Proposal(
         action,
@@ -142,7 +142,7 @@ def card_preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
 
 
 def quotes_of(claim: Claim, evidence: EvidenceById, sources: Mapping[str, QuotedSource]) -> Iterator[ShownQuote]:
-    """A claim's quotes whose source still exists: forgotten ones are not shown."""
+    """Yield the claim's quotes whose source still exists; forgotten ones are not shown."""
     for quote in claim.quotes:
         if found := find_quote(quote, sources):
             before, after = found.around

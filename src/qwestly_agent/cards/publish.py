@@ -9,8 +9,8 @@ from qwestly_agent.workflow_state import OutcomeUnknown, state
 
 @state(CardState, under_brake=True)
 async def publish(services: Services, card: CardState) -> CardState:
-    """Raises `OutcomeUnknown` while the outcome is not known, `PublishingFailed`, and `Braked` if the brake was on
-    before it began: `execute` checks it, and an execution that has begun is not interrupted."""
+    """Raises `OutcomeUnknown` while the outcome is unknown, `PublishingFailed`, and `Braked` if the brake was on before
+    the execution started: `execute` checks it, and a started execution is not interrupted."""
     approval = await execute(services, card.user_id, card.approval_id or "")
     match approval.status:
         case "done":

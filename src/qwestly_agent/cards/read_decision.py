@@ -1,6 +1,6 @@
-"""Read the person's decision from the record, or that there is none.
+"""Read the user's decision from the record, or note that there is none.
 
-Only the record is trusted, not the input with which the execution was woken.
+Only the record is trusted, not the input that resumed the execution.
 """
 
 from qwestly_agent.approvals.end import REPLACED
@@ -16,7 +16,8 @@ from qwestly_agent.workflow_state import expire_if_pending, state
 
 @state(CardState, under_brake=True)
 async def read_decision(services: Services, card: CardState) -> CardState:
-    """Read the decision, or expire the approval. Under the brake a decision is only recorded, and time goes on."""
+    """Read the decision, or expire the approval. Under the brake a decision is only recorded, and its time keeps
+    running."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     approval_id = (card.decided and card.decided.approval_id) or draft.approval_id or ""
     approval = await expire_if_pending(services.approvals, services.clock, card.user_id, approval_id)
@@ -50,7 +51,7 @@ async def _begin_round(
     approval: Approval,
     label: str = "Drafting it as you want it",
 ) -> CardState:
-    """Add the person's words as evidence, and plan the sections to draft again."""
+    """Add the user's words as evidence, and plan the sections to draft again."""
     answered: list[str] = list(draft.parts.get("revisions", ()))
     if approval.id not in answered:
         answered.append(approval.id)
@@ -58,7 +59,7 @@ async def _begin_round(
     if draft.round < number:
         wished = [person_said(number, approval.reason).model_dump(mode="json")] if approval.reason else []
         evidence = [*draft.parts["evidence"], *wished]
-        # From here on its evidence is free of everything forgotten so far; a later forgetting flags it again.
+        # At this point the evidence contains nothing forgotten; a later forgetting flags the draft again.
         await tell_progress(
             services.drafts, services.clock, card, status="running", round=number, label=label, flagged=False
         )

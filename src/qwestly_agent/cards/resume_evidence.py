@@ -10,7 +10,7 @@ from qwestly_agent.domain.resume import UNDER_WAY, UNNAMED, ReadField, ResumeRec
 from qwestly_agent.text.clean import visible
 
 MOST_LOOKED_AT = 3
-"""Number of résumés searched: one that could not be read does not hide an earlier one."""
+"""Number of résumés searched, so that an unreadable one does not hide an earlier one."""
 MOST_CHARACTERS = 8_000
 """Maximum characters of one résumé, a third of the limit of a prompt; the rest is dropped."""
 HEADER_ENDS = "\n\n"
@@ -83,7 +83,7 @@ def _pieces(record: ResumeRecord) -> Iterator[ResumePiece]:
 
 
 def _place_of(path: str) -> tuple[str, str]:
-    """The kind of piece that a field belongs to, and its number where each item is one."""
+    """Return the kind of piece that the field belongs to, and its number if each item is a separate piece."""
     _, section, number, *_ = path.split("/")
     return (section, number) if section in _HEADER else (_PIECES[section], "")
 

@@ -1,4 +1,4 @@
-"""Start making a card, and write profile texts, for the tools of a run."""
+"""Start cards, and write profile texts, for a run's tools."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from qwestly_agent.stores.drafts import UNFINISHED, Draft, DraftKind
 
 MOST_UNDER_WAY = 50
 MOST_WAITING = 5
-"""Limit of a user's cards that are being made or wait for a decision."""
+"""Maximum number of a user's cards that are in progress or pending."""
 ALIVE_SECONDS = 1_800.0
 """A draft without an update for this long counts as dead, whatever its status."""
 
 GONE_ON_WITH_SECONDS = 86_400.0
-"""Time in which an unfinished text is continued; afterwards it is begun again, as more may be known."""
+"""Time during which an unfinished text is continued; after that it is started again, as there may be new evidence."""
 NOT_FINISHED = "Not finished yet. Ask for it again, and it goes on from here"
 
 
@@ -29,7 +29,7 @@ class ProfileText:
     draft_id: str
     checked: CheckedCard
     unchanged: bool
-    """True if the user asked for changes, and the text reads as before."""
+    """True if the user asked for changes, but the text stayed the same."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,7 @@ class Cards:
     conversation_id: str
 
     async def start(self, style: Style, wish: str) -> Draft:
-        """Start making a card, or find the one that is being made; return its draft. Raises `Invalid` and
-        `Unavailable`."""
+        """Start a card, or find the one in progress; return its draft. Raises `Invalid` and `Unavailable`."""
         under_way = await self.services.drafts.list_active(self.user_id, MOST_UNDER_WAY)
         drafts = [each for each in under_way if each.kind == "card"]
         if not wish and (making := self._being_made(drafts, style)):
@@ -62,8 +61,8 @@ class Cards:
         return draft
 
     async def about(self, style: Style, wish: str, revises: str = "") -> ProfileText:
-        """Write an About section; `revises` is the id of a draft to make a new version of. Raises `NotFound` and what
-        `write_profile_text` raises."""
+        """Write an About section. `revises` is the id of a draft of which to write a new version. Raises `NotFound` and
+        what `write_profile_text` raises."""
         before = await self._about_before(revises) if revises else None
         return await self._profile_text("about", LINKEDIN_ABOUT, style, wish, before, revises)
 
@@ -91,7 +90,7 @@ class Cards:
         return ProfileText(draft.id, checked_of(draft), changed_nothing(draft))
 
     async def _tried(self, draft: Draft) -> Draft | None:
-        """Find the draft of the same text, begun earlier in this run, or recently and not finished."""
+        """Find a draft of the same text that was started earlier in this run, or recently and not finished."""
         tries = await self.services.drafts.list_earlier_attempts(draft, self.services.clock() - GONE_ON_WITH_SECONDS)
         found = next((each for each in tries if _wanted(each) == _wanted(draft)), None)
         mine = {"run_id": self.run_id, "conversation_id": self.conversation_id}
@@ -112,7 +111,7 @@ class Cards:
 
     def _draft(self, kind: DraftKind, style: Style, label: str, wish: str, revises: str = "") -> Draft:
         now = self.services.clock()
-        # Deterministic: the same wish in the same run gives the same draft.
+        # Deterministic: the same wish in the same run yields the same draft.
         name = sha256_hex(self.user_id, self.conversation_id, self.run_id, kind, style, wish, revises)[:32]
         return Draft(
             id=f"{kind}_{name}",

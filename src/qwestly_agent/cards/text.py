@@ -1,4 +1,4 @@
-"""A draft's text for people and models: the text and what was left out, without the evidence."""
+"""A draft's text for users and models: the text and the left-out claims, without the evidence."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -31,23 +31,23 @@ class DraftText(_Frozen):
     sections: tuple[DraftSection, ...] = ()
     """A card's sections."""
     text: str | None = None
-    """The whole About section; or the headlines, one a line."""
+    """The whole About section, or the headlines, one per line."""
 
 
 def text_of_draft(draft: Draft) -> DraftText | None:
-    """Return the text checked last; None if there is none, or while a new one is being made."""
+    """Return the text that was checked last; None if there is none, or while a new one is written."""
     if draft.status == "running" or "card" not in draft.parts:
         return None
     return _text(draft.kind, checked_of(draft))
 
 
 def changed_nothing(draft: Draft) -> bool:
-    """True if the person asked for changes, and the text reads as before."""
+    """True if the user asked for changes, but the text stayed the same."""
     return draft.parts["card"].get("unchanged", False)
 
 
 async def text_before_wish(drafts: Drafts, draft: Draft) -> CheckedCard | None:
-    """Return the text before the person's last change request; None if there was no text or no request."""
+    """Return the text before the user's last change request; None if there was no text or no request."""
     if "card" in draft.parts:
         return checked_of(draft)
     earlier = await drafts.find_previous_version(draft) if draft.parts.get("wish") else None
@@ -55,7 +55,7 @@ async def text_before_wish(drafts: Drafts, draft: Draft) -> CheckedCard | None:
 
 
 def is_same_text(kind: DraftKind, one: CheckedCard, other: CheckedCard) -> bool:
-    """True if a reader sees the same text, whatever its quotes."""
+    """True if the readable text is the same, regardless of quotes."""
     return _text(kind, one).model_dump(include=_READ) == _text(kind, other).model_dump(include=_READ)
 
 
@@ -89,7 +89,7 @@ def headlines_of(checked: CheckedCard) -> list[Claim]:
 
 
 def text_of(checked: CheckedCard) -> str:
-    """Join as many claims as fit LinkedIn's limit."""
+    """Join as many claims as fit into LinkedIn's limit."""
     text = ""
     for claim in (claim for section in checked.card.sections for claim in section.claims):
         longer = f"{text} {claim.text}".strip()

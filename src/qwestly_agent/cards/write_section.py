@@ -1,7 +1,8 @@
-"""Write one section of a career document: statements with quotes, grounded, and rewritten once if a judge refused some.
+"""Write one section of a career document: statements with quotes, grounded, and rewritten once if the judge rejected
+some.
 
-The section is stored before it is judged, and each verdict before the next request: a state that is delivered again
-pays for nothing twice.
+The section is stored before it is judged, and each verdict before the next request, so a repeated state pays for
+nothing twice.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -34,7 +35,7 @@ from qwestly_agent.text.sanitize import safe_text
 
 WRITER: Tier = "pro"
 SECONDS = 90.0
-"""Time for one answer of the writer, with its retries. A section needs at most two, and two of the judge."""
+"""Time for one answer of the writer, including retries. A section needs at most two, and two of the judge."""
 LONGEST_CLAIM, LONGEST_HEADING, LONGEST_QUOTE = 400, 80, 800
 MOST_QUOTES = 8
 OUTPUT_RETRIES = 2
@@ -85,7 +86,7 @@ class DraftedSection(BaseModel):
 
 class RewrittenClaim(DraftedClaim):
     number: int
-    """Index of the refused claim."""
+    """Index of the rejected claim."""
 
 
 class Replacements(BaseModel):
@@ -102,13 +103,13 @@ class SectionOrder:
     style: Style
     evidence: Mapping[str, Evidence]
     wishes: Sequence[str] = ()
-    """The person's wishes, the newest last."""
+    """The user's wishes, newest last."""
     before: Section | None = None
     """The section before the newest wish."""
     advert: str = ""
-    """The advert of the job that the document is for; it steers, and is not evidence."""
+    """The advert of the job for which the document is written; it guides the text, but is not evidence."""
     contacts: ContactDetails = field(default_factory=ContactDetails)
-    """Contact details, which no claim may contain."""
+    """Contact details that must not be in any claim."""
 
 
 Keep = Callable[[SectionDraft], Awaitable[None]]
@@ -117,7 +118,7 @@ Keep = Callable[[SectionDraft], Awaitable[None]]
 async def write_section(
     services: ModelServices, user_id: str, order: SectionOrder, keep: Keep, kept: SectionDraft | None = None
 ) -> SectionDraft:
-    """Return the section with a verdict for each claim; `keep` is called after each answer of a model.
+    """Return the section with a verdict for each claim. `keep` is called after each answer of a model.
 
     Raises what `structured_output` raises.
     """
@@ -139,7 +140,7 @@ async def write_section(
         return kept
     try:
         kept = await _rewrite(services, user_id, order, kept, sources, today)
-    except (ContentRefused, ModelRefused, OverBudget):  # the supported claims are not lost
+    except (ContentRefused, ModelRefused, OverBudget):  # keep the supported claims
         kept = kept.model_copy(update={"rewritten": True})
     await keep(kept)
     return await grounded(kept)
@@ -161,7 +162,8 @@ async def _ground(
 
 
 def _statements(claims: Sequence[Claim], kind: str) -> list[Statement]:
-    """Judge a wish as one: on the card its heading says so."""
+    """Return the statements to judge. Preferences are judged as wishes, because the card's heading marks them as
+    such."""
     language = language_of(" ".join(claim.text for claim in claims))
     said = "Wants: {}" if kind == PREFERENCES else "{}"
     return [Statement(text=said.format(claim.text), quotes=claim.quotes, language=language) for claim in claims]
@@ -188,7 +190,7 @@ async def _rewrite(
     sources: Mapping[str, QuotedSource],
     today: date,
 ) -> SectionDraft:
-    """Replace the claims that the judge refused; one without a replacement stays refused."""
+    """Replace the claims that the judge rejected; a claim without a replacement stays rejected."""
     refused = _refused_by_judge(section)
     prompt = "\n\n".join([_prompt(order), *_refusals(section, refused)])
     answer = await _answer(services, user_id, order, Replacements, prompt, sources, today)
@@ -213,7 +215,7 @@ async def _answer(
     sources: Mapping[str, QuotedSource],
     today: date,
 ) -> Answer:
-    """Ask the writer; send its answer back while a claim has no quotes, or figures that they lack."""
+    """Ask the writer, and reject its answer while a claim has no quotes, or figures that are not in them."""
     latest: list[Answer] = []
 
     def checked(ctx: RunContext[Any], answer: Answer) -> Answer:
@@ -241,14 +243,14 @@ async def _answer(
     except (ModelUnavailable, DeadlineExceeded, OverBudget):
         if not latest:
             raise
-        return latest[0]  # its unsupported claims are left out
+        return latest[0]  # unsupported claims are left out later
 
 
 # --- the writer's prompt ----------------------------------------------------------------------------------------------
 
 
 def _prompt(order: SectionOrder) -> str:
-    """Make the prompt. The part that all sections share comes first, so that it is billed as cached."""
+    """Return the prompt. The part shared by all sections comes first, so that it is billed as cached."""
     evidence = [_fenced(item) for item in order.evidence.values() if item.publishable]
     wishes = [wrap(WISH, quoted(each)) for each in order.wishes]
     ask = f"Section “{order.outlined.kind}”. {order.outlined.ask}"
@@ -296,5 +298,5 @@ def _claim(drafted: DraftedClaim) -> Claim:
 
 
 def _cleaned(text: str) -> str:
-    """Make one line without invisible characters and links."""
+    """Return one line without invisible characters and links."""
     return safe_text(" ".join(visible(well_formed(text)).split()), ())

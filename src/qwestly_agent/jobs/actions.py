@@ -1,5 +1,5 @@
 """The actions on job applications: send one, which cannot be undone and whose preview shows exactly what is sent; and
-change one in the user's own list, which is kept in step with what was asked for and sent."""
+change one in the user's own list, which is updated when sending is requested and done."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -46,7 +46,7 @@ SENT_BEFORE = "An application for this job was sent before, so nothing was sent.
 
 
 async def _sent_on(services: Services, user_id: str, args: JobApplication) -> dict[str, str]:
-    """Show when the user says that they applied elsewhere."""
+    """Show the date if the user says that they applied elsewhere."""
     with suppress(NotFound):
         application = await services.applications.get(user_id, application_id(args.job_id))
         if application.applied_at is not None:
@@ -70,7 +70,7 @@ def _application_preview(args: JobApplication, _: Mapping[str, str]) -> Preview:
 
 
 async def _send(services: Services, effect: candidate_app.Effect, args: JobApplication) -> Outcome:
-    if effect.version is not None:  # with a version, the write API sends it again
+    if effect.version is not None:  # with a version, the write API would send it again
         return Refused("sent_before", SENT_BEFORE)
     body = {
         "job": {"title": args.title, "company": args.company, "url": args.url},
@@ -91,7 +91,7 @@ async def add_to_list(applications: Applications, job_matches: JobMatches, new: 
 
 
 async def list_asked(services: Services, approval: Approval) -> None:
-    """List the application that this approval asks to send (idempotent)."""
+    """Add the application that this approval would send to the list (idempotent)."""
     now = services.clock()
     application = await add_to_list(services.applications, services.job_matches, _of(approval, now))
     await services.applications.change(approval.user_id, application.id, now, approval_id=approval.id)
@@ -149,6 +149,7 @@ NAMES = {"status": "Status", "next_step": "Next step", "next_at": "On", "notes":
 
 
 class ApplicationChange(Arguments):
+    # The docstring is part of the digest of `update_application`'s arguments: another text needs an upgrade.
     """What is None stays."""
 
     application_id: DraftId
@@ -162,12 +163,12 @@ class ApplicationChange(Arguments):
         return self.model_dump(exclude={"application_id"}, exclude_none=True)
 
     def changes(self, now: float) -> dict[str, Any]:
-        """Return the fields that it sets. Raises `Invalid` for a date that is too far away."""
+        """Return the fields to set. Raises `Invalid` for a date too far away."""
         return {**self.given, **({"next_at": planned_at(self.next_at, now)} if self.next_at else {})}
 
 
 def _as_it_stands(application: Application, args: ApplicationChange) -> dict[str, str]:
-    """Return the fields that the change names, and the application."""
+    """Return the current values of the changed fields, and the application's name."""
     stands = {
         "status": application.status,
         "next_step": application.next_step,

@@ -1,6 +1,6 @@
-"""Ground each reason in the advert and in the person's evidence: leave out unsupported ones, and jobs without a reason.
+"""Ground each reason in the advert and in the user's evidence; remove unsupported reasons, and jobs without reasons.
 
-An advert states requirements, never facts about the person (`publishable` in `domain/card.py`).
+An advert states requirements, never facts about the user (`publishable` in `domain/card.py`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ MOST_CHECKED, MOST_KEPT = 12, 10
 LEAST_SCORE = 0.5
 SECONDS = 60.0
 MOST_TRIES = 2
-"""Requests to the judge; the second one for verdicts that it left out."""
+"""Requests to the judge; the second is for verdicts missing in the first."""
 NOT_CHECKED = "Reasons could not be checked, and were left out. Their jobs come up again next time."
 ABOUT_JOBS = """
 
@@ -37,7 +37,7 @@ person's: they alone say what the person is, has done or wants. A statement is s
 
 @state(ScoutState)
 async def check(services: ModelServices, given: ScoutState) -> ScoutState:
-    """Without a judge nothing is stored: the next night finds it again. Raises what the stores raise."""
+    """Without a judge nothing is stored, and the next night finds the jobs again. Raises what the stores raise."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id != given.run_id or all(each.evidence for each in search.ranked):
         return given
@@ -75,7 +75,7 @@ def source_id(advert: Advert) -> str:
 
 
 def statement_of(advert: Advert, reason: Reason, person: Person) -> Statement:
-    """A reason for a job needs the person's words; one with an unknown source has none, and is refused."""
+    """A reason for a job must quote the user. A reason with an unknown source has no such quote, and is rejected."""
     quotes = [Quote(source=source_id(advert), text=reason.advert_quote)]
     if reason.person_quote:
         known = reason.person_source if reason.person_source in person.evidence else None
@@ -99,7 +99,7 @@ def _supported(best: Sequence[JobMatch], stand: set[int], person: Person) -> Ite
 
 
 def _shown(reason: Reason, person: Person) -> Reason:
-    """Replace the source by its name for the person."""
+    """Replace the source's id with its name for the user."""
     evidence: Mapping[str, str] = {each.id: each.source for each in person.evidence.values()}
     return reason.model_copy(update={"person_source": evidence.get(reason.person_source or "")})
 

@@ -1,4 +1,4 @@
-"""Search boards for a person, without adverts that they were shown before or that their wishes rule out."""
+"""Search boards for a user, without adverts that were shown before or that the user's wishes rule out."""
 
 from collections.abc import Sequence
 
@@ -16,13 +16,13 @@ from qwestly_agent.workflow_state import state
 MOST_QUERIES = 6
 MOST_FOUND = 200
 MOST_EARLIER = 200
-"""Number of matches with which a job is compared, as the same job can return under another id."""
+"""Number of earlier matches to compare with, as the same job can appear under another id."""
 NO_WISHES = "Say which work you look for: there is no title to search for yet."
 
 
 @state(ScoutState)
 async def find(services: Services, given: ScoutState) -> ScoutState:
-    """Ask the boards once: the results are stored before they are used."""
+    """Query the boards once; the results are stored before they are used."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id == given.run_id and search.found:
         return given.model_copy(update={"found": len(search.found)})
@@ -47,7 +47,7 @@ async def find(services: Services, given: ScoutState) -> ScoutState:
 
 
 def queries_of(wishes: JobWishes) -> Sequence[JobQuery]:
-    """One query for each title and place, and one for remote jobs."""
+    """Return one query for each title and place, and one for remote jobs."""
     remote_only = wishes.remote == "only"
     places = ("",) if remote_only or not wishes.places else wishes.places
     queries = [JobQuery(title, place, remote_only) for place in places for title in wishes.titles]

@@ -10,7 +10,7 @@ from qwestly_agent.services import Services
 
 
 async def tell_due_steps(services: Services) -> dict[str, int]:
-    """Return counts of what was done. Each step is reported once, and only while it is due."""
+    """Remind users, and return counts of the results. Each step is reported once, and only while it is due."""
     now, counts = services.clock(), Counter[str]()
     for user_id, application_id in await services.sweeps.due_applications(now, services.settings.follow_ups_a_sweep):
         try:

@@ -10,7 +10,7 @@ FORGOTTEN = "You had something forgotten meanwhile, so nothing was kept. What wa
 
 @state(ScoutState)
 async def keep(services: Services, given: ScoutState) -> ScoutState:
-    """Withdraw matches that were stored before something was forgotten."""
+    """Store the matches and end the search; if something was forgotten meanwhile, withdraw them and try again."""
     user_id, run_id = given.user_id, given.run_id
     while True:
         search = await services.job_searches.get(user_id)
@@ -28,7 +28,7 @@ async def keep(services: Services, given: ScoutState) -> ScoutState:
         event = _event(given, len(matches), now) if matches else None
         if await services.job_searches.end_unless_forgotten(search, event, now):
             return given
-        # Something was forgotten, or the user was erased, since it was read.
+        # Something was forgotten, or the user was erased, since the search was read.
         await services.job_matches.delete_others_of_run(user_id, run_id, ())
 
 

@@ -1,4 +1,4 @@
-"""Hard limits: the adverts that a person's wishes rule out. Missing information rules nothing out."""
+"""Hard limits: adverts that a user's wishes rule out. Missing information rules nothing out."""
 
 import re
 import unicodedata
@@ -46,7 +46,7 @@ _IN_THE_EU = frozenset(
 
 
 def why_ruled_out(advert: Advert, wishes: JobWishes) -> str | None:
-    """Return a sentence for the person on what rules the advert out, or None."""
+    """Return a sentence for the user on why the advert is ruled out, or None."""
     if word := next((each for each in wishes.never if _names(advert, each)), None):
         return f"You decided against “{word}”."
     if wishes.remote == "only" and not advert.is_remote:
@@ -65,13 +65,13 @@ def why_ruled_out(advert: Advert, wishes: JobWishes) -> str | None:
 
 
 def yearly(pay: Pay) -> float | None:
-    """Return its highest pay per year, in its currency."""
+    """Return the highest annual pay of the range, in its currency."""
     most = pay.highest if pay.highest is not None else pay.lowest
     return None if most is None else most * A_YEAR[pay.per]
 
 
 def folded(text: str) -> str:
-    """Lower case words without accents and punctuation, with a blank at both ends."""
+    """Return lower-case words without accents and punctuation, with a blank at both ends."""
     bare = "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))
     words = " ".join(_WORD.findall(bare))
     return f" {words} "
@@ -83,7 +83,7 @@ def _is_in(place: str, wanted: Iterable[str]) -> bool:
 
 
 def _names(advert: Advert, word: str) -> bool:
-    """True if its company, title or text has this word, or these words one after the other."""
+    """True if the company, title or text contains this word or sequence of words."""
     return bool(word.strip()) and any(
         folded(word) in folded(each) for each in (advert.company, advert.title, advert.text)
     )
@@ -95,7 +95,7 @@ def _is_less(pay: Pay, wanted: float, currency: str | None) -> bool:
 
 
 def _may_work(advert: Advert, permits: Iterable[str]) -> bool:
-    """True if its country is among the permits, or is unknown."""
+    """True if the job's country is among the permits, or unknown."""
     demands = " ".join(
         advert.text[max(0, m.start() - 80) : m.end() + 80] for m in _NO_SPONSORSHIP.finditer(advert.text)
     )

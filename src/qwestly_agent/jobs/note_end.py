@@ -9,7 +9,7 @@ from qwestly_agent.workflow_state import OVER_BUDGET, state
 
 @state(ScoutState, under_brake=True)
 async def note_end(services: Services, given: ScoutState) -> ScoutState:
-    """Runs under the brake too, because nothing else records that it stopped."""
+    """It also runs under the brake, because nothing else records the stop."""
     error = given.error.kind if given.error else ""
     end = "stopped" if error == "Braked" else "failed"
     now = services.clock()

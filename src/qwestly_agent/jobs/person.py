@@ -1,4 +1,4 @@
-"""The person for comparison with jobs: their wishes, and the evidence of their experience."""
+"""The user for comparison with jobs: their wishes, and the evidence of their experience."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ class Person:
 
     @property
     def words(self) -> str:
-        """The text with which adverts are compared, by words and by meaning."""
+        """The text to which adverts are compared, by words and by vectors."""
         told = " ".join(each.text for each in self.evidence.values())
         return f"{' '.join(self.wishes.titles)} {told}"[:4_000]
 
 
 async def person_of(services: Services, user_id: str) -> Person:
-    """Read the person; wishes that are not set come from the profile."""
+    """Read the user's wishes and evidence; missing wishes default to the profile."""
     search = await services.job_searches.get(user_id)
     found = [each.evidence for each in await gather(services, user_id) if each.evidence.publishable]
     evidence: dict[str, Evidence] = {}

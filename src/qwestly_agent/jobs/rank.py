@@ -1,4 +1,4 @@
-"""Rank the found jobs: by words, meaning and weights, and the best ones by a model that gives reasons."""
+"""Rank the found jobs: by words, vectors and weights, and the best ones by a model that gives reasons."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ class Comparison(BaseModel):
 
 @state(ScoutState)
 async def rank(services: ModelServices, given: ScoutState) -> ScoutState:
-    """Store the best jobs with unchecked reasons. A model is asked once about each batch, and each answer is stored at
+    """Store the best jobs with unchecked reasons. The model is called once for each batch, and each answer is stored at
     once. Raises a failure if no batch was answered."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id != given.run_id or search.ranked or not search.found:
@@ -103,7 +103,7 @@ async def rank(services: ModelServices, given: ScoutState) -> ScoutState:
 
 
 async def _best(services: ModelServices, search: JobSearch, person: Person) -> Sequence[tuple[str, float]]:
-    """Rank by words, meaning and weights; store the result, so that vectors are requested once."""
+    """Rank by words, vectors and weights, and store the result, so that vectors are requested once."""
     kept = await services.adverts.get_many(search.found)
     adverts = [kept[each] for each in search.found if each in kept]
     fits = await _fits(services, search.user_id, person, adverts)
@@ -116,7 +116,7 @@ async def _best(services: ModelServices, search: JobSearch, person: Person) -> S
 async def _fits(
     services: ModelServices, user_id: str, person: Person, adverts: Sequence[Advert]
 ) -> Mapping[str, float]:
-    """Return a fit between 0 and 1 by id; without vectors by words alone."""
+    """Return a fit between 0 and 1 by id; without vectors by words only."""
     vectors: list[list[float]] = []
     try:
         texts = [person.words, *(f"{each.title}\n{each.text}"[:OF_A_VECTOR] for each in adverts)]
@@ -134,7 +134,7 @@ async def _fits(
 
 
 def left_to_ask(batches: int, compared: Mapping[int, object]) -> Sequence[int]:
-    """Return the numbers of batches that were not asked about; if none was answered, one that is asked about again."""
+    """Return the numbers of the batches without an attempt; if all failed, one to retry."""
     left = [number for number in range(batches) if number not in compared]
     return left or (() if any(each is not None for each in compared.values()) else range(batches)[:1])
 
@@ -147,7 +147,7 @@ async def _compare(
     batch: Sequence[tuple[str, float]],
     known: Mapping[str, Advert],
 ) -> AgentError | None:
-    """Store the model's answer about this batch, or return its failure."""
+    """Store the model's answer for this batch, or return its failure."""
     adverts = [known[each] for each, _ in batch if each in known]
     told = [
         f"job {number}\n{quoted(f'{each.title}, {each.company}, {each.place}')}\n{quoted(each.text)[:OF_A_PROMPT]}"
@@ -168,7 +168,7 @@ async def _compare(
             seconds=SECONDS,
             retries=0,
         )
-    except AgentError as error:  # only this batch failed: the others may be answered
+    except AgentError as error:  # only this batch failed
         services.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
         return error
     answer = [(advert.id, each.model_dump(mode="json")) for advert, each in answer_of(adverts, comparison.jobs)]
@@ -177,7 +177,7 @@ async def _compare(
 
 
 def _ours(failures: Sequence[BaseException]) -> BaseException | None:
-    """Choose the failure to raise: transient ones first. A spent daily budget is not a failure."""
+    """Choose the failure to raise: transient ones first. An exhausted daily budget is not a failure."""
     ours = [each for each in failures if not isinstance(each, OverBudget)]
     return next(
         (each for each in ours if isinstance(each, ModelUnavailable | DeadlineExceeded)), next(iter(ours), None)
@@ -204,7 +204,7 @@ def _ranked(given: ScoutState, search: JobSearch, adverts: Mapping[str, Advert])
 
 
 def answer_of(adverts: Sequence[Advert], answer: Sequence[Compared]) -> list[tuple[Advert, Compared]]:
-    """Return the comparison of each advert, once; drop those about unknown adverts."""
+    """Return the comparison of each advert, once, without those about unknown adverts."""
     said = {each.job: each for each in reversed(answer) if each.job < len(adverts)}
     return [(adverts[number], each) for number, each in sorted(said.items())]
 

@@ -1,4 +1,4 @@
-"""One entry for a job that several boards advertise, or one board on several days."""
+"""Merge adverts of the same job, from several boards or from one board on several days."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from qwestly_agent.jobs.limits import folded
 
 SHINGLE_WORDS = 4
 SAME_FROM = 0.5
-"""Share of the shorter text's shingles, because boards truncate texts."""
+"""Minimum share of the shorter text's shingles, because boards truncate texts."""
 FEWEST_SHINGLES = 8
 _ENDINGS = "gmbh ag inc ltd llc corp co kg se plc sl sa sas bv limited the group holding company"
 _OF_COMPANIES = frozenset(_ENDINGS.split())
@@ -34,7 +34,7 @@ def one_of_each(adverts: Iterable[Advert]) -> list[Advert]:
 
 
 def is_same(one: Advert, other: Advert) -> bool:
-    """True if both advertise the same job: title and company agree, and so do place or text."""
+    """True if both adverts are for the same job: title and company agree, and so do place or text."""
     if one.id == other.id:
         return True
     if _title(one) != _title(other) or not _may_be(_company(one), _company(other)):
@@ -84,12 +84,12 @@ def _city(advert: Advert) -> str:
 
 
 def _may_be(one: str, other: str) -> bool:
-    """True if they are the same, or one of them is unknown."""
+    """True if they are equal, or one of them is unknown."""
     return not one or not other or one == other
 
 
 def _shared(one: str, other: str) -> float | None:
-    """The share of the shorter text's shingles that the longer one has; None if a text is too short to tell."""
+    """Return the share of the shorter text's shingles in the longer one; None if a text is too short."""
     shorter, longer = sorted((_shingles(one), _shingles(other)), key=len)
     return len(shorter & longer) / len(shorter) if len(shorter) >= FEWEST_SHINGLES else None
 

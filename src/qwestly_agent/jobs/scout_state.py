@@ -8,17 +8,17 @@ from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.workflow_state import CaughtError, UserState
 
 MOST_REQUESTS = 9
-"""Model requests of a search: one for vectors, six comparisons, one of the judge, and one retry."""
+"""Model requests of a search: one for vectors, six comparisons, one to the judge, and one retry."""
 
 
 class ScoutState(UserState):
     at_night: bool = False
     found: int = 0
-    """Jobs that no limit ruled out."""
+    """Number of jobs that no limit ruled out."""
     end: Literal["failed", "stopped", "over_budget"] | None = None
     error: CaughtError | None = Field(default=None, exclude=True)
 
 
 def run_of(user_id: str, key: str) -> str:
-    """Return the name of the execution for this user and key, a day or a request."""
+    """Return the execution's name for this user and key, which is a day or a request."""
     return f"scout-{sha256_hex(user_id, key)[:32]}"

@@ -1,4 +1,4 @@
-"""Ask all boards in parallel, each with a time limit; a failed one is named, and the others are used."""
+"""Query all boards in parallel, each with a timeout. Failed boards are named, and the others are used."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from qwestly_agent.services import Services
 from qwestly_agent.stores.adverts import LONGEST_CACHE_SECONDS, Adverts
 
 QUESTIONS_A_DAY = 60
-"""Requests of one user to all boards; queries answered within the last hour are not repeated."""
+"""Maximum requests of one user to all boards; queries answered within the last hour are not repeated."""
 SECONDS_TO_A_TURN = 60.0
-"""How long each query of a night waits for a board's next minute."""
+"""Time that each nightly query waits for a board's quota of the next minute."""
 ENOUGH_TODAY = "The boards were asked so often today that the rest waits for tomorrow."
 
 
@@ -26,13 +26,13 @@ class FoundJobs:
     adverts: list[Advert]
     """The adverts, one per job."""
     missing: tuple[str, ...]
-    """Sentences on boards that could not be asked."""
+    """Sentences about boards that could not be queried."""
 
 
 async def search_boards(
     services: Services, user_id: str, queries: Sequence[JobQuery], *, patience: float = 0.0
 ) -> FoundJobs:
-    """Store all adverts. `patience` is the maximum wait in seconds until a board may be asked again."""
+    """Query the boards and store all adverts. `patience` is the maximum wait for a board's quota, in seconds."""
     missing: dict[str, None] = {}
 
     async def ask(board: JobBoard, query: JobQuery) -> list[Advert]:
@@ -49,7 +49,7 @@ async def search_boards(
 
 
 async def _answer(services: Services, user_id: str, board: JobBoard, query: JobQuery, patience: float) -> list[Advert]:
-    """Return the board's answer, or that to the same query of any user within the last hour; within the last day if the
+    """Return the board's answer, or a cached one to any user's same query of the last hour, or of the last day if the
     board's quota is exhausted."""
     now = services.clock()
     name = sha256_hex(board.name, query.words.casefold(), query.place.casefold(), str(query.remote_only))
@@ -73,7 +73,7 @@ async def _kept(adverts: Adverts, ids: Sequence[str]) -> list[Advert]:
 
 
 async def _may_ask(services: Services, board: JobBoard, patience: float) -> bool:
-    """Count the request; False if our key may not send it within `patience` seconds."""
+    """Count the request; False if our key cannot send it within `patience` seconds."""
     quota = parse_quotas(services.settings.job_board_quotas).get(board.name)
     while quota and (wait := await services.adverts.count_request(board.name, services.clock(), *quota)):
         if wait > patience:

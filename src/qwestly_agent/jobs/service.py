@@ -19,15 +19,15 @@ class JobService:
     user_id: str
 
     async def search(self, words: str, place: str, remote_only: bool) -> tuple[list[Advert], tuple[str, ...]]:
-        """Return the boards' jobs, without those that the user's limits rule out, and the boards that could not be
-        asked."""
+        """Return jobs from the boards, without those that the user's limits rule out, and the boards that could not be
+        queried."""
         found = await search_boards(self.services, self.user_id, [JobQuery(words, place, remote_only)])
         wishes = (await self.services.job_searches.get(self.user_id)).wishes
         fits = [each for each in found.adverts if why_ruled_out(each, wishes) is None]
         return fits[:MOST_SHOWN], found.missing
 
     async def read(self, job_id: str) -> tuple[Advert, JobMatch | None]:
-        """Get a match, or an advert of a search. Raises `NotFound`."""
+        """Return a match, or an advert of a search. Raises `NotFound`."""
         if job_id.startswith("job_"):
             match = await self.services.job_matches.get(self.user_id, job_id)
             return match.advert, match
@@ -37,7 +37,7 @@ class JobService:
         return found[job_id], None
 
     async def keep(self, job_id: str) -> JobMatch:
-        """Get the match; an advert of a search becomes a saved match at its first use. Raises `NotFound`."""
+        """Return the match; an advert of a search becomes a saved match on its first use. Raises `NotFound`."""
         advert, match = await self.read(job_id)
         if match:
             return match

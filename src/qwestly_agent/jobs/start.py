@@ -1,4 +1,4 @@
-"""Begin a search: at night for those who switched it on, or because its user asks for it."""
+"""Start a search: at night for users who switched it on, or on request."""
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Invalid, Unavailable
@@ -31,5 +31,5 @@ async def start_scout(services: Services, user_id: str, key: str, *, at_night: b
 
 
 def key_now(now: float) -> str:
-    """Two requests within ten minutes are one search."""
+    """Return the same key for requests within ten minutes, so that they are one search."""
     return f"asked {int(now // AGAIN_SECONDS)}"

@@ -1,7 +1,7 @@
-"""Begin due searches and report due steps of applications, every five minutes.
+"""Start due searches and report due steps of applications, every five minutes.
 
-The execution is named by user and day, and the next search is planned last: after a crash in between, the same step is
-repeated under the same name.
+The execution is named by user and day, and the next search is scheduled last: after a crash in between, the same step
+is repeated under the same name.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from qwestly_agent.workflow_state import WorkflowState, state
 
 AT_ONCE = 20
 HOUR = 3
-"""Local hour in which a user's night begins; the minute differs by user, so that boards are not asked all at once."""
+"""Local hour of nightly searches; the minute differs by user to spread the requests to boards."""
 
 
 class JobsSwept(WorkflowState):
@@ -35,8 +35,8 @@ class JobsSwept(WorkflowState):
 
 @state(JobsSwept, under_brake=True)
 async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
-    """A night of users whose brake is on stays due, so that it is searched as soon as they release it; so
-    does everybody's once most of the stage's day is spent."""
+    """Start due searches. Users whose brake is on stay due until they release it, as do all users once most of the
+    stage's daily budget is spent."""
     now, braked = services.clock(), await services.sweeps.braked_users()
     waits = EVERYBODY in braked or await services.stage_day.is_spent(now, WORKFLOWS_UP_TO)
     due = [] if waits else await _next_due(services, now, braked)
@@ -46,7 +46,7 @@ async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
         async with places:
             try:
                 counts[await begin_if_due(services, user_id)] += 1
-            except (AgentError, PyMongoError) as error:  # it stays due, behind the others
+            except (AgentError, PyMongoError) as error:  # it stays due, after the others
                 counts["failed"] += 1
                 services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
 
@@ -58,7 +58,8 @@ async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
 
 
 async def _next_due(services: Services, now: float, braked: Collection[str]) -> list[str]:
-    """Continue where the last sweep ended, and begin again at the end, so that repeated failures block nobody."""
+    """Continue where the last sweep ended, and wrap around at the end, so that repeated failures do not block
+    others."""
     sweeps, limit = services.sweeps, services.settings.job_searches_a_sweep
     after = await sweeps.position("jobs") or 0.0
     due = await sweeps.due_job_searches(after, now, limit, braked)
@@ -69,7 +70,7 @@ async def _next_due(services: Services, now: float, braked: Collection[str]) -> 
 
 
 async def begin_if_due(services: Services, user_id: str) -> str:
-    """Begin this user's search; return what was done, in a word."""
+    """Start this user's search; return the result in a word."""
     search, now = await services.job_searches.get(user_id), services.clock()
     if not search.is_on or search.next_at is None:
         await services.job_searches.schedule(user_id, None)

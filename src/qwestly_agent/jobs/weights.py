@@ -1,4 +1,4 @@
-"""Learn from thumbs: a weight for each feature of a job, which the person can read and reset."""
+"""Learn from thumbs: a weight for each feature of a job, which the user can read and reset."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ STEP: Mapping[Verdict, int] = {"up": 10, "down": -10, "not_this_kind": -25}
 MOST = 0.5
 """Maximum weight of one feature, in either direction."""
 MOST_OF_ALL = 0.5
-"""Maximum that all features of a job add to its fit, which is between 0 and 1."""
+"""Maximum contribution of all features to a job's fit, which is between 0 and 1."""
 MOST_FEATURES = 500
 _WORDS_OF_ALL_TITLES = """
 and the for with und der die das mit für fur von de la el los las en of in to at on or para senior junior full part time
@@ -23,18 +23,17 @@ _NO_FEATURES = frozenset(_WORDS_OF_ALL_TITLES.split())
 
 
 def features_of(advert: Advert) -> tuple[str, ...]:
-    """For example `title:backend`, `company:acme`, `remote`."""
+    """Return features such as `title:backend`, `company:acme`, `remote`."""
     return tuple(dict.fromkeys(_features(advert)))
 
 
 async def weights_of(job_matches: JobMatches, search: JobSearch) -> dict[str, float]:
-    """Compute the weights from the user's present thumbs: without withdrawn ones, and those from before the last
-    reset."""
+    """Compute the weights from the user's current thumbs, without those from before the last reset."""
     return learn(await job_matches.list_verdicts(search.user_id, search.thumbs_since))
 
 
 def learn(verdicts: Iterable[tuple[Advert, Verdict]]) -> dict[str, float]:
-    """Count a "not this kind" for the title, not for the company."""
+    """Return the weights. "Not this kind" counts for the title, not for the company."""
     sums = Counter[str]()
     for advert, verdict in verdicts:
         for each in features_of(advert):
@@ -45,7 +44,7 @@ def learn(verdicts: Iterable[tuple[Advert, Verdict]]) -> dict[str, float]:
 
 
 def taught(weights: Mapping[str, float], advert: Advert) -> float:
-    """Return what the weights add to this job's fit."""
+    """Return the weights' contribution to this job's fit."""
     return max(-MOST_OF_ALL, min(MOST_OF_ALL, sum(weights.get(each, 0.0) for each in features_of(advert))))
 
 

@@ -1,7 +1,7 @@
-"""The actions on memories: remember what was proposed, forget for good; and the proposals of both.
+"""The actions on memories: store proposed ones, forget for good; and the proposals of both.
 
-Their texts stay in the record until it is decided, or until they are forgotten, and are stored nowhere else outside of
-the memories: neither in a mail nor in the state machine's data.
+Their texts are in the record until it is decided, or until they are forgotten, and otherwise only in the memories:
+neither in a mail nor in the state machine's data.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from qwestly_agent.memory.forget import STAYS, forget_exactly, still_proposed
 from qwestly_agent.services import Services
 
 MOST_FORGOTTEN = 200
-"""Maximum number of memories in one approval, with their lineage."""
+"""Maximum memories in one approval, including their lineage."""
 OUTDATED = (
     "These have ended, or you have not mentioned them for a year. If one of them still holds, say no: you can have the "
     "others forgotten one by one."
@@ -47,7 +47,7 @@ async def _memories_shown(services: Services, user_id: str, args: Keeping) -> di
 
 
 def as_shown(user_id: str, memory: Memory) -> str:
-    """A digest of content, count and status. If it differs later, the memory is not what the user saw."""
+    """Return a digest of content, count and status. If it differs later, the memory is not what the user saw."""
     return sha256_hex(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
 
 
@@ -56,7 +56,7 @@ async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> 
 
 
 async def _forget(services: Services, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
-    """Forget the shown memories that still exist; nothing if their lineage now includes others."""
+    """Forget the shown memories that still exist; none if their lineage now includes others."""
     lineage = await services.memories.find_lineage(effect.user_id, list(args.memories))
     if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
         return Changed("")
@@ -77,15 +77,15 @@ async def discard(services: Services, approval: Approval) -> None:
     memories, tombstones, user_id = services.memories, services.tombstones, approval.user_id
     match approval.status:
         case "rejected":
-            # Keep memories that the user asked to remember since.
+            # Keep memories that the user asked to store since.
             asked = approval.arguments["memory_ids"]
             proposed = await still_proposed(memories, user_id, asked)
             await tombstones.begin(user_id, [each.id for each in proposed], services.clock())
-            # Include those that a process which died had begun to forget.
+            # Include those that a dead process had started to forget.
             await tombstones.end(user_id, asked, services.clock())
         case "expired" | "revised" | "failed" | "changed":
             await memories.delete_proposed(user_id, approval.arguments["memory_ids"])
-        case _:  # approved, or not yet decided
+        case _:  # approved, or not decided yet
             pass
 
 
@@ -96,7 +96,7 @@ KEEP_MEMORIES = Action(
     arguments=Keeping,
     subject=lambda _: "memories",
     shown=_memories_shown,
-    # The proposer has read the memories and passes a preview of its own.
+    # The proposer has read the memories and passes its own preview.
     preview=lambda args, shown: Preview(title="Remember something sensitive"),  # noqa: ARG005
     perform=_keep,
     done="They are remembered.",
@@ -118,17 +118,18 @@ FORGET_MEMORIES = Action(
     revisable=False,
     signed_in_only=True,
 )
-# Proposed at night, when nobody can answer within an hour.
+# Proposed at night, when no user can answer within an hour.
 FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories")
 
 
 def id_of_question(batch_id: str) -> str:
-    """Return the id of a batch's approval; asking twice makes one record."""
+    """Return the id of a batch's approval; requesting twice makes one record."""
     return f"ap_{sha256_hex('memories', batch_id)[:32]}"
 
 
 def remember_proposal(memories: Sequence[Memory], memory_ids: Sequence[str], conversation_id: str) -> Proposal:
-    """Propose to remember; `memories` are those of `memory_ids` that still wait for approval, in the order shown."""
+    """Propose to store memories; `memories` are those of `memory_ids` that still wait for approval, in the order
+    shown."""
     return Proposal(
         KEEP_MEMORIES,
         {"memory_ids": list(memory_ids), "conversation_id": conversation_id},
@@ -139,7 +140,7 @@ def remember_proposal(memories: Sequence[Memory], memory_ids: Sequence[str], con
 
 
 def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
-    """Propose to forget; `memories` are all that would be forgotten, with their lineage."""
+    """Propose to forget; `memories` are all that would be forgotten, including their lineage."""
     title = "Forget this for good" if len(memories) == 1 else f"Forget these {len(memories)} for good"
     changes = tuple(Change(name=in_words(each.type).capitalize(), before=each.content, after=None) for each in memories)
     return Proposal(
@@ -152,7 +153,7 @@ def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
 
 
 def outdated_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
-    """Propose to forget outdated ones; `memories` are those that may no longer be true, with their lineage."""
+    """Propose to forget outdated memories; `memories` are those that may no longer be true, including their lineage."""
     proposal = forget_proposal(user_id, memories)
     return replace(
         proposal,
@@ -169,7 +170,7 @@ def _preview(memories: Sequence[Memory]) -> Preview:
     else:
         title = "Remember something you said" if one else f"Remember {count} things you said"
     return Preview(
-        title=title,  # the title is kept and mailed, so it contains nothing of the memories' texts
+        title=title,  # the title is stored and mailed, so it contains no text of the memories
         changes=tuple(
             Change(name=in_words(each.type).capitalize(), before=None, after=each.content, evidence=(_said(each),))
             for each in memories

@@ -25,20 +25,20 @@ async def apply(services: Services, given: ConsolidationState) -> ConsolidationS
 
 async def _replace(merges: Merges, clock: Clock, run: ConsolidationRun, each: ReplacedMemory) -> None:
     await merges.replace(run.user_id, each.gone, each.by, each.status, run.run_id, clock())
-    # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
+    # It keeps its own text, quote and trust, even if a merged memory is less trusted.
     await merges.absorb(run.user_id, each.by, each.gone)
-    # Its user forgot or corrected it since it was planned: it does not stand for the other one any more. Looked at
-    # last, so that whoever forgets it later finds what it took the place of.
+    # The user forgot or corrected it since the plan was made, so it can no longer replace the other one. Checked last,
+    # so that a later forgetting finds what it replaced.
     if not await merges.is_current(run.user_id, each.by, run.run_id):
         await merges.undo_replacement(run.user_id, each.gone, each.by, run.run_id)
 
 
 async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None:
-    """Ask once, however often this is delivered, and leave out memories that have changed since."""
+    """Ask once, however often the state is repeated, and leave out memories that have changed since."""
     now = services.clock()
     ids = [each.id for each in await services.memories.get_many(run.user_id, run.outdated) if _is_outdated(each, now)]
     outdated = await services.memories.find_lineage(run.user_id, ids)
-    while len(outdated) > MOST_FORGOTTEN:  # more than one question can hold
+    while len(outdated) > MOST_FORGOTTEN:  # more than one approval can hold
         ids.pop()
         outdated = await services.memories.find_lineage(run.user_id, ids)
     if not outdated:
@@ -51,6 +51,6 @@ async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None
 
 
 def _is_outdated(memory: Memory, now: float) -> bool:
-    """Check again: it may have been corrected since, or confirmed by a memory that was merged into it."""
+    """Check again: it may have been corrected since, or confirmed by a merged memory."""
     ended = memory.valid_until is not None and memory.valid_until.timestamp() <= now
     return memory.status == "active" and (ended or memory.last_seen <= now - YEAR)

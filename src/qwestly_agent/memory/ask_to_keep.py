@@ -1,4 +1,4 @@
-"""Ask whether sensitive memories may be kept."""
+"""Request approval to store sensitive memories."""
 
 import asyncio
 from typing import Any
@@ -12,13 +12,13 @@ from qwestly_agent.services import Services
 
 
 async def ask_to_keep(services: Services, given: dict[str, Any]) -> Approval:
-    """Raises `NotFound` if nothing is left to ask about, and `Braked`."""
+    """Raises `NotFound` if no memory needs approval any more, and `Braked`."""
     user_id, memory_ids, approval_id = given["user_id"], given["memory_ids"], id_of_question(given["batch_id"])
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
     proposed = await still_proposed(services.memories, user_id, memory_ids)
     if not proposed:
-        await services.approvals.get(user_id, approval_id)  # decided already, or there is nothing to ask about
-    # The user may not be there: it stands in the queue, whatever the level.
+        await services.approvals.get(user_id, approval_id)  # raises `NotFound` unless it was decided already
+    # The user may be absent, so the approval is queued at every level.
     proposal = remember_proposal(proposed, memory_ids, given["conversation_id"])
     question = WorkflowQuestion(approval_id, proposal, "queue", given["conversation_id"])
     return await ask_for_workflow(services, given, level, question)

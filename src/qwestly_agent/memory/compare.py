@@ -1,7 +1,7 @@
-"""Relate two memories of one person by a model, whose verdict counts only if code finds its quotes.
+"""Relate two memories of one user by a model, whose verdict counts only if code finds its quotes.
 
-Which pairs are asked about, and what follows: `reconcile.py` for a new memory, `duplicates.py` at night. What code
-alone can tell to be the same: `equality.py`.
+The pairs, and the consequences: `reconcile.py` for a new memory, `duplicates.py` at night. Equality by code:
+`equality.py`.
 """
 
 from collections.abc import Sequence
@@ -65,8 +65,8 @@ class Verdicts(BaseModel):
 
 
 async def compare(services: ModelServices, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
-    """The relation of each pair, in order: `other` if the model gives none, if its quote is not found, or if of notes
-    that it takes for the same it does not quote both, or they have other figures. `seconds` is the timeout of one
+    """Return the relation of each pair, in order: `other` if the model gives none, if its quote is not found, or if it
+    takes notes for the same without quoting both, or although their figures differ. `seconds` is the timeout of one
     request; there is one per 60 pairs.
 
     Raises what `structured_output` raises.
@@ -108,7 +108,7 @@ def _relations(pairs: Sequence[Pair], verdicts: Sequence[NeighbourVerdict]) -> l
 
 
 def have_other_figures(one: str, other: str) -> bool:
-    """True if both have figures or dates, and one of them has no equal in the other note."""
+    """True if both have figures or dates, and one of these has no equal in the other note."""
     both = language_of(f"{one} {other}")
     mine, theirs = (
         [replace(each, leeway=Fraction(0)) for each in figures(text, language_of(text) or both) if not each.unread]

@@ -1,4 +1,4 @@
-"""Find memories of one user that are near each other, and decide which are replaced once their relation is known."""
+"""Find similar memories of one user, and decide which are replaced once their relations are known."""
 
 import re
 from collections import defaultdict
@@ -17,15 +17,15 @@ from qwestly_agent.stores.journal import ReplacedMemory
 from qwestly_agent.stores.merges import ComparedMemory
 
 MOST_NEW = 200
-"""Maximum of new memories compared per run."""
+"""Maximum new memories compared per run."""
 MOST_PAIRS = 180
-"""Maximum of pairs compared by a model per run."""
+"""Maximum pairs compared by a model per run."""
 NEAREST = 5
-"""Candidates per memory by meaning, and as many by words."""
+"""Candidates per memory by vector, and as many by words."""
 LEAST_SHARED = 0.5
 """Minimum share of the shorter memory's words for a candidate by words."""
 BLOCK = 64
-"""Memories compared with all others at once: 2.5 MB of cosines for ten thousand memories."""
+"""Number of memories compared with all others at once: 2.5 MB of cosines for ten thousand memories."""
 
 Floats: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[np.intp]
@@ -33,7 +33,7 @@ Places: TypeAlias = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class NearPair:
-    """Indexes of two memories that may agree or contradict each other; `newer` is the one said last."""
+    """Indexes of two memories that may agree or contradict each other; `newer` was said last."""
 
     older: int
     newer: int
@@ -45,9 +45,9 @@ class Candidates:
     """The pairs of one run."""
 
     equal: tuple[NearPair, ...]
-    """Pairs that are equal by code."""
+    """Pairs that code found equal."""
     asked: tuple[NearPair, ...]
-    """Pairs to be compared by a model."""
+    """Pairs to compare with a model."""
     compared: tuple[str, ...]
     """Ids of the new memories all of whose pairs are included; the others are left for the next run."""
 
@@ -56,7 +56,7 @@ class Candidates:
 
 
 def vectors_of(floats: bytearray, rows: int) -> Floats:
-    """Vectors normalized to length 1 (0 if missing), in place: for ten thousand memories they take 60 MB."""
+    """Return the vectors normalized in place to length 1 (0 if missing). For ten thousand memories they take 60 MB."""
     vectors = np.frombuffer(floats, np.float32).reshape(rows, -1) if rows else np.zeros((0, 1), np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors /= np.where(lengths == 0, 1, lengths)
@@ -66,8 +66,8 @@ def vectors_of(floats: bytearray, rows: int) -> Floats:
 def candidates_of(
     held: Sequence[ComparedMemory], vectors: Floats, grey_from: float, apart: AbstractSet[frozenset[str]] = frozenset()
 ) -> Candidates:
-    """Pairs of new memories with all others, within the limits of a run. New memories are taken in the order of their
-    nearest pair, each with all of its pairs or none.
+    """Return pairs of new memories with all others, within the limits of a run. New memories are taken in the order of
+    their nearest pair, each with all of its pairs or none.
 
     `apart` are pairs whose merge was undone.
     """
@@ -92,7 +92,7 @@ def _near(
     grey_from: float,
     apart: AbstractSet[frozenset[str]],
 ) -> Iterator[tuple[int, dict[int, float]]]:
-    """For each new memory, its index, and the cosines of those near it by their indexes."""
+    """Yield for each new memory its index, and the cosines of similar ones by index."""
     words = [frozenset(re.findall(r"\w+", each.content.lower())) for each in held]
     sizes, places_of = np.array([max(1, len(each)) for each in words]), _places_by_word(words)
     open_to_all = np.array([not each.sensitive for each in held], np.bool_)
@@ -126,7 +126,7 @@ def _places_apart(held: Sequence[ComparedMemory], apart: AbstractSet[frozenset[s
 
 
 def _shared(words: AbstractSet[str], places_of: Mapping[str, Places], size: int) -> NDArray[np.int64]:
-    """For each memory, how many of these words it contains."""
+    """Return for each memory how many of these words it contains."""
     places = [places_of[word] for word in words]
     return np.bincount(np.concatenate(places), minlength=size) if places else np.zeros(size, np.int64)
 
@@ -151,7 +151,7 @@ def _are_equal(held: Sequence[ComparedMemory], pair: NearPair) -> bool:
 
 
 def _age(held: ComparedMemory) -> tuple[float, float, str]:
-    """Sort key: oldest first, by when it was last said."""
+    """Sort key: least recently said first."""
     return held.said, held.created, held.id
 
 
@@ -161,10 +161,10 @@ def _age(held: ComparedMemory) -> tuple[float, float, str]:
 def replacements_of(
     held: Sequence[ComparedMemory], related: Iterable[tuple[NearPair, Relation]]
 ) -> list[ReplacedMemory]:
-    """All possible replacements in order, before the cap: contradicted memories, oldest first, then duplicates, nearest
-    first.
+    """Return all possible replacements in order, before the cap: contradicted memories, oldest first, then duplicates,
+    nearest first.
 
-    A memory is only replaced by one that code or model found equal to it, or contradicting it, for exactly this pair.
+    A memory is replaced only by one that code or model found equal to it, or contradicting it, for exactly this pair.
     """
     related = list(related)
     contradicted = [pair for pair, relation in related if relation == "contradicts"]
@@ -178,7 +178,7 @@ def replacements_of(
 
 
 def _merges(held: Sequence[ComparedMemory], same: Sequence[NearPair], gone: set[int]) -> list[ReplacedMemory]:
-    """Greedy: the best remaining memory takes in its duplicates, then the next best takes in its own."""
+    """Merge greedily: the best remaining memory absorbs its duplicates, then the next best absorbs its own."""
     duplicates = defaultdict[int, dict[int, float]](dict)
     for pair in same:
         duplicates[pair.older][pair.newer] = duplicates[pair.newer][pair.older] = pair.cosine
@@ -198,7 +198,7 @@ def _merges(held: Sequence[ComparedMemory], same: Sequence[NearPair], gone: set[
 
 
 def cap_of(active: int) -> int:
-    """Maximum of replacements in one run: a tenth of the active memories, between one and twenty."""
+    """Return the maximum replacements in one run: a tenth of the active memories, between one and twenty."""
     return min(20, max(1, active // 10))
 
 

@@ -23,7 +23,7 @@ _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgo
 
 @dataclass(frozen=True)
 class Explanation:
-    """A memory, and where it comes from."""
+    """A memory and its origin."""
 
     memory: Memory
     said_on: date | None
@@ -34,7 +34,7 @@ class Explanation:
 
 
 async def correct(services: ModelServices, user_id: str, memory_id: str, content: str) -> Memory:
-    """Replace a memory by what the user wrote; the older one is superseded and keeps its text. Raises `NotFound`,
+    """Replace a memory with the user's text; the older one is superseded and keeps its text. Raises `NotFound`,
     `Invalid` and `Unavailable`."""
     known = await services.memories.get(user_id, memory_id)
     if known.status not in ("active", "proposed", "unchecked"):
@@ -60,8 +60,8 @@ async def correct(services: ModelServices, user_id: str, memory_id: str, content
 
 
 async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Memory]:
-    """Undo that something was remembered or corrected, within a day. Memories that it had replaced become active again
-    and are returned. A tombstone prevents that the same words are extracted again. Raises `NotFound` and `Invalid`."""
+    """Undo that a memory was stored or corrected, within a day. Memories that it had replaced become active again and
+    are returned. A tombstone prevents extracting the same words again. Raises `NotFound` and `Invalid`."""
     try:
         memory = await services.memories.get(user_id, memory_id)
     except NotFound:  # also when retrying an undo that did not finish
@@ -76,7 +76,7 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
     event = of_memory("undone", user_id, memory_id, services.clock())
     corrected = await services.tombstones.begin(user_id, [memory_id], services.clock(), event)
     await services.tombstones.end(user_id, [memory_id], services.clock())
-    if newer := corrected.get(memory_id):  # by its user, at the same moment
+    if newer := corrected.get(memory_id):  # by the user, at the same moment
         for each in restored:
             await services.memories.supersede(user_id, each.id, newer, services.clock())
     await services.conversations.drop_contexts(user_id)

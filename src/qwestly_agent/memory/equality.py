@@ -1,7 +1,7 @@
-"""Equality of memories by code: ignoring case, whitespace, quotation marks and punctuation at the end.
+"""Equality of memories by code: ignoring case, whitespace, quotation marks and final punctuation.
 
-A sign beside a digit or within a word counts: "C" is not "C++", "-5" not "5", "5'" not "5". Other near memories are
-compared by a model (`compare.py`).
+A sign next to a digit or within a word counts: "C" is not "C++", "-5" not "5", "5'" not "5". A model compares other
+similar memories (`compare.py`).
 """
 
 import hashlib
@@ -24,5 +24,5 @@ def folded(content: str) -> str:
 
 
 def hash_of(content: str) -> str:
-    """SHA-256 (hex) of the normalized content: the same for equal memories."""
+    """Return the SHA-256 (hex) of the normalized content, which is the same for equal memories."""
     return hashlib.sha256(folded(content).encode()).hexdigest()

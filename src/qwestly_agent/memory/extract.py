@@ -1,4 +1,5 @@
-"""Read what the user typed in a conversation: one request to a model, whose quotes code looks for and a judge reads."""
+"""Read the user's typed messages of a conversation: a model makes notes, code finds their quotes, and a judge checks
+them."""
 
 import asyncio
 from collections import Counter
@@ -31,12 +32,12 @@ JUDGE_SECONDS = 40.0
 MOST_MESSAGES = 200
 """Messages read at a time; the rest is due again at once."""
 MOST_PROMPT_CHARACTERS = 24_000
-"""About 6,000 tokens of the user's words; the rest is read in another batch."""
+"""About 6,000 tokens of the user's text; the rest is read in another batch."""
 SECONDS = 60.0
 MOST_EMBEDDED_CHARACTERS = 4_000
 FEWEST_EMBEDDED_WORDS = 3
 MOST_NOTES = 20
-"""Maximum notes of one conversation: more would be chatter."""
+"""Maximum notes of one conversation; more would be trivia."""
 OUTPUT_RETRIES = 1
 
 INSTRUCTIONS = """\
@@ -87,7 +88,7 @@ class Extracted(BaseModel):
 
 @state(ExtractionState)
 async def extract(services: ModelServices, given: ExtractionState) -> ExtractionState:
-    """Store the found and judged notes as a batch. Raises what `structured_output` raises for the extracting model."""
+    """Store the judged notes as a batch. Raises what `structured_output` raises for the extracting model."""
     await services.conversations.recover_abandoned(
         given.user_id, given.conversation_id, services.new_id(), services.clock()
     )
@@ -108,7 +109,7 @@ async def _found(
     services: ModelServices, given: ExtractionState, batch_id: str, read_from: int, waiting: Sequence[Memory]
 ) -> Batch | None:
     """Read new messages and unchecked memories; return None if there are none."""
-    # With the message before the first: a short answer is understood by what was asked.
+    # Include the message before the first, because a short answer is understood from its question.
     messages = await services.messages.list_since(
         given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES
     )
@@ -123,7 +124,7 @@ async def _found(
         await services.watermarks.advance(given.user_id, given.conversation_id, read_from, read_from, services.clock())
         return None
     notes, dropped = await find_notes(services, given.user_id, given.conversation_id, said)
-    await _embed(services, given.user_id, said)  # once, however often the model has to be asked
+    await _embed(services, given.user_id, said)  # once, however often the model is called
     batch = Batch(
         id=batch_id,
         user_id=given.user_id,
@@ -161,18 +162,18 @@ def _note_of(memory: Memory) -> Note:
 
 
 async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) -> None:
-    """Have a judge read the notes; without one they stay unchecked."""
+    """Let the judge check the notes; without a judge they stay unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
     judge = make_note_judge(partial(structured_output, services, given.user_id, services.judges[WRITER]), JUDGE_SECONDS)
     today = to_datetime(services.clock()).date()
-    # What could not be judged twice is judged alone: a provider may refuse it, and the others with it.
+    # Notes that could not be judged before are judged alone: a provider may reject one, and others with it.
     alone = [ground_notes([note], judge, today) for note in notes if note.tries]
     together = ground_notes([note for note in notes if not note.tries], judge, today)
     read = [each for some in await asyncio.gather(together, *alone) for each in some]
     kept = [each for each in read if isinstance(each, Note)]
     refused = [each.note.memory_id for each in read if isinstance(each, RefusedNote)]
     dropped = {**batch.dropped, **({DropReason.NOT_MEANT.value: len(refused)} if refused else {})}
-    # First what waited: once the batch is judged, nothing names it any more.
+    # Delete refused earlier notes first: after the batch is judged, their ids are lost.
     await services.unchecked.delete(given.user_id, [each for each in refused if each])
     await services.extractions.store_judged(
         given.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped
@@ -195,8 +196,8 @@ def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
 async def find_notes(
     services: ModelServices, user_id: str, conversation_id: str, said: Sequence[UserMessage]
 ) -> tuple[list[Note], Counter[str]]:
-    """Return the notes whose quotes are found, and how many were dropped for which reason. Raises what
-    `structured_output` raises; no model is asked if the user typed nothing."""
+    """Return the notes whose quotes are found, and the number dropped by reason. Raises what `structured_output`
+    raises; no model is called if the user typed nothing."""
     told = {f"m{number}": each for number, each in enumerate(said, 1) if each.typed}
     if not told:
         return [], Counter()

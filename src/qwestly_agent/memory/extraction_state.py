@@ -1,7 +1,7 @@
 """The input and output of the states of `extract_memories`.
 
-What passes from state to state are ids; what was found stands in the batch. A state that is delivered again finds what
-it did, and changes nothing: a batch is named by where it begins, a memory by its place in its batch.
+Only ids pass from state to state; results are in the batch. A repeated state finds its results and changes nothing: a
+batch is named by its first message, a memory by its index in its batch.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ async def batch_of(extractions: Extractions, given: ExtractionState) -> Batch | 
 
 
 def batch_id_of(given: ExtractionState, read_from: int, waiting: Sequence[Memory]) -> str:
-    """Derive the id from where the batch begins, and from what waits for a judge then."""
+    """Derive the id from the batch's first message, and from the unchecked memories at that time."""
     tried = (f"{each.id} {each.tries}" for each in waiting)
     return f"ex_{sha256_hex(given.user_id, given.conversation_id, str(read_from), *tried)[:32]}"
 

@@ -1,4 +1,4 @@
-"""Search memories by words and by meaning; by words alone if no embedding is available."""
+"""Search memories by words and vectors; by words only if no embedding is available."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 MOST_SALIENT = 15
 BEST_FOR_MESSAGE = 5
 EMBEDDING_SECONDS = 0.15
-"""How long a session's start waits for the embedding of its first message."""
+"""How long the start of a conversation waits for the embedding of its first message."""
 
 NEIGHBOURS = 8
-"""Number of neighbors of a note, by words and by meaning."""
+"""Number of neighbors of a note, by words and by vectors."""
 MOST_EMBEDDED = 100
 """Maximum memories embedded later at a time."""
 
 _MOST_RESULTS = MOST_SALIENT + BEST_FOR_MESSAGE
-"""Enough that the best remain even if all of the most salient are among the results."""
+"""Enough that the best remain even if the results include all of the most salient ones."""
 
 FoundBy: TypeAlias = Literal["words_and_meaning", "words", "salience"]
 
@@ -39,12 +39,12 @@ FoundBy: TypeAlias = Literal["words_and_meaning", "words", "salience"]
 class Findings:
     found: list[FoundMemory]
     by: FoundBy
-    """`words`: no embedding was available. `salience`: also, no memory contains one of the words, and these are the
-    most salient ones."""
+    """`words`: no embedding was available. `salience`: in addition, no memory contains one of the words, and these are
+    the most salient ones."""
 
 
 async def find(services: ModelServices, user_id: str, query: str, limit: int) -> list[FoundMemory]:
-    """Active memories, best first; none if no embedding is available and no memory contains one of the words."""
+    """Return active memories, best first; none if no embedding is available and no memory contains one of the words."""
     return await services.memories.search(
         user_id, query, await vector_or_none(services.embeddings, services.logger, query), limit, services.clock()
     )
@@ -53,7 +53,7 @@ async def find(services: ModelServices, user_id: str, query: str, limit: int) ->
 async def find_something(
     memories: Memories, user_id: str, query: str, vector: Sequence[float] | None, limit: int, now: float
 ) -> Findings:
-    """Active memories, best first; the most salient ones if there is no vector and no memory contains one of the
+    """Return active memories, best first; the most salient ones if there is no vector and no memory contains one of the
     words."""
     found = await memories.search(user_id, query, vector, limit, now)
     if vector is not None:
@@ -73,7 +73,8 @@ async def first_memories(
     *,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
 ) -> list[Memory]:
-    """The most salient memories and the best for a session's first message, by meaning too if its embedding is in time.
+    """Return the most salient memories and the best for a conversation's first message, by vector too if the embedding
+    is in time.
 
     `salient` has `MOST_SALIENT` + 1 memories if there are more; otherwise it has all, and nothing is searched.
     `by_words` is the result of `best_by_words`, or None if it was not called.
@@ -90,13 +91,13 @@ async def first_memories(
 
 
 async def best_by_words(memories: Memories, clock: Clock, user_id: str, message: str) -> list[FoundMemory]:
-    """The best memories by words, enough for `first_memories`, in one round trip."""
+    """Return the best memories by words, enough for `first_memories`, in one round trip."""
     return await memories.search(user_id, message, None, _MOST_RESULTS, clock())
 
 
 async def vectors_or_none(embeddings: "Embeddings", logger: Logger, texts: Sequence[str]) -> list[list[float]]:
-    """Return a vector for each text; all are empty if no embedding is available, and the memories are found by words
-    until `embed_later`."""
+    """Return a vector for each text; all are empty if no embedding is available, and the memories are then found by
+    words until `embed_later`."""
     try:
         return await embeddings.embed(texts)
     except Unavailable:
@@ -116,7 +117,7 @@ async def embed_later(services: ModelServices, user_id: str) -> None:
 async def nearest_cosine(
     memories: Memories, user_id: str, text: str, vector: Sequence[float], without: str = ""
 ) -> float:
-    """The cosine of the nearest active memory but one; -1 if there is none."""
+    """Return the cosine of the nearest active memory, except `without`; -1 if there is none."""
     [near] = await memories.find_near(user_id, [(text, vector or None)], NEIGHBOURS)
     return max_cosine(near, without)
 

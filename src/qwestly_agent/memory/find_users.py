@@ -1,4 +1,4 @@
-"""Find the next users who have new memories."""
+"""Find the next users with new memories."""
 
 from qwestly_agent.memory.consolidation_state import ConsolidationPage
 from qwestly_agent.services import Services
@@ -30,7 +30,7 @@ async def find_users(services: Services, page: ConsolidationPage) -> Consolidati
 
 
 async def _next_users(sweeps: Sweeps, page: ConsolidationPage, limit: int) -> tuple[list[str], bool]:
-    """The users, and whether the night is past the last id and began again with the first."""
+    """Return the users, and whether the night has passed the last id and continued with the first."""
     if page.again:
         return await sweeps.users_to_consolidate(page.after, limit, page.began_after), True
     users = await sweeps.users_to_consolidate(page.after, limit)

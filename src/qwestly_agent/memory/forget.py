@@ -1,8 +1,9 @@
-"""Forget memories: exclude, by lineage, messages that said, saw or quote them from prompts, and end what rests on them.
+"""Forget memories: exclude messages that contain, saw or quote them from prompts, by lineage, and end everything based
+on them.
 
 Names, word stems and content patterns are not matched: a text that was never linked to a memory stays in its
-transcript, and the answer to the user says so. What becomes of cards and texts under way: `cards/forget.py`; of
-approvals that wait: `approvals/end.py`.
+transcript, and the answer to the user says so. For drafts see `cards/forget.py`, for pending approvals
+`approvals/end.py`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -33,7 +34,7 @@ STAYS = (
 
 @dataclass(frozen=True)
 class Published:
-    """An executed action that rests on what was forgotten."""
+    """An executed action that is based on forgotten content."""
 
     title: str
     at: datetime
@@ -53,15 +54,16 @@ class Forgotten:
 
 
 ERROR_OF_ESTIMATE = 0.1
-"""Tolerance for a cosine estimated from 256 bits: with it a twentieth of retellings is missed."""
+"""Tolerance for a cosine estimated from 256 bits; it misses a twentieth of retellings."""
 
 
 @dataclass(frozen=True)
 class Retold:
-    """A new text that repeats something forgotten, or may."""
+    """A new text that repeats forgotten content, or may repeat it."""
 
     is_exact: bool
-    """True if it has the same words or comes from the same message. Otherwise it is a guess: ask, never drop."""
+    """True if it has the same words or comes from the same message. Otherwise it is a guess: request approval, do not
+    drop it."""
     tombstones: tuple[str, ...]
     """Ids of the tombstones."""
 
@@ -75,9 +77,9 @@ def retold(
     message_ids: Collection[str] = (),
     beside: float = -1.0,
 ) -> Retold | None:
-    """Return the tombstones that a new text repeats: by hash or message id, else the nearest one, if it is about as
-    near as the nearest memory (`beside` is that one's cosine) and its estimated cosine is at least `near_from`. None in
-    particular, but a guess all the same, if there is no vector to compare."""
+    """Return the tombstones that a new text repeats: by hash or message id, otherwise the nearest one, if it is about
+    as near as the nearest memory (`beside` is that one's cosine) and its estimated cosine is at least `near_from`.
+    Without a vector to compare, the result is a guess without tombstones."""
     hashes = {each.user_id: hashes_of(each.user_id, content, quote) for each in tombstones}
     same = [
         each.id
@@ -94,7 +96,7 @@ def retold(
 
 
 async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
-    """Forget memories with their whole lineage, including a correction of one that is made meanwhile."""
+    """Forget memories with their whole lineage, including corrections made meanwhile."""
     gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
     left = await services.memories.find_lineage(user_id, memory_ids)
     while left:
@@ -110,7 +112,7 @@ async def forget(services: Services, user_id: str, memory_ids: Collection[str]) 
 
 
 async def forget_exactly(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
-    """Forget exactly these memories (idempotent), and those that a process which died had begun to forget."""
+    """Forget exactly these memories (idempotent), and those that a dead process had started to forget."""
     done = await _forget(services, user_id, memory_ids)
     published = await _published(services.approvals, user_id, _Told(memory_ids))
     return Forgotten(tuple(done.ids), tuple(dict.fromkeys((*done.published, *published))))
@@ -138,7 +140,7 @@ async def _forget(
 
 
 class _Told:
-    """Recognizes memories in texts: by id, and by their words if those are enough."""
+    """Recognizes memories in texts: by id, and by their words if those are distinctive enough."""
 
     def __init__(self, memory_ids: Iterable[str], words: Iterable[str] = ()) -> None:
         self.ids = set(memory_ids)
@@ -155,7 +157,7 @@ class _Told:
 
 
 async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[PendingErasure]) -> list[Published]:
-    """Remove them from everything else; return what was published with them."""
+    """Remove them from everything else; return the published items that are based on them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
     requoted = await _requote(services, user_id, told.contains_forgotten)
     said_in = {each for one in going for each in one.message_ids}
@@ -166,7 +168,7 @@ async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Pe
     await forget_in_jobs(services, user_id, evidence, told.contains_forgotten)
     await services.briefings.forget(user_id, told.contains_forgotten)
     drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.contains_forgotten)
-    # A run that read such a draft has seen its sources; one that looked such a message up has seen its words.
+    # A run that read such a draft has seen its sources; a run that found such a message has seen its text.
     seen = {*told.ids, *drafts, *said_in}
     await services.messages.exclude_from_prompts(user_id, said_in, seen, told.contains_forgotten)
     await services.conversations.exclude_unfinished_turns(user_id, said_in, told.contains_forgotten)
@@ -195,8 +197,8 @@ async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Pu
 
 
 async def _requote(services: Services, user_id: str, contains_forgotten: Callable[[str], bool]) -> list[str]:
-    """Remove quotes that contain it from other memories, which keep their content; return their ids. An unchecked
-    memory without a quote left is deleted."""
+    """Remove quotes that contain forgotten content from other memories, which keep their content; return their ids.
+    Unchecked memories without a remaining quote are deleted."""
     requoted: list[str] = []
     async for each in services.memories.iterate(user_id):
         quote, question = ("" if contains_forgotten(text) else text for text in (each.quote, each.question))
@@ -210,7 +212,7 @@ async def _requote(services: Services, user_id: str, contains_forgotten: Callabl
 
 
 async def _requestion(approvals: Approvals, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
-    """Remove quotes that contain it from pending approvals of other memories."""
+    """Remove quotes that contain forgotten content from pending approvals of other memories."""
     for approval in await approvals.list_open(user_id, MOST_WAITING):
         await approvals.change(approval, lambda record: _without_quotes(record, contains_forgotten))
 
@@ -227,14 +229,14 @@ def _without_quotes(record: Approval, contains_forgotten: Callable[[str], bool])
 
 
 async def end_empty(services: Services, user_id: str) -> None:
-    """End pending approvals about memories none of which exists any more."""
+    """End pending approvals whose memories no longer exist."""
     for approval in await services.approvals.list_open(user_id, MOST_WAITING):
         if approval.status != "pending" or approval.kind not in PRIVATE:
             continue
         if await _has_subject(services.memories, approval):
             continue
         if expired := await expire(services.approvals, approval, services.clock()):
-            with suppress(Unavailable):  # then the sweep tells it
+            with suppress(Unavailable):  # then the sweep notifies it
                 await finish(services, expired)
 
 

@@ -1,4 +1,4 @@
-"""Remove what is forgotten from interviews, decisions about learning, job matches and applications."""
+"""Remove forgotten content from interviews, learning decisions, job matches and applications."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -13,7 +13,7 @@ from qwestly_agent.stores.interviews import Interviews
 async def forget_in_interviews(
     interviews: Interviews, user_id: str, message_ids: Collection[str], contains_forgotten: Callable[[str], bool]
 ) -> list[str]:
-    """Return the ids of evidence that has changed or is gone."""
+    """Remove forgotten content from interviews; return the ids of evidence that changed or is gone."""
     before = await words_of_topics(interviews, user_id)
     for kept in await interviews.newest(user_id, MOST_INTERVIEWS):
         await interviews.drop_work(user_id, kept.conversation_id)
@@ -29,7 +29,8 @@ async def forget_in_interviews(
 def without_in_interview(
     interview: Interview, message_ids: Collection[str], contains_forgotten: Callable[[str], bool]
 ) -> Interview:
-    """Return the interview without statements from these messages, and without text that `contains_forgotten`."""
+    """Return the interview without statements from these messages, and without text that `contains_forgotten`
+    matches."""
 
     def stays(quote: Said) -> bool:
         return quote.message_id not in message_ids and not contains_forgotten(quote.text)
@@ -63,7 +64,8 @@ def without_in_interview(
 async def forget_in_jobs(
     services: Services, user_id: str, evidence: Collection[str], contains_forgotten: Callable[[str], bool]
 ) -> None:
-    """`evidence` are the ids that reasons may quote. A running search drops everything written before."""
+    """Remove forgotten content from jobs. `evidence` are the ids that reasons may quote. A running search drops
+    everything written before."""
     # The search first: results that it stores until then are found among the matches.
     await services.job_searches.forget(user_id)
     await services.job_matches.forget(user_id, evidence, contains_forgotten)
@@ -77,7 +79,7 @@ async def forget_in_learning(
     message_ids: Collection[str],
     contains_forgotten: Callable[[str], bool],
 ) -> None:
-    """`evidence` are the ids that gaps may quote."""
+    """Remove forgotten content from learning. `evidence` are the ids that gaps may quote."""
     await services.learning.change(
         user_id, lambda plan: without_in_plan(plan, evidence, message_ids, contains_forgotten), services.clock()
     )

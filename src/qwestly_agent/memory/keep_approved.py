@@ -1,6 +1,6 @@
-"""Store sensitive memories after the user's yes, and drop them otherwise.
+"""Store sensitive memories after the user's approval, and drop them otherwise.
 
-Only the record is trusted, not the input with which the execution was woken.
+Only the record is trusted, not the input that resumed the execution.
 """
 
 from collections.abc import Mapping
@@ -18,17 +18,17 @@ from qwestly_agent.workflow_state import expire_if_pending, state
 
 @state(ExtractionState, under_brake=True)
 async def keep_approved(services: Services, given: ExtractionState) -> ExtractionState:
-    """Apply the decision, or its absence. Runs under the brake too, because `execute` checks it. Raises `Unavailable`
-    while the outcome of a yes is unknown."""
+    """Apply the decision, or its absence. It also runs under the brake, because `execute` checks it. Raises
+    `Unavailable` while the outcome of an approved record is unknown."""
     approval_id = (
         (given.decided and given.decided.approval_id) or given.approval_id or id_of_question(given.batch_id or "")
     )
     try:
         approval = await expire_if_pending(services.approvals, services.clock, given.user_id, approval_id)
-    except NotFound:  # it was never asked, or its user erased everything meanwhile
+    except NotFound:  # it was never requested, or the user erased everything meanwhile
         await services.memories.delete_proposed(given.user_id, given.memory_ids)
         return given.model_copy(update={"end": "gone"})
-    # Also where another delivery had begun; of one that is not to be done it is as it is.
+    # This also continues an earlier invocation; a record that must not be executed stays unchanged.
     approval = await execute(services, given.user_id, approval_id)
     if approval.status not in FINAL:
         raise Unavailable
@@ -38,4 +38,4 @@ async def keep_approved(services: Services, given: ExtractionState) -> Extractio
 
 
 _ENDS: Mapping[Status, Literal["kept", "rejected"]] = {"done": "kept", "rejected": "rejected"}
-"""Any other end: there was no yes in time."""
+"""Any other end: it was not approved in time."""

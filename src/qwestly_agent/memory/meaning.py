@@ -1,7 +1,7 @@
-"""Choose a note's sentence by a judge: the model's if the quote supports it, else the user's own.
+"""Choose a note's sentence by a judge: the model's if the quote supports it, otherwise the user's own.
 
-The user's own sentence must be supported too: it is about themselves, meant, and still true. A judge errs: of a note
-that a chat's tool made, the model's sentence is kept without the user's yes only if all its content words are theirs.
+The user's own sentence must be supported too: it is about themselves, meant, and still true. A judge errs, so a note
+made by a chat tool keeps the model's sentence without approval only if all its content words are the user's.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -27,25 +27,26 @@ OWN_WORDS = "Their own words about themselves, meant, and not taken back: “{se
 """The statement that the judge checks."""
 ASKED = "a question that was put to them, and no word of theirs"
 FEWEST_WORDS = 3
-"""Minimum length of an answer that may be understood without its question."""
+"""Minimum length of an answer that can be understood without its question."""
 
 
 @dataclass(frozen=True)
 class RefusedNote:
-    """A note that nothing the user typed supports."""
+    """A note that the user's typed text does not support."""
 
     note: Note
     reasons: tuple[str, ...]
-    """Sentences for a person."""
+    """Sentences for an operator."""
 
 
 def make_note_judge(ask: Callable[..., Awaitable[Judgement]], seconds: float) -> Judge:
-    """`ask` is `structured_output` of the judge's model, `seconds` its timeout."""
+    """Return the judge. `ask` is `structured_output` of the judge's model, `seconds` its timeout."""
     return make_judge(ask, seconds=seconds, also=ABOUT_NOTES)
 
 
 async def ground_notes(notes: Sequence[Note], judge: Judge | None, today: date) -> list[Note | RefusedNote]:
-    """Each note as it may be remembered, in order; unchanged and unchecked if the judge did not answer."""
+    """Return each note in the form in which it can be stored, in order; unchanged and unchecked if the judge did not
+    answer."""
     sources = {source.id: source for at, note in enumerate(notes) for source in _sources(str(at), note)}
     readings = [_readings(str(at), note) for at, note in enumerate(notes)]
     verdicts = iter(await ground([each.statement for some in readings for each in some], sources, judge, today))
@@ -57,25 +58,26 @@ async def ground_notes(notes: Sequence[Note], judge: Judge | None, today: date) 
 
 @dataclass(frozen=True)
 class _Reading:
-    """One way in which a note may be remembered."""
+    """One form in which a note can be stored."""
 
     note: Note
     statement: Statement
 
 
 def _sources(at: str, note: Note) -> list[QuotedSource]:
-    """The user's text, and the question that it answers."""
+    """Return the user's text and the question that it answers as sources."""
     context = note.context if len(note.context) > len(note.sentence) else ""
     said = QuotedSource(
         id=at, text=note.sentence, trust=note.trust, language=language_of(note.context), context=context
     )
-    # The trust of the answer, so that both are judged in one batch.
+    # With the trust of the answer, so that both are judged in one batch.
     asked = QuotedSource(id=f"{at}?", text=note.question, trust=note.trust, fields={"is": ASKED})
     return [said, asked] if note.question else [said]
 
 
 def _readings(at: str, note: Note) -> list[_Reading]:
-    """Best first: the model's sentence, the same with the answered question, the user's own sentence."""
+    """Return the forms, best first: the model's sentence, the same with the answered question, the user's own
+    sentence."""
     quote, alone = Quote(source=at, text=note.quote), note.model_copy(update={"question": "", "trust": "user_said"})
     statement = Statement(text=note.content, quotes=(quote,), language=language_of(note.content))
     found = [] if folded(note.content) == folded(note.sentence) else [_Reading(alone, statement)]

@@ -13,7 +13,7 @@ CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0
 
 @state(ExtractionState, under_brake=True)
 async def move_watermark(services: Services, given: ExtractionState) -> ExtractionState:
-    """Runs under the brake too: the messages were read."""
+    """It also runs under the brake, as the messages were read."""
     if batch := await batch_of(services.extractions, given):
         now = services.clock()
         await services.watermarks.advance(given.user_id, given.conversation_id, batch.read_from, batch.read_to, now)

@@ -16,7 +16,7 @@ LONGEST_QUOTE_CHARACTERS = 600
 
 
 class DropReason(StrEnum):
-    """Why a note is not remembered."""
+    """The reason why a note is not stored."""
 
     NOTHING = "nothing"
     TOO_LONG = "too_long"
@@ -43,24 +43,25 @@ class Note(BaseModel):
     context: str
     """The quote with the typed text around it."""
     question: str = ""
-    """The question that the quote may answer; a note that needs it has trust `inferred`."""
+    """The question that the quote may answer; a note that needs it has the trust `inferred`."""
     trust: Trust
     importance: float
     confidence: float
     sensitive: bool
     about_writing: bool = False
     since: str | None = None
-    """An ISO date; so is `until`."""
+    """An ISO date, as is `until`."""
     until: str | None = None
     said_at: float
     """Seconds since the epoch."""
     source: MemorySource
     is_asked_for: bool = False
-    """True if a tool of a chat made it: then only words that the user typed are stored at once."""
+    """True if a chat tool made it; then only words that the user typed are stored at once."""
     is_doubtful: bool = False
-    """True if the user must approve it: code cannot tell that they typed it, or that it says what they typed."""
+    """True if the user must approve it, because code cannot verify that they typed it, or that it states what they
+    typed."""
     is_checked: bool = False
-    """True if a judge found it supported."""
+    """True if a judge supported it."""
     memory_id: str | None = None
     """Id of the unchecked memory made from it, if there is one."""
     tries: int = 0
@@ -72,13 +73,13 @@ class Note(BaseModel):
 
     @property
     def sentence(self) -> str:
-        """The user's own sentence, verbatim; the quote if that is too long."""
+        """The user's own sentence, verbatim; the quote if the sentence is too long."""
         found = find_quote(Quote(source="", text=self.quote), {"": QuotedSource(id="", text=self.context)})
         sentence = found.sentence if found else ""
         return sentence if 0 < len(sentence) <= LONGEST_CONTENT_CHARACTERS else self.quote
 
     def memory(self, memory_id: str, status: MemoryStatus, **more: Any) -> Memory:
-        """Make the memory, with these further fields."""
+        """Return the memory, with these further fields."""
         kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive"}
         kept |= {"about_writing", "source"} | ({"context", "tries", "is_doubtful"} if status == "unchecked" else set())
         return Memory(
@@ -95,7 +96,7 @@ Verb: TypeAlias = Literal["add", "reinforce", "wait", "skip"]
 
 
 class NoteDecision(BaseModel):
-    """What to do with a note."""
+    """The decision on a note."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -111,4 +112,4 @@ class NoteDecision(BaseModel):
     retells: tuple[str, ...] = ()
     """Ids of tombstones that it may repeat."""
     reason: str | None = None
-    """Why it is skipped."""
+    """The reason for skipping it."""

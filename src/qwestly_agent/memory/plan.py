@@ -1,4 +1,4 @@
-"""Find memories to merge or supersede, and ask a model about pairs that code cannot decide."""
+"""Find memories to merge or supersede, and let a model compare pairs that code cannot decide."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -24,8 +24,8 @@ MOST_OUTDATED = 10
 async def plan(services: ModelServices, given: ConsolidationState) -> ConsolidationState:
     """Write the replacements into the journal, by the verdicts of code and model.
 
-    A run that was begun and not ended comes first. A repeated delivery finds the run and asks no model; only a crash
-    between the model's answer and the journal causes a second request. Raises what `structured_output` raises, except
+    An unfinished earlier run comes first. A repeated state finds the run and calls no model; only a crash between the
+    model's answer and the journal causes a second request. Raises what `structured_output` raises, except
     `ContentRefused`.
     """
     runs = await services.journal.list_all(given.user_id)
@@ -47,7 +47,7 @@ async def _planned(
     apart = frozenset[frozenset[str]]().union(*(run.pairs_kept_apart for run in runs if run.status == "undone"))
     await embed_later(services, given.user_id)
     held, floats = await _held(services.merges, given.user_id)
-    # In a thread: meanwhile the brake is looked at.
+    # In a thread, so that the brake can be checked meanwhile.
     found = await asyncio.to_thread(
         candidates_of, held, vectors_of(floats, len(held)), services.settings.memory_grey_from, apart
     )
@@ -67,8 +67,7 @@ async def _planned(
 
 
 async def _held(merges: Merges, user_id: str) -> tuple[list[ComparedMemory], bytearray]:
-    """Return the active memories, and their vectors in order: zeros for one without a vector, or with another
-    model's."""
+    """Return the active memories, and their vectors in order: zeros for a missing vector or another model's."""
     held, floats = list[ComparedMemory](), bytearray()
     async for each, vector in merges.iterate_compared(user_id):
         held.append(each)
@@ -83,13 +82,13 @@ async def _related(
     pairs = [Pair(known=held[each.older].content, new=held[each.newer].content) for each in found.asked]
     try:
         return [*equal, *zip(found.asked, await compare(services, user_id, pairs, COMPARE_SECONDS), strict=True)]
-    except ContentRefused:  # it would refuse them every night: they stay as they are
+    except ContentRefused:  # the provider would reject them every night, so they stay unchanged
         return equal
 
 
 def outdated(held: Iterable[ComparedMemory], now: float) -> list[str]:
-    """Return memories that may be outdated: those whose end has passed, the longest ended first, then unimportant ones
-    not said for a year. Without those asked about within a year."""
+    """Return memories that may be outdated: those whose end has passed, earliest end first, then unimportant ones not
+    said for a year. Excludes those that the user was asked about within a year."""
     ended, unsaid = list[tuple[float, str]](), list[tuple[float, str]]()
     for each in held:
         if each.asked is not None and each.asked > now - YEAR:

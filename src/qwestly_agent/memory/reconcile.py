@@ -1,7 +1,7 @@
-"""Compare notes with the memories: new, said again, a replacement, or forgotten.
+"""Compare notes with the memories: new, repeated, a replacement, or forgotten.
 
-Code decides exact cases: equal notes are joined, and forgotten ones are not remembered again. A model compares all
-other near ones, and each verdict with quotes is applied.
+Code decides exact cases: equal notes are joined, and forgotten ones are not stored again. A model compares all other
+similar ones, and each verdict with quotes is applied.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,12 +41,12 @@ async def decide_on_notes(
 ) -> tuple[list[NoteDecision], list[list[float]]]:
     """Return a decision for each note, the checked ones first, and their vectors.
 
-    `may_ask_again`: True if the user may be asked about a note near to something forgotten. Raises `Unavailable` if
-    nothing can be compared, and what `structured_output` raises.
+    `may_ask_again`: True if a note similar to forgotten content may lead to an approval request. Raises `Unavailable`
+    if nothing can be compared, and what `structured_output` raises.
     """
     if not notes:
         return [], []
-    notes = sorted(notes, key=lambda note: not note.is_checked)  # of those that are equal, a checked one is kept
+    notes = sorted(notes, key=lambda note: not note.is_checked)  # of equal notes, a checked one is kept
     first = {each.hash: at for at, each in reversed([*enumerate(notes)])}
     vectors = await services.embeddings.embed([each.content for each in notes])
     asked = [(each.content, vector) for each, vector in zip(notes, vectors, strict=True)]
@@ -76,25 +76,25 @@ async def decide_on_notes(
             decisions.append(NoteDecision(verb="skip", note=note, reason=DropReason.ASKED_BEFORE))
         else:
             decisions.append(_first_decision(note, equal.get(note.hash), before))
-            # What the same conversation said before comes first: whoever moved twice lives at the last place.
+            # Earlier notes of the same conversation come first: a user who moved twice lives at the last place.
             alike[at] = [*_said_before(decisions[:at]), *(each.memory for each in near[at] if _is_known(note, each))]
     relations = await _relations(services, user_id, notes, alike)
     return [_decided(each, relations.get(at, ())) for at, each in enumerate(decisions)], vectors
 
 
 def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> NoteDecision:
-    """Decide before near memories are compared."""
+    """Decide before similar memories are compared."""
     if equal is None or equal.id == note.memory_id:
         retells = before.tombstones if before else ()
         ask = note.sensitive or note.is_doubtful or before is not None
         return NoteDecision(verb="add", note=note, ask=ask, retells=retells)
-    if equal.status == "unchecked":  # which this one now says for sure
+    if equal.status == "unchecked":  # which this note confirms
         return _first_decision(note.model_copy(update={"memory_id": equal.id}), None, before)
     return NoteDecision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive or note.is_doubtful)
 
 
 def _said_before(decisions: Sequence[NoteDecision]) -> list[Memory]:
-    """Return earlier notes of the same conversation as memories, the last first, as many as neighbors."""
+    """Return earlier notes of the same conversation as memories, latest first, as many as neighbors."""
     new = [(at, each.note) for at, each in enumerate(decisions) if each.verb == "add" and not each.ask]
     return [_as_memory(at, note) for at, note in new[: -NEIGHBOURS - 1 : -1]]
 
@@ -104,7 +104,7 @@ def _as_memory(at: int, note: Note) -> Memory:
 
 
 def _is_known(note: Note, near: NearMemory) -> bool:
-    """True if prompts contain it already. A memory that waits for approval is in no prompt until the user decides."""
+    """True if prompts contain it already. A memory that waits for approval is in no prompt."""
     return near.memory.status == "active" and near.memory.id != note.memory_id
 
 
@@ -131,7 +131,7 @@ def _decided(decision: NoteDecision, relations: Sequence[tuple[Memory, Relation]
     if (less_trusted or older) and not supersedes:
         reason = DropReason.LESS_TRUSTED if less_trusted else DropReason.OLDER
         return NoteDecision(verb="skip", note=note, reason=reason)
-    if less_trusted or older:  # it holds for some, and not against the others: its user knows which
+    if less_trusted or older:  # it replaces some but not others, so the user must decide
         everything = tuple(known.id for known in ended if not known.id.startswith("#"))
         return decision.model_copy(update={"supersedes": everything, "ask": True})
     return decision.model_copy(update={"supersedes": supersedes})

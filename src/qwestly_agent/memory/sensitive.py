@@ -1,7 +1,7 @@
-"""Find sensitive content, which is remembered only after a yes, and credentials, which never are.
+"""Find sensitive content, which is stored only after approval, and credentials, which are never stored.
 
-The model that makes a note flags sensitive ones. A few words that are unambiguous in a sentence about a career make it
-sensitive whatever the model says.
+The model that makes a note flags sensitive ones. In addition, a few words that are unambiguous in a sentence about a
+career make it sensitive.
 """
 
 import re
@@ -12,12 +12,12 @@ from qwestly_agent.text.clean import masked
 
 
 def is_credential(text: str) -> bool:
-    """True if it contains credentials, account or phone numbers: never remembered, even on request."""
+    """True if the text contains credentials, account or phone numbers, which are never stored, even on request."""
     return masked(text) != text or bool(_CREDENTIAL.search(text))
 
 
 def is_sensitive(*texts: str) -> bool:
-    """True if it says by one of these words that it concerns health, religion, sexuality or convictions."""
+    """True if one of these words shows that the text concerns health, religion, sexuality or convictions."""
     plain = unicodedata.normalize("NFKD", " ".join(texts).replace("’", "'"))
     return bool(_SENSITIVE.search("".join(letter for letter in plain if not unicodedata.combining(letter))))
 
@@ -38,4 +38,4 @@ _SENSITIVE = pattern(
     r"|schwul|trans (?:wo)?man|atheist|jehovah's witness|vorbestraft|ex-convict)\b",
     re.IGNORECASE,
 )
-"""Without accents."""
+"""Matched without accents."""

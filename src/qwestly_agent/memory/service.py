@@ -1,8 +1,8 @@
 """Remember, correct and explain for the tools of one turn.
 
-A model passes on what the user typed in this conversation: code finds the quote, a judge checks it, and it is done at
-once, with an undo. It needs approval first if it is sensitive, near a tombstone, not surely what
-the user typed, or if the window has untrusted content.
+A model passes on text that the user typed in this conversation: code finds the quote, a judge checks it, and the memory
+is stored at once, with an undo. It needs approval if it is sensitive, near a tombstone, not certainly typed by the
+user, or if the window has untrusted content.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ JUDGE_SECONDS = 3.0
 UNDO_SECONDS = 86_400.0
 MOST_EXPLAINED = 5
 MOST_MESSAGES = 200
-"""The newest messages of the conversation in which a quote is looked for."""
+"""Number of the conversation's newest messages in which a quote is searched."""
 
 _WHY: dict[DropReason, str] = {
     DropReason.DOCUMENT: "What is pasted or quoted is not the user's own word. Ask them to say it themselves.",
@@ -68,7 +68,7 @@ class MemoryService:
     has_untrusted_content: Callable[[], bool] = bool
     """Return True if the window has untrusted content, not counting the first-turn context."""
     is_done: bool = False
-    """True once something was remembered in this turn."""
+    """True once a memory was stored in this turn."""
 
     async def remember(
         self,
@@ -80,14 +80,14 @@ class MemoryService:
         sensitive: bool = False,
         about_writing: bool = False,
     ) -> Memory | Proposal:
-        """Remember it (unchecked if the judge does not answer in time), or return a proposal. `ask`: a tool of this
-        turn returned untrusted content. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
+        """Store the memory (unchecked if the judge does not answer in time), or return a proposal. `ask`: a tool of
+        this turn returned untrusted content. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
         return await self._once(partial(self._note, kind, content, quote, sensitive, about_writing), None, ask=ask)
 
     async def correct(
         self, memory_id: str, content: str, quote: str, *, ask: bool, sensitive: bool = False
     ) -> Memory | Proposal:
-        """Like `remember`, replacing a memory. Raises `NotFound` too."""
+        """Like `remember`, but replaces a memory. Also raises `NotFound`."""
         known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
@@ -95,10 +95,10 @@ class MemoryService:
         return await self._once(note, known, ask=ask)
 
     async def explain(self, about: str) -> list[Explanation]:
-        """Explain the memory of this id, or the memories found by these words."""
+        """Explain the memory with this id, or the memories found by these words."""
         try:
             found = [await self.services.memories.get(self.user_id, about)]
-            if found[0].status in ("proposed", "unchecked"):  # these statuses are in no prompt
+            if found[0].status in ("proposed", "unchecked"):  # memories with these statuses are in no prompt
                 raise NotFound
         except NotFound:
             found = [each.memory for each in await find(self.services, self.user_id, about, MOST_EXPLAINED)]
@@ -107,7 +107,7 @@ class MemoryService:
         ]
 
     async def _note(self, kind: MemoryType, content: str, quote: str, sensitive: bool, about_writing: bool) -> Note:
-        """Find the quote in this turn's message, else in the latest of the user's earlier ones that has it."""
+        """Find the quote in this turn's message, otherwise in the latest earlier one that contains it."""
         find_in = partial(
             find_note,
             kind=kind,
@@ -149,7 +149,8 @@ class MemoryService:
             return await self._reinforce(note, equal, known)
         [vector] = await vectors_or_none(services.embeddings, services.logger, [note.content])
         tombstones = await services.tombstones.list_all(user_id)
-        # In this turn's message the user may ask again for what they had taken back; an earlier one stays taken back.
+        # In this turn's message the user may ask again for something they had undone; an earlier message does not
+        # count.
         before = retold(
             tombstones,
             note.content,
@@ -182,7 +183,7 @@ class MemoryService:
             return memory
         if retells:
             await services.watermarks.mark_asked_again(user_id, self.conversation_id, self.message_id)
-        # An equal one was unchecked, and is judged now.
+        # An equal memory was unchecked, and is judged now.
         new = note.memory(equal.id if equal else new_id, "proposed", last_seen=now, retells=retells)
         replaces = [known.id] if known else []
         await write_memory(services, user_id, new, vector, replaces, was_unchecked=equal is not None)
@@ -209,7 +210,7 @@ class MemoryService:
         return read
 
     async def _is_about(self, known: Memory | None, note: Note) -> bool:
-        """True if a correction is about the memory that it would replace; in doubt False, and the user is asked."""
+        """True if a correction is about the memory that it would replace; in doubt False, which requires approval."""
         if known is None:
             return True
         try:

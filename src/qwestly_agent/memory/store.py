@@ -1,4 +1,4 @@
-"""Apply the decisions: from here on the memories exist."""
+"""Apply the decisions: this creates the memories."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ MOST_NAMED = 50
 
 @state(ExtractionState)
 async def store(services: Services, given: ExtractionState) -> ExtractionState:
-    """Return the state with the ids of memories that wait for approval."""
+    """Store the memories; return the state with the ids of those that wait for approval."""
     batch = await batch_of(services.extractions, given)
     if batch is None:
         return given
@@ -49,8 +49,8 @@ async def store(services: Services, given: ExtractionState) -> ExtractionState:
 
 
 def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, now: float) -> list[ActivityEvent]:
-    """Return one event, or none if no memory has changed and everything was read: pending ones have the event of their
-    approval."""
+    """Return one event, or none if no memory has changed and everything was read; pending ones have their approval's
+    event."""
     count = "something" if len(kept) == 1 else f"{len(kept)} things"
     told = [f"Remembered {count} you said in a conversation"] if kept else []
     told += ["Brought what is remembered up to date"] if superseded and not kept else []
@@ -82,7 +82,7 @@ def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, no
 
 
 def _resolved(batch: Batch, decisions: Sequence[NoteDecision], decision: NoteDecision) -> NoteDecision:
-    """Replace numbers by the memories that earlier decisions of the same batch made or reinforced."""
+    """Replace indexes by the memories that earlier decisions of the same batch made or reinforced."""
     target = _memory_of(batch, decisions, decision.target) if decision.target else None
     ended = (_memory_of(batch, decisions, each) for each in decision.supersedes)
     verb = "add" if decision.verb == "reinforce" and target is None else decision.verb
@@ -91,7 +91,7 @@ def _resolved(batch: Batch, decisions: Sequence[NoteDecision], decision: NoteDec
 
 
 def _memory_of(batch: Batch, decisions: Sequence[NoteDecision], name: str) -> str | None:
-    """Return None for a note that is not remembered."""
+    """Return the memory's id; None for a note that is not stored."""
     if not name.startswith("#"):
         return name
     at = int(name[1:])
@@ -112,7 +112,7 @@ async def _apply(
     decision: NoteDecision,
     vector: tuple[float, ...],
 ) -> Memory | None:
-    """Return the memory that it made, if it made one."""
+    """Apply a decision; return the memory that it made, if any."""
     note, user_id = decision.note, batch.user_id
     new = _memory(note.memory_id or memory_id(batch, at), decision)
     match decision.verb:
@@ -159,13 +159,13 @@ async def _is_forgotten(
     beside = await nearest_cosine(services.memories, user_id, note.content, vector, memory_id)
     near_from = services.settings.memory_forgotten_from
     before = retold(tombstones, note.content, note.quote, vector, near_from, beside=beside)
-    # What waits for a judge is compared again, and of what it asks again its user decides.
+    # Unchecked memories are compared again, and the user decides on repetitions of forgotten ones.
     is_new = decision.verb == "add" and not decision.retells
     return before is not None and (before.is_exact or (is_new and bool(before.tombstones)))
 
 
 def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:
-    """Return since when it holds: as the user said, or since they said that it changed."""
+    """Return the start of its validity: as stated by the user, or when they reported the change."""
     if note.since:
         return datetime.fromisoformat(note.since)
     return to_datetime(note.said_at) if supersedes else None

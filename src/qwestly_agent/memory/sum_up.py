@@ -6,13 +6,13 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import OVER_BUDGET, state
 
 PASSING = ("Unavailable", "DataGone", "Lambda.TooManyRequestsException", "ModelUnavailable", "DeadlineExceeded")
-"""Errors that the next night makes up for. A provider that refuses us (`ModelRefused`) is not one: a person must fix
-that."""
+"""Transient errors, after which the next night catches up. A provider that rejects all requests (`ModelRefused`) is not
+among them, as a person must fix that."""
 
 
 @state(ConsolidationPage, under_brake=True)
 async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPage:
-    """`broken` users ring the alarm after all users had their turn."""
+    """Users with lasting errors (`broken`) raise an alarm after all users had their turn."""
     failed = [each for each in page.results if each.error and each.error != "Braked"]
     for each in failed:
         services.logger.warning(Event.CONSOLIDATION_FAILED, extra={"user_id": each.user_id, "cause": each.error})
@@ -27,8 +27,8 @@ async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPa
     if not page.more:
         left = await services.sweeps.memories_left()
         measure_left("Memories", left.count, services.clock() - (left.due_since or services.clock()))
-    # A database that was away for a moment mends itself: its users are due still. What fails for another reason would
-    # fail every night, unseen, and one user in ten is no moment. Money comes back at midnight.
+    # A short outage of the database resolves itself, and its users are still due. Other errors would recur every night
+    # unnoticed, and failures of one user in ten are not a short outage. An exhausted budget resets at midnight.
     failed = [each for each in failed if each.error not in OVER_BUDGET]
     broken = [each for each in failed if each.error not in PASSING or len(failed) * 10 > len(page.results)]
     return page.model_copy(

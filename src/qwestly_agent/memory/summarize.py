@@ -1,6 +1,6 @@
-"""Summarize the messages that left a conversation's window: once for each cut, by lines with quotes.
+"""Summarize the messages that left a conversation's window: once per cut, in lines with quotes.
 
-A line that no judge supports is replaced by its quote. Messages excluded from prompts are left out.
+A line that the judge does not support is replaced by its quote. Messages excluded from prompts are left out.
 """
 
 import json
@@ -78,7 +78,7 @@ class WrittenSummary(BaseModel):
 
 @state(SummaryState)
 async def summarize(services: ModelServices, given: SummaryState) -> SummaryState:
-    """Store a summary of all messages before the cut, unless there is one or another cut was made since. Raises
+    """Store a summary of all messages before the cut, unless one exists or another cut was made since. Raises
     `NotFound`, and what `structured_output` raises."""
     user_id, conversation_id = given.user_id, given.conversation_id
     due, before = await services.summaries.get_due(user_id, conversation_id)
@@ -106,7 +106,7 @@ def _countable(messages: Sequence[Message]) -> list[Message]:
 
 
 def _words_of(message: Message) -> str:
-    """The user's typed words, or the agent's."""
+    """Return the user's typed text, or the agent's."""
     words = "\n".join(typed_parts(message.content)) if message.role == "user" else message.content
     return words[:LONGEST_MESSAGE].strip()
 
@@ -123,7 +123,7 @@ def _that_fit(messages: Sequence[Message]) -> list[Message]:
 
 
 async def _lines(services: ModelServices, user_id: str, messages: Sequence[Message]) -> tuple[SummaryLine, ...]:
-    """No model is asked if there is no message."""
+    """Return the grounded lines of a summary. Without messages, no model is called."""
     said = {f"m{number}": each for number, each in enumerate(messages, 1)}
     if not said:
         return ()
@@ -150,7 +150,7 @@ async def _lines(services: ModelServices, user_id: str, messages: Sequence[Messa
 
 
 def _prompt_of(said: Mapping[str, Message]) -> str:
-    """The messages as JSON, so that no text in them can pass for a further message."""
+    """Return the messages as JSON, so that no text in them can pass for another message."""
     told = [{"message_id": name, "by": _by(each), "text": quoted(_words_of(each))} for name, each in said.items()]
     return wrap(EARLIER, json.dumps(told, ensure_ascii=False, separators=(",", ":")))
 
@@ -160,7 +160,7 @@ def _by(message: Message) -> str:
 
 
 def _source(name: str, message: Message) -> QuotedSource:
-    # All in one batch: none of it is told to anybody but this conversation's model.
+    # All in one batch, because only this conversation's model gets it.
     return QuotedSource(id=name, text=_words_of(message), trust="tool", fields={"written by": _by(message)})
 
 
@@ -174,7 +174,7 @@ def _line(
     line: WrittenSummaryLine,
     verdict: GroundingVerdict,
 ) -> SummaryLine | None:
-    """Return None if its message does not contain its quote."""
+    """Return the line, or None if its message does not contain its quote."""
     found, message = find_quote(_quote(line), sources), said[line.message_id]
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Pick the conversations to read."""
+"""Choose the conversations to read."""
 
 import asyncio
 
@@ -9,20 +9,20 @@ from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, state
 
 PICKED_SECONDS = 3_600.0
-"""Time in which no other run picks the conversation: longer than all tries of its states, with waits for a slot of
-Lambda. Reading it twice adds nothing."""
+"""Time during which no other run claims the conversation: longer than all attempts of its states, including waits for a
+Lambda slot. Reading it twice adds nothing."""
 
 
 class Picked(WorkflowState):
-    """The conversations of one run, each as the state machine hands it to `extract`."""
+    """The conversations of one run, each as the state machine passes it to `extract`."""
 
     conversations: tuple[dict[str, str], ...] = ()
 
 
 @state(Picked, under_brake=True)
 async def sweep(services: Services, _: Picked) -> Picked:
-    """Conversations of users whose brake is on stay due, so that they are read once it is released; so do all once most
-    of the stage's day is spent."""
+    """Claim due conversations. Those of users whose brake is on stay due until it is released, as do all once most of
+    the stage's daily budget is spent."""
     now, run_id = services.clock(), services.new_id()
     braked = await services.sweeps.braked_users()
     limit = services.settings.conversations_a_sweep

@@ -20,7 +20,7 @@ from qwestly_agent.text.user_text import Part, parts_of, questions_in, trouble_i
 LONGEST_READ_CHARACTERS = 24_000
 """Maximum characters read of one message."""
 CONTEXT_CHARACTERS = 300
-"""Length of the message text before and after a quote that the judge reads as context."""
+"""Length of the text before and after a quote that the judge gets as context."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class UserMessage:
 
     @cached_property
     def question(self) -> str:
-        """The assistant's last question before it, which it may answer."""
+        """The assistant's last question in the previous message, which this one may answer."""
         asked = questions_in(self.before)
         return asked[-1] if asked else ""
 
 
 def said_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
-    """The user's messages with a `seq` above `after`, each with what the agent had said before it."""
+    """Return the user's messages with a `seq` above `after`, each with the agent's message before it."""
     before, found = "", []
     for message in messages:
         if message.role == "assistant":
@@ -67,7 +67,7 @@ def said_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
 
 def is_evidence(message: Message) -> bool:
     """True for a user message from which memories may be extracted."""
-    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn left no mark
+    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn set no flag
     return message.role == "user" and not message.withheld and not in_trouble
 
 
@@ -86,8 +86,8 @@ def find_note(
     since: str | None = None,
     until: str | None = None,
 ) -> Note | DropReason:
-    """An unchecked note. `said` is the message that the quote is claimed to be from; None if the user did not write
-    that message."""
+    """Return an unchecked note, or the reason to drop it. `said` is the message from which the quote is claimed to be;
+    None if the user did not write that message."""
     content = " ".join(visible(well_formed(content)).split())
     if said is None:
         return DropReason.NOT_SAID
@@ -131,13 +131,13 @@ def _find(quote: str, texts: Sequence[str]) -> FoundQuote | None:
 
 
 def _around(found: FoundQuote) -> str:
-    """The quote with the text around it."""
+    """Return the quote with the text around it."""
     text = found.source.text
     return text[max(0, found.start - CONTEXT_CHARACTERS) : found.end + CONTEXT_CHARACTERS].strip()
 
 
 def _date_in(given: str | None, *quotes: str, last: bool = False) -> str | None:
-    """The first (or last) day of the given year or month, if that is in the quotes."""
+    """Return the first (or last) day of the given year or month, if that is in the quotes."""
     if not given:
         return None
     text = given.strip()

@@ -1,4 +1,4 @@
-"""Memories as the API and the model's prompts show them."""
+"""Memories in the format of the API and of the model's prompts."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -23,7 +23,7 @@ Quoted = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_QUOTE
 """Words of the user, verbatim."""
 
 SURE_FROM = 0.7
-"""Minimum confidence to count as sure. Confidence is the extractor's own estimate, so it can only lower sureness."""
+"""Minimum confidence for "sure". Confidence is the extractor's own estimate, so it can only lower the label."""
 FORGOTTEN = "This is forgotten for good, with what it replaced."
 
 _FROM = {
@@ -35,7 +35,7 @@ _FROM = {
 
 
 def confidence_label(memory: Memory) -> ConfidenceLabel:
-    """The word that people and models see instead of numbers."""
+    """Return the word that users and models see instead of numbers."""
     match memory.trust:
         case "user_said":
             return "sure" if memory.confidence >= SURE_FROM else "fairly sure"
@@ -46,7 +46,7 @@ def confidence_label(memory: Memory) -> ConfidenceLabel:
 
 
 def sureness_and_origin(memory: Memory) -> str:
-    """ConfidenceLabel, with the origin unless that is the user's own words."""
+    """Return the confidence label, with the origin unless that is the user's own words."""
     origin = _FROM.get(memory.trust)
     return f"{confidence_label(memory)}: {origin}" if origin else confidence_label(memory)
 
@@ -65,7 +65,7 @@ class MemoryView(BaseModel):
     quote: str
     """The user's own words, verbatim."""
     question: str
-    """The question that these words answered, if they are not clear without it."""
+    """The question that these words answered, if they are unclear without it."""
     source: MemorySource
     said_at: datetime | None
     since: datetime | None
@@ -75,14 +75,14 @@ class MemoryView(BaseModel):
     last_seen: Moment | None
     status: MemoryStatus
     """active · proposed: waits for approval · unchecked: not judged yet · superseded: replaced by another · merged:
-    another one says the same. Only an active memory is used."""
+    another one says the same. Only active memories are used."""
     superseded_by: str | None
     superseded_at: Moment | None
     sensitive: bool
     about_writing: bool
     """True if it says how texts about the user should be written."""
     undo_until: Moment | None
-    """Until when remembering or correcting it can be undone; null if it cannot."""
+    """Until when storing or correcting it can be undone; null if it cannot."""
     score: Score | None = None
     """The score in a search."""
 
@@ -92,7 +92,7 @@ class MemoryList(BaseModel):
     next: str | None
     """Cursor: pass it as `after`; null at the end."""
     found_by: FoundBy | None = None
-    """How a search found them: `words` if meaning could not be compared; `salience` if, in addition, no memory contains
+    """How a search found them: `words` if vectors could not be compared; `salience` if, in addition, no memory contains
     one of the words, and these are the most salient ones. Null without a search."""
 
 
@@ -107,7 +107,7 @@ class MemoryDetail(MemoryView):
 
 
 class Correction(BaseModel):
-    """What holds instead, as a sentence."""
+    """The new content, as a sentence."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -130,9 +130,9 @@ class ForgottenView(BaseModel):
     forgotten: list[str]
     """Ids, including memories merged into it or replaced by it."""
     published: list[PublishedView]
-    """Published items that rest on it; they are not undone."""
+    """Published items that are based on it; they are not undone."""
     note: str
-    """Sentences for the user on what stays: published items and transcripts."""
+    """Sentences for the user about what stays: published items and transcripts."""
 
 
 def view_of(memory: Memory, score: Score | None = None) -> MemoryView:
@@ -157,7 +157,7 @@ def forgotten_view_of(forgotten: "Forgotten") -> ForgottenView:
 def list_of(
     found: Sequence[Memory | FoundMemory], limit: int, offset: int, found_by: FoundBy | None = None
 ) -> MemoryList:
-    """A page of memories. `found` was read with `limit` + 1, to tell whether there are more."""
+    """Return a page of memories. `found` was read with `limit` + 1, to detect further ones."""
     items = [
         view_of(each.memory, each.score) if isinstance(each, FoundMemory) else view_of(each) for each in found[:limit]
     ]

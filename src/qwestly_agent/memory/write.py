@@ -14,7 +14,7 @@ from qwestly_agent.stores.memories import Memories
 HOLDS_NO_MORE = "That does not hold any more: something else has taken its place."
 FORGOTTEN = "The user had that forgotten this very moment, so it is not remembered."
 IMPORTANCE = 0.7
-"""Importance of a memory that the user asked for explicitly."""
+"""Importance of a memory that the user explicitly asked to store."""
 
 
 async def write_memory(
@@ -30,10 +30,10 @@ async def write_memory(
 ) -> Memory | None:
     """Add the memory, or count a repetition of an equal one; return the resulting memory, or None if it is gone.
 
-    An active memory supersedes those it replaces; a proposed one does so once it is approved. `was_unchecked`: it is
-    the judged version of the memory with its id. `events` makes the events of an added memory from its id.
-    `is_forgotten` is called after writing: either it sees that the user had the same forgotten meanwhile, or the
-    forgetting sees this memory.
+    An active memory supersedes those it replaces; a proposed one does so after approval. `was_unchecked`: it is the
+    judged version of the memory with its id. `events` returns the events of an added memory from its id. `is_forgotten`
+    is called after writing: either it sees that the user had the same content forgotten meanwhile, or the forgetting
+    sees this memory.
     """
     key, now = hash_of(memory.content), services.clock()
     if was_unchecked:
@@ -90,13 +90,13 @@ async def keep(
     corrects = known is not None and known.status == "active" and memory.status != "unchecked"
 
     def events(memory_id: str) -> list[ActivityEvent]:
-        # A correction is told with what it replaces, once that is replaced.
+        # A correction is reported with the replaced memory, after replacing it.
         return [] if corrects else [of_memory("remembered", user_id, memory_id, now, conversation_id=where)]
 
     kept = await write_memory(services, user_id, memory, vector, events=events, is_forgotten=is_forgotten)
     if kept is None:
         raise Invalid(FORGOTTEN)
-    if kept.status == "proposed":  # an equal one that waited for this
+    if kept.status == "proposed":  # an equal one that waited for approval
         await services.memories.activate_proposed(user_id, [kept.id], now)
     if known and known.id != kept.id and memory.status != "unchecked":
         event = of_memory("corrected", user_id, kept.id, now, conversation_id=where)
@@ -111,12 +111,12 @@ async def keep(
 
 
 async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
-    """True if an earlier delivery wrote it."""
+    """True if an earlier invocation wrote it."""
     return memory.status in {each.status for each in await memories.get_many(user_id, [memory.id])}
 
 
 async def _remove_new(services: Services, user_id: str, memory_id: str, replaced_id: str) -> None:
-    """Remove the new memory, as what it was to replace was forgotten, or replaced by something else."""
+    """Remove the new memory, because the one it was to replace was forgotten, or replaced by another."""
     [won, *_] = [each.superseded_by for each in await services.memories.get_many(user_id, [replaced_id])] or [None]
     if not (won and await services.memories.supersede(user_id, memory_id, won, services.clock())):
         await services.memories.discard(user_id, [memory_id])

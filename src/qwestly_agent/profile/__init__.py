@@ -1,1 +1,1 @@
-"""What a person says of themselves at Qwestly: profile fields, preferences, job wishes, LinkedIn."""
+"""The user's own information at Qwestly: profile fields, preferences, job wishes, LinkedIn."""

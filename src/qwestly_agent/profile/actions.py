@@ -1,5 +1,5 @@
-"""The actions that change a person's profile, preferences, job wishes and LinkedIn data. The candidate app performs
-them, except that job wishes are our own data (`fields.py`)."""
+"""The actions that change a user's profile, preferences, job wishes and LinkedIn data. The candidate app performs them,
+except for job wishes, which are our own data (`fields.py`)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,9 +22,9 @@ from qwestly_agent.profile.values import Ingestion, LinkedInAbout, PreferenceCha
 from qwestly_agent.services import Services
 
 TEXTS, LISTS = ("headline", "summary", "location"), ("skills", "languages")
-"""Profile fields that can be drafted again. The others hold figures and dates that only the user knows."""
+"""Profile fields that can be drafted again. The others contain figures and dates that only the user knows."""
 MOST_ITEMS = 20
-"""Maximum entries of a list that is drafted again: those of one answer of the writer."""
+"""Maximum number of list entries that can be drafted again, in one answer of the writer."""
 
 
 async def _field(services: Services, user_id: str, args: ProfileChange) -> str | None:
@@ -75,7 +75,7 @@ async def _field_before(services: Services, user_id: str, args: ProfileChange) -
 
 
 def _fields_named(args: ProfileChanges, before: Mapping[str, Any]) -> list[FieldValues]:
-    """Return the values to name, by field; none if a field has no value that a person would name."""
+    """Return the values that a request must name, by field; empty if a field has no value that a user would name."""
     named = [
         _named(each.field, plain(each.value), earlier["value"])
         for each, earlier in zip(args.changes, before["changes"], strict=True)
@@ -88,7 +88,7 @@ async def _preference_before(services: Services, user_id: str, args: PreferenceC
 
 
 def _named(field: str, after: Any, before: Any) -> list[FieldValues]:
-    """Return the values that are new or gone; none if items also change places, which nobody would name."""
+    """Return the added and removed values; empty if items also change their order, which no user would name."""
     if not isinstance(after, list):
         return [] if after is None else [FieldValues(field, _texts(after))]
     there = [] if before is None else before

@@ -30,7 +30,7 @@ FIELD_NAMES: Mapping[str, str] = {
     "pay": "Least pay a year",
     "never": "Never show me jobs with",
 }
-"""Names of fields that need other words to be distinct from the profile's own."""
+"""Names of fields whose labels would otherwise equal those of the profile."""
 
 
 def _name_of(change: FieldChange) -> str:
@@ -38,7 +38,7 @@ def _name_of(change: FieldChange) -> str:
 
 
 async def fields_now(profiles: Profiles, job_searches: JobSearches, user_id: str) -> dict[str, Any]:
-    """Read the present values of all fields that can be changed: profile, preferences and job wishes."""
+    """Read the current values of all fields that can be changed: profile, preferences and job wishes."""
     profile, preferences, search = await asyncio.gather(
         profiles.get_summary(user_id), profiles.preferences(user_id), job_searches.get(user_id)
     )
@@ -51,7 +51,7 @@ async def fields_shown(services: Services, user_id: str, args: ProfileChanges) -
 
 
 async def fields_are_as_done(services: Services, user_id: str, args: ProfileChanges) -> bool:
-    """True if the values are those that the action wrote with these arguments."""
+    """True if the fields have the values that the action wrote with these arguments."""
     return await _fields(services, user_id, args) == {
         name: value_in_words(value) for name, value in args.values.items()
     }
@@ -83,17 +83,17 @@ async def fields_before(services: Services, user_id: str, args: ProfileChanges) 
 
 
 async def set_fields(services: Services, effect: candidate_app.Effect, args: ProfileChanges) -> Outcome:
-    """Set the candidate app's fields in one step; the job wishes are stored once that is done."""
+    """Set the candidate app's fields in one step. The job wishes are stored after that."""
     if not args.of_candidate_app:
         return Done(effect.version, {})
     return await services.candidate_app.set_profile_fields(effect, args.of_candidate_app)
 
 
 async def keep_wishes(services: Services, approval: Approval, args: ProfileChanges) -> None:
-    """Store the job wishes once per approval, however often it is called, so that later choices of the user stay."""
+    """Store the job wishes once per approval, so that repeated calls do not overwrite the user's later choices."""
     if not args.wishes:
         return
-    with suppress(NotFound):  # its user was erased meanwhile
+    with suppress(NotFound):  # the user was erased meanwhile
         await services.approvals.get(approval.user_id, approval.id)
         await services.job_searches.change_wishes_once(
             approval.user_id, approval.id, lambda before: with_wishes(before, args.wishes)

@@ -1,8 +1,8 @@
 """Draft a profile text again when the user asks for changes: start the workflow that drafts it from the evidence and
 the change request, and asks again.
 
-The draft's id is derived from the approval, so that a decision that is followed up twice starts one execution. For the
-workflow the approval is the first round.
+The draft's id is derived from the approval, so that following up a decision twice starts one execution. For the
+workflow, the approval is the first round.
 """
 
 from qwestly_agent.base.errors import NotFound
@@ -54,12 +54,12 @@ async def _draft(services: Services, approval: Approval, draft_id: str, section:
 async def _earlier(drafts: Drafts, approval: Approval) -> Draft | None:
     try:
         return await drafts.get(approval.user_id, approval.draft_id or "")
-    except NotFound:  # drafts are kept for a shorter time, and many proposals have none
+    except NotFound:  # drafts expire earlier, and many proposals have none
         return None
 
 
 def _before(earlier: Draft | None, approval: Approval, kind: str) -> SectionDraft:
-    """Return what the user was shown, with quotes if it was drafted."""
+    """Return the text that the user saw, with quotes if it was drafted."""
     if earlier and "card" in earlier.parts:
         claims = CheckedCard.model_validate(earlier.parts["card"]["checked"]).card.claims
     else:

@@ -38,7 +38,7 @@ F = TypeVar("F", bound=str)
 
 
 def _adapter(shape: Any) -> TypeAdapter[Any]:
-    """Built when such a field is first changed."""
+    """Return the adapter, which is built when such a field is changed for the first time."""
     return TypeAdapter(shape, config=ConfigDict(defer_build=True))
 
 
@@ -64,7 +64,8 @@ def is_wish(field: ChangedField) -> TypeIs[Wish]:
 
 
 def _coerced(name: str | None, value: Value) -> Value:
-    """Convert the value to its field's type and remove invisible characters, so that what is done is what is shown."""
+    """Convert the value to its field's type and remove invisible characters, so that the executed value is the one
+    shown."""
     return _FIELDS[name].validate_python(plain(value)) if name else value
 
 

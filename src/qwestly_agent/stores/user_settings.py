@@ -138,9 +138,9 @@ class UserSettingsStore(Store):
 
 AUTONOMY = MongoCollection(
     "agent_autonomy",
-    Permanent("One document a user: the level that they chose, and what was earned."),
+    Permanent("One document per user: the chosen level, and earned levels."),
     has_outbox=True,
-    holds="the level, and what was earned",
+    holds="the level, and earned levels",
 )
 """`_id` and `user_id`, `level`, `ceiling` (the top of what may be earned), `earned` (each grant), `changed_at`,
 `changes` (the last ones, with their times)."""
