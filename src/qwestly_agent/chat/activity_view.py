@@ -1,4 +1,4 @@
-"""An event as its user sees it: why it happened, by which permission, and until when it can be undone."""
+"""An event as shown to its user: its reason, its permission, and until when it can be undone."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite, nan
@@ -18,17 +18,18 @@ class EventView(BaseModel):
     id: str
     at: Moment
     type: str
-    """Subject and verb: "approval.done"."""
+    """Subject and verb, such as "approval.done"."""
     role: Role
-    """Who acted: the agent in a conversation (chat), as it interviews (interview), drafts (cards), remembers (memory),
-    briefs (briefing), reads a résumé (resumes), teaches (learning) or looks for jobs (jobs); the user; operators."""
+    """The actor: the agent in a conversation (chat), interviewing (interview), drafting (cards), with memories
+    (memory), briefings (briefing), résumés (resumes), teaching (learning) or job searches (jobs); the user;
+    operators."""
     severity: Severity
     title: str
     about: str
-    """Of an approval: what it asks, with its value ("Change your location to Lisbon"), as it stands now; empty for
-    every other event, and for what is gone. The events of one action share their `approval_id`."""
+    """For an approval: the current proposal with its value ("Change your location to Lisbon"); empty for all other
+    events, and if it is gone. The events of one action share their `approval_id`."""
     why: str
-    """Why it happened, and by which permission; empty where the title says it."""
+    """The reason and the permission; empty if the title contains them."""
     run_id: str | None
     data: Mapping[str, str | int | tuple[str, ...]]
     """Ids, numbers and enumerated words, such as `approval_id`, `tool`, `level`, `decided_by`."""
@@ -70,7 +71,7 @@ _REASONS: Mapping[str, str] = {
     "briefing.mails_ended": _MAILS_ENDED,
     "support.looked": "Support looks only for a reason, and each look is listed here. What you forgot stays hidden.",
 } | {name: reason for each in WORKFLOWS for name, reason in each.reasons.items()}
-"""By an event's type or its subject."""
+"""Reasons by an event's type or its subject."""
 _BY_VERB: Mapping[str, str] = {
     "deleted": "You deleted it.",
     "stopped": "Pause stops what runs.",
@@ -94,7 +95,7 @@ def _why(event: ActivityEvent) -> str:
 async def views_of(
     approvals: Approvals, memories: Memories, user_id: str, events: Sequence[ActivityEvent], now: float
 ) -> list[EventView]:
-    """Views of these events, in order."""
+    """Return the views of these events, in order."""
     memory_ids = {memory_id for each in events if (memory_id := undone_memory(each))}
     approval_ids = {str(approval_id) for each in events if (approval_id := each.data.get("approval_id"))}
     until, about = dict[str, float](), dict[str, str]()
@@ -109,7 +110,7 @@ async def views_of(
 async def list_of(
     approvals: Approvals, memories: Memories, user_id: str, found: Sequence[ActivityEvent], limit: int, now: float
 ) -> EventList:
-    """Make a page of events. `found` was read with `limit` + 1, to tell whether there are more."""
+    """Return a page of events. `found` was read with `limit` + 1, to detect further ones."""
     items = await views_of(approvals, memories, user_id, found[:limit], now)
     return EventList(items=items, next=_cursor(found[limit - 1]) if len(found) > limit else None)
 
@@ -119,7 +120,7 @@ def _cursor(last: ActivityEvent) -> str:
 
 
 def position_of(cursor: str) -> tuple[float, str]:
-    """The moment and the id of the event that the page before ended with. Raises `Invalid`."""
+    """Return time and id of the last event of the previous page. Raises `Invalid`."""
     moment, _, event_id = cursor.partition("~")
     try:
         at = float(moment)
@@ -131,18 +132,18 @@ def position_of(cursor: str) -> tuple[float, str]:
 
 
 def undone_memory(event: ActivityEvent) -> str | None:
-    """The memory that an undo of this event takes back; None if it is no such event."""
+    """Return the id of the memory that undoing this event affects; None for other events."""
     memory_id = event.data.get("memory_id")
     return str(memory_id) if memory_id and event.type in ("memory.remembered", "memory.corrected") else None
 
 
 def undone_approval(event: ActivityEvent) -> str | None:
-    """The approval whose effect an undo of this event takes back; None if it is no such event."""
+    """Return the id of the approval that undoing this event affects; None for other events."""
     return str(event.data["approval_id"]) if event.type == "approval.done" else None
 
 
 def _view_of(event: ActivityEvent, until: Mapping[str, float], about: Mapping[str, str], now: float) -> EventView:
-    """`until`: until when it can be undone, by the id of the memory or approval; `about` by that of the approval."""
+    """`until` is the end of the time to undo, by the id of the memory or approval; `about` is by the approval's id."""
     undo_until = until.get(undone_memory(event) or undone_approval(event) or "", 0.0)
     return EventView(
         **event.model_dump(exclude={"user_id"}),

@@ -1,4 +1,4 @@
-"""The OpenAPI document as an HTML page that loads nothing: its routes, what each takes and answers, and all errors."""
+"""The OpenAPI document as a self-contained HTML page: routes, parameters, responses, and all errors."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def render(document: Json) -> str:
 
 
 def _group(path: str) -> str:
-    """The first word of a path behind /api."""
+    """Return the first segment of a path after /api."""
     return path.removeprefix("/api").strip("/").partition("/")[0]
 
 
@@ -119,7 +119,7 @@ def _contents(answer: Json) -> Iterator[tuple[str, str]]:
 
 
 def _errors() -> str:
-    """All that are defined, by status; those of workflows stand in what is told of these."""
+    """Return all defined errors, by status."""
     found = {(each.http_status, each.code): _prose(each.sentence) for each in reversed([*_kinds(AgentError)])}
     rows = [(str(status), f"<code>{code}</code>", says) for (status, code), says in sorted(found.items())]
     about = (
@@ -147,7 +147,7 @@ def _shape(name: str, schema: Json) -> str:
 
 
 def _told(schema: Json, is_required: bool, about: str | None = None) -> str:
-    """Its type, limits, default and description."""
+    """Return its type, limits, default and description."""
     told = [_type(schema), *_limits(schema)]
     if "default" in schema:
         told.append(f"default <code>{escape(json.dumps(schema['default'], ensure_ascii=False))}</code>")
@@ -187,7 +187,7 @@ def _link(name: str) -> str:
 
 
 def _table(heading: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Nothing without rows."""
+    """Return a table, or an empty text without rows."""
     lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     heads = "".join(f'<th scope="col">{each}</th>' for each in columns)
     above = f"<h4>{heading}</h4>" if heading else ""

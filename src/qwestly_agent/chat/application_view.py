@@ -1,4 +1,4 @@
-"""Applications as their user sees them."""
+"""Applications as shown to their user."""
 
 from datetime import datetime
 
@@ -27,19 +27,19 @@ class ApplicationView(BaseModel):
     job: ApplicationJob
     status: ApplicationStatus
     next_step: str
-    """The user's own, or what is usual a week after it was sent."""
+    """The user's own next step, or the usual one a week after sending."""
     next_at: datetime | None
     due_at: datetime | None
-    """When its user is told: a day before an interview, a week after it was sent, else when they planned it."""
+    """When the user is reminded: a day before an interview, a week after sending, otherwise at the planned time."""
     applied_at: datetime | None
     notes: str
     document_ids: tuple[str, ...]
     approval_id: str | None
-    """Of the approval that asked for it last."""
+    """Id of the latest approval that requested to send it."""
     approval_status: Status | None
-    """`pending` while it waits for its user, `expired` after its time. Null if nothing was asked."""
+    """`pending` while it waits for the user, `expired` after its time. Null if none was requested."""
     can_apply: bool
-    """True while it is being prepared, and no approval of it waits, is under way or is done."""
+    """True while it is being prepared, and no approval to send it is pending, in progress or done."""
     history: list[ApplicationMoment]
     updated_at: datetime
 
@@ -53,7 +53,7 @@ class AskedApproval(BaseModel):
 
 
 def application_view(application: Application, approval: Approval | None, now: float) -> ApplicationView:
-    """`approval`: the one that asked for it last."""
+    """`approval` is the latest one that requested to send it."""
     usual = FOLLOW_UP if application.status == "applied" else ""
     is_over = approval is not None and approval.status == "pending" and not approval.waits(now)
     stands = approval is not None and (approval.waits(now) or approval.status in STANDS)

@@ -19,11 +19,11 @@ LONGEST_TOKEN_CHARACTERS = 4096
 
 
 class UnknownSignature(Unauthorized):
-    """No secret that we know made it: one that was rotated in may have."""
+    """No known secret signed it; a rotated secret may have."""
 
 
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
-"""Without base64 padding, which PyJWT accepts and RFC 7515 (section 2) forbids: a token has only one form."""
+"""Without base64 padding, which PyJWT accepts and RFC 7515 (section 2) forbids, so that a token has only one form."""
 
 
 class _Claims(BaseModel):
@@ -36,8 +36,8 @@ class _Claims(BaseModel):
 
 
 def verify_token(token: str, settings: Settings, clock: Clock) -> str:
-    """The `user_id` of an HS256 token that expires within 15 minutes. Raises `Unauthorized` for any other token; its
-    subclass `UnknownSignature` if none of our secrets signed it."""
+    """Return the `user_id` of an HS256 token that expires within 15 minutes. Raises `Unauthorized` for any other token;
+    its subclass `UnknownSignature` if none of our secrets signed it."""
     if len(token) <= LONGEST_TOKEN_CHARACTERS and _COMPACT.fullmatch(token):
         for secret in settings.shared_secrets:
             try:

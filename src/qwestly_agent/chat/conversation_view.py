@@ -59,11 +59,11 @@ class MessageView(BaseModel):
     receipt: dict[str, Any] = {}
     feedback: Feedback | None = None
     approvals: list[ApprovalView] = []
-    """Approvals that this answer asked for, in their current state."""
+    """Approvals that this answer requested, in their current state."""
     drafts: list[DraftView] = []
     """Drafts that this answer started, in their current state."""
     memories: list[RememberedView] = []
-    """Memories that this answer stored or corrected at once, in their current state; without those undone or replaced
+    """Memories that this answer stored or corrected at once, in their current state, without those undone or replaced
     since."""
 
 
@@ -108,7 +108,7 @@ class FeedbackGiven(BaseModel):
 
 
 def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationList:
-    """A page of conversations. `found` was read with `limit` + 1, to tell whether there are more."""
+    """Return a page of conversations. `found` was read with `limit` + 1, to detect further ones."""
     items = found[:limit]
     more = len(found) > limit
     return ConversationList(
@@ -125,8 +125,8 @@ def view_of(
     before: int | None,
     now: float,
 ) -> ConversationView:
-    """A page of messages, the newest before `before`. `said` was read with `limit` + 1, to tell whether there are
-    more."""
+    """Return a page of messages, the newest before `before`. `said` was read with `limit` + 1, to detect further
+    ones."""
     return ConversationView(
         **summary_of(conversation, now),
         messages=[_message_view(message, made) for message in _page(conversation, said, limit, before, now)],
@@ -145,7 +145,7 @@ def ui_view_of(
     from qwestly_agent.chat.ui_message import ui_message_of  # late: see `first_use.py`
 
     page = _page(conversation, said, limit, before, now)
-    # The resumed stream tells the answer under way from its beginning.
+    # The resumed stream repeats the running answer from its beginning.
     shown = [each for each in page if each.status != "running" and (each.role == "assistant" or each.content)]
     messages = [ui_message_of(each, made) for each in shown]
     return UIConversation(
@@ -176,8 +176,8 @@ def summary_of(conversation: Document, now: float) -> dict[str, Any]:
 
 
 def _page(conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float) -> list[Message]:
-    """The messages; on the newest page also those of unrecorded turns (running, or whose process died), as far as they
-    came."""
+    """Return the messages; on the newest page also the text so far of unrecorded turns, which are running or whose
+    process died."""
     page = list(said[-limit:])
     if before is not None:
         return page

@@ -10,13 +10,13 @@ from qwestly_agent.services import Services
 
 
 async def delete(services: Services, user_id: str, conversation_id: str) -> None:
-    """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals, its
-    drafts and its lessons. Raises `NotFound`.
+    """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals, its drafts
+    and its lessons. Raises `NotFound`.
 
-    Its event is written first, as the document that could hold it goes: a process that dies right afterwards leaves the
-    event of a deletion that its user will repeat, which is the same event.
-    The conversation is deleted first: a turn that runs then sees that it is gone, and withdraws its approvals. The
-    other steps run even if the conversation is gone already, so that a retry completes them.
+    Its event is written first, because the document that could contain it is deleted: if the process dies right
+    afterwards, the user repeats the deletion, which is the same event. Then the conversation is deleted: a running turn
+    sees that, and withdraws its approvals. The other steps run even if the conversation is already gone, so that a
+    retry completes them.
     """
     if await services.conversations.exists(user_id, conversation_id):
         with suppress(PyMongoError):  # the deletion matters more

@@ -1,4 +1,4 @@
-"""Documents for a job as their user sees them: each sentence with its quotes, what was left out, and the coverage."""
+"""Job documents as shown to their user: sentences with quotes, left-out claims, and coverage."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -33,7 +33,7 @@ class DocumentView(BaseModel):
     version: int
     """1 for the first of its kind for this job."""
     flagged: bool
-    """True if it rested on something that the user had forgotten since: that is taken out."""
+    """True if it was based on content that the user has forgotten since, which is removed."""
     created_at: datetime
 
 
@@ -42,7 +42,7 @@ class CoverageItem(BaseModel):
     met: Literal["met", "partly", "not_met"]
     advert_quote: str
     quotes: list[ShownQuote]
-    """The person's words that say so."""
+    """The user's words that meet the requirement."""
 
 
 class DocumentDetail(DocumentView):
@@ -51,13 +51,13 @@ class DocumentDetail(DocumentView):
     markdown: str | None
     """Null if there is no text, or not yet."""
     head: dict[HeadField, str]
-    """What a download can have as its head; of those that are absent nothing is known."""
+    """Fields available for the head of a download; unknown ones are missing."""
     sentences: list[ShownClaim]
-    """With each position that the profile does not have, and the words of the résumé that name it."""
+    """Includes positions that the profile does not have, with the words of the résumé that name them."""
     left_out: list[ShownLeftOut]
-    """What was written and nothing supports, with the reasons: it is no part of the document."""
+    """Unsupported claims, with reasons; they are not part of the document."""
     coverage: list[CoverageItem] | None
-    """Null if nobody could check it."""
+    """Null if no judge was available."""
 
 
 class DocumentList(BaseModel):
@@ -65,7 +65,7 @@ class DocumentList(BaseModel):
 
 
 def document_views(drafts: Sequence[Draft]) -> list[DocumentView]:
-    """`drafts`: the newest first, all of their jobs."""
+    """`drafts` are newest first, and include all of their jobs."""
     counts: dict[tuple[str, str | None], int] = {}
     views: list[DocumentView] = []
     for draft in reversed(drafts):
@@ -85,7 +85,7 @@ def document_detail(draft: Draft, version: int, head: Head) -> DocumentDetail:
             if is_written
             else None
         )
-    except NotFound:  # all that it rested on was forgotten
+    except NotFound:  # all of its sources were forgotten
         markdown = None
     evidence = evidence_of(draft) if "evidence" in draft.parts else {}
     shown = card_preview(supported_in(draft), evidence) if markdown else None
@@ -113,7 +113,7 @@ def document_detail(draft: Draft, version: int, head: Head) -> DocumentDetail:
 
 
 def _shown(position: Position) -> ShownClaim:
-    """A position that only the résumé has, with the words that name it there."""
+    """Return a position that only the résumé has, with the words that name it there."""
     quote = ShownQuote(source=position.evidence[0].source, before="", quote=position.header, after="")
     return ShownClaim(text=", ".join(filter(None, (position.heading, position.time))), quotes=(quote,))
 

@@ -18,11 +18,11 @@ class DraftView(BaseModel):
     label: str
     """Progress for the user, such as "Drafting 3 of 6 sections"; the reason if it failed."""
     stage: Stage | None
-    """Where it is on its way; null once it is over."""
+    """The stage of a draft in progress; null when it has ended."""
     conversation_id: str | None
     approval_id: str | None
     flagged: bool
-    """True if it rests on something that the user had forgotten since."""
+    """True if it is based on content that the user has forgotten since."""
 
 
 def view_of(draft: Draft) -> DraftView:

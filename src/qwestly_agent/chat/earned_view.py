@@ -1,4 +1,4 @@
-"""Earned autonomy as its user reads it: each kind of change with its record."""
+"""Earned autonomy as shown to its user: each kind of change with its history."""
 
 from collections.abc import Sequence
 
@@ -15,22 +15,22 @@ class EarnedKindView(BaseModel):
     subject: str
     title: str
     level: Level
-    """That holds for it now: the user's own, or what it has earned."""
+    """The effective level: the user's own, or an earned one."""
     means: str
-    """What the agent may do at it."""
+    """What the agent may do at this level."""
     is_earned: bool
     record: str
     """For example "12 yes, none changed, since May"."""
     offers: Level | None
-    """What ten yeses in thirty days would be offered; null at the ceiling."""
+    """The level offered after ten approvals in thirty days; null at the ceiling."""
 
 
 class EarnedView(BaseModel):
     level: Level
     ceiling: Level
-    """The top of what may be earned; at first the level, so that nothing is offered."""
+    """The highest level that can be earned; initially the user's level, so that nothing is offered."""
     kinds: list[EarnedKindView]
-    """In the order in which they were decided on, the newest first."""
+    """By time of the latest decision, newest first."""
 
 
 def earned_view_of(standing: Standing, kinds: Sequence[EarnedKind]) -> EarnedView:

@@ -1,4 +1,4 @@
-"""Encode an answer as AG-UI events. What it has no event for is a CUSTOM event with the plain one's name and data."""
+"""Encode an answer as AG-UI events. Other events are sent as CUSTOM events with the plain event's name and data."""
 
 import json
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ def _error(failure: AgentError) -> RunErrorEvent:
 
 @dataclass
 class _AGUIStream(AGUIEventStream[AgentDeps, str]):
-    """The library's stream with our own events, our error's message and code, and approvals as interrupts."""
+    """The library's stream with our own events, our error message and code, and approvals as interrupts."""
 
     telling: Telling = field(kw_only=True)
     interrupts: list[Interrupt] = field(default_factory=list[Interrupt])
@@ -61,7 +61,7 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
                 yield CustomEvent(name=name, value=data)
 
     async def handle_custom_event(self, event: OurEvent) -> AsyncIterator[BaseEvent]:  # noqa: ARG002
-        """Told as its plain event."""
+        """Send it as its plain event."""
         return
         yield
 
@@ -91,6 +91,6 @@ def _interrupt(asked: ApprovalRequested) -> Interrupt:
 
 
 def encode_ag_ui(telling: Telling) -> AsyncIterator[str]:
-    """The last event is `RUN_FINISHED` or `RUN_ERROR`."""
+    """Return the events; the last is `RUN_FINISHED` or `RUN_ERROR`."""
     events = _AGUIStream(thread_id=telling.conversation_id, run_id=telling.run_id, telling=telling)
     return events.encode_stream(events.transform_stream(telling.events))

@@ -1,4 +1,4 @@
-"""Encode an answer as the AI SDK reads it: UI message stream v1."""
+"""Encode an answer in the AI SDK's UI message stream v1."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -48,20 +48,20 @@ def ai_sdk_error(failure: AgentError) -> str:
 
 
 class _ToolInputAvailableChunk(ToolInputAvailableChunk):
-    """With the label, which the library's lacks."""
+    """With the label, which the library's chunk lacks."""
 
     title: str
 
 
 class _ToolApprovalRequestChunk(ToolApprovalRequestChunk):
-    """With why it is asked, which version 7.0.82 and newer shows."""
+    """With the rationale, which version 7.0.82 and later shows."""
 
     reason: str | None = None
 
 
 @dataclass
 class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
-    """The library's stream with one terminal chunk, our error message in place of the provider's, and our labels."""
+    """The library's stream with one terminal chunk, our error message instead of the provider's, and our labels."""
 
     telling: Telling = field(kw_only=True)
 
@@ -138,7 +138,7 @@ def _source(source: Source) -> SourceDocumentChunk:
 
 
 def source_part(source: Source) -> dict[str, Any]:
-    """The part of a `UIMessage` that a client makes of its chunk."""
+    """Return the `UIMessage` part that a client creates from its chunk."""
     return _source(source).model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -147,10 +147,10 @@ def _approval(approval: ApprovalView) -> DataChunk:
 
 
 def _answer_at(call_id: str, approval: ApprovalView, said_yes: bool) -> Iterator[BaseChunk]:
-    """Complete the waiting tool part in the message that the client goes on building.
+    """Complete the waiting tool part in the message that the client continues.
 
-    Nothing for what was decided otherwise before: a client keeps its own click on the part and rejects another end of
-    it, and only version 7 has a chunk that takes a click back. `data-approval` says how it was decided.
+    Yields nothing if the approval was decided differently before: a client keeps its own click on the part and rejects
+    another end of it, and only version 7 has a chunk that reverts a click. `data-approval` shows the actual decision.
     """
     denied = approval.status == "rejected"
     if said_yes == denied:
@@ -163,6 +163,6 @@ def _answer_at(call_id: str, approval: ApprovalView, said_yes: bool) -> Iterator
 
 
 def encode_ai_sdk(telling: Telling) -> AsyncIterator[str]:
-    """The last chunk before `[DONE]` is `finish`, `abort` or `error`."""
+    """Return the chunks; the last before `[DONE]` is `finish`, `abort` or `error`."""
     chunks = _AISDKStream(sdk_version=SDK_VERSION, server_message_id=telling.message_id, telling=telling)
     return chunks.encode_stream(chunks.transform_stream(telling.events))

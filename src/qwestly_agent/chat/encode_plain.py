@@ -28,7 +28,7 @@ from qwestly_agent.text.clean import visible_data
 
 
 async def encode_plain(telling: Telling) -> AsyncIterator[str]:
-    """The last event is `done` or `error`."""
+    """Yield the events; the last is `done` or `error`."""
     yield _sse("conversation", {"conversation_id": telling.conversation_id, "run_id": telling.run_id})
     end: dict[str, Any] = {}
     asked: list[ApprovalView] = []
@@ -50,10 +50,10 @@ async def encode_plain(telling: Telling) -> AsyncIterator[str]:
 
 
 def plain_events(event: NativeEvent, telling: Telling, spoke: bool) -> list[tuple[str, dict[str, Any]]]:
-    """The names and data of what is told of an event. `spoke`: whether any text was told before."""
+    """Return names and data of the plain events for an event. `spoke`: True if text was sent before."""
     match event:
         case PartStartEvent(part=TextPart(content=text)):
-            # Text after a tool call begins a new paragraph, as in `done`.
+            # Text after a tool call starts a new paragraph, as in `done`.
             return [("text_delta", {"content": ("\n\n" if spoke else "") + text})] if text or spoke else []
         case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
             return [("text_delta", {"content": text})]

@@ -10,6 +10,6 @@ class ErrorDetail(Problem):
 
 
 class Failure(BaseModel):
-    """The one shape of every error."""
+    """The format of all errors."""
 
     error: ErrorDetail

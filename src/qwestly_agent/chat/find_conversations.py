@@ -1,4 +1,4 @@
-"""Found conversations in the API, and the titles that people give them."""
+"""Search results of conversations in the API, and the titles that users set."""
 
 import re
 from collections.abc import Sequence
@@ -22,18 +22,18 @@ class Renamed(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     title: str
-    """1 to 80 characters, without spaces around; a line break becomes a space, and a link loses its effect."""
+    """1 to 80 characters, without surrounding spaces; a line break becomes a space, and links are disabled."""
 
 
 class ConversationHit(BaseModel):
-    """Where the words of a search are in a conversation: its title, or its newest message with all of them."""
+    """The match of a search in a conversation: its title, or the newest message with all words."""
 
     message_id: str | None
-    """Null if the title has them."""
+    """Null if the title matches."""
     snippet: str
     """Plain text: show it as text, not as Markdown or HTML."""
     words: list[str]
-    """As the snippet spells them, to be marked."""
+    """The words to highlight, as spelled in the snippet."""
 
 
 class FoundConversation(ConversationSummary):
@@ -43,14 +43,14 @@ class FoundConversation(ConversationSummary):
 class FoundConversations(BaseModel):
     items: list[FoundConversation]
     next: str | None
-    """Cursor: pass it as `after`; null at the end. A page can have fewer items than `limit`, or none, and a `next`:
-    500 conversations are compared for one page."""
+    """Cursor: pass it as `after`; null at the end. A page can have fewer items than `limit`, or none, and still have a
+    `next`: 500 conversations are compared for one page."""
 
 
 async def find(
     search: ConversationSearch, user_id: str, query: str, limit: int, after: float | None, now: float
 ) -> FoundConversations:
-    """A page of the conversations with all the words of the query."""
+    """Return a page of the conversations with all words of the query."""
     words = words_of(query)
     if not words:
         return FoundConversations(items=[], next=None)
@@ -75,7 +75,7 @@ def _found(hit: SearchHit, words: Sequence[str]) -> ConversationHit:
 
 
 def _snippet(text: str, pattern: re.Pattern[str]) -> str:
-    """The words' surroundings on one line, in which no link, image or tag is left."""
+    """Return the text around the words on one line, without links, images and tags."""
     line = one_line(text)
     first = pattern.search(line)
     start = max((first.start() if first else 0) - BEFORE_CHARACTERS, 0)
@@ -84,7 +84,7 @@ def _snippet(text: str, pattern: re.Pattern[str]) -> str:
 
 
 async def rename(search: ConversationSearch, user_id: str, conversation_id: str, posted: Renamed) -> str:
-    """Give the conversation the title; return it as it is kept. Raises `Invalid` and `NotFound`."""
+    """Set the conversation's title; return it as stored. Raises `Invalid` and `NotFound`."""
     title = safe_text(one_line(posted.title[:LONGEST_QUERY_CHARACTERS]), ()).strip()
     if not title or len(title) > TITLE_CHARACTERS:
         raise Invalid(WRONG_TITLE)

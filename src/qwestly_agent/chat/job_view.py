@@ -1,4 +1,4 @@
-"""Jobs as their user sees them."""
+"""Jobs as shown to their user."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -22,14 +22,14 @@ class JobView(BaseModel):
     posted_at: datetime | None
     url: str
     source: str
-    """The board that told of it first."""
+    """The first board that listed it."""
     attribution: str
-    """To be shown beside it, as the board's terms ask."""
+    """Must be shown next to it, according to the board's terms."""
     is_closed: bool
     status: MatchStatus
     verdict: Verdict | None
     reasons_for: tuple[Reason, ...]
-    """Each checked: the job posting and the person say so. Empty where what they rested on was forgotten."""
+    """Each is checked: the job posting and the user's evidence support it. Empty if its sources were forgotten."""
     reasons_against: tuple[Reason, ...]
     found_at: datetime
     application_id: str | None
@@ -37,35 +37,35 @@ class JobView(BaseModel):
 
 class JobDetail(JobView):
     text: str
-    """The job posting, plain. Strangers wrote it: show it as text."""
+    """The job posting as plain text by strangers: show it as text."""
 
 
 class JobList(BaseModel):
     items: list[JobView]
     missing: tuple[str, ...]
-    """What the last search could not ask, in sentences."""
+    """Sentences about failures of the last search."""
     searched_at: datetime | None
     is_searching: bool
 
 
 class JobSettings(BaseModel):
     is_on: bool
-    """Searched each night."""
+    """True if it is searched each night."""
     wishes: JobWishes
     next_at: datetime | None
     boards: tuple[str, ...]
-    """Those that are connected; without any, nothing can be searched."""
+    """The connected boards; without any, nothing can be searched."""
 
 
 class Weight(BaseModel):
     says: str
     weight: float
-    """Added to a job's fit, which lies between 0 and 1."""
+    """Added to a job's fit, which is between 0 and 1."""
 
 
 class JobWeights(BaseModel):
     items: list[Weight]
-    """What thumbs taught, the strongest first."""
+    """The weights learned from thumbs, strongest first."""
 
 
 class SearchBegun(BaseModel):

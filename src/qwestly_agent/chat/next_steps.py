@@ -1,4 +1,4 @@
-"""What a person could do next, by code from what waits for them and what is missing. No model is asked."""
+"""Next steps for the user, derived by code from pending and missing items, without a model."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -19,11 +19,11 @@ DRAFT_CARD = "Draft my Qwestly Card"
 class NextStep(BaseModel):
     label: str
     does: Literal["say", "review", "upload"]
-    """Say the label in the chat · open what waits for approval · choose a résumé's file."""
+    """say: send the label in the chat · review: open the pending approval · upload: choose a résumé's file."""
 
 
 async def next_steps(services: Services, user_id: str) -> list[NextStep]:
-    """At most three, the most urgent first."""
+    """Return at most three steps, most urgent first."""
     waiting, drafts, career, card, resumes = await asyncio.gather(
         services.approvals.list_open(user_id, MOST_WAITING),
         services.drafts.list_all(user_id, MOST_WAITING),

@@ -17,7 +17,7 @@ T = TypeVar("T", Approval, Draft)
 
 @dataclass(frozen=True)
 class Made:
-    """Made by a conversation's answers; the newest first."""
+    """Items made by a conversation's answers, newest first."""
 
     approvals: Sequence[Approval]
     drafts: Sequence[Draft]
@@ -27,13 +27,13 @@ class Made:
 
 
 def of_answer(message: Message, made: Sequence[T]) -> list[T]:
-    """The items that this answer made, or those that it replaced; oldest first."""
+    """Return the items that this answer made, or those that it replaced; oldest first."""
     runs = (message.run_id, *message.replaces) if message.role == "assistant" else ()
     return [each for each in reversed(made) if each.run_id in runs]
 
 
 def shown_again(message: Message) -> set[str]:
-    """Ids of the approvals whose cards this answer showed again."""
+    """Return the ids of the approvals whose cards this answer showed again."""
     ids = set()
     for step in message.steps:
         if step.name == show_approval.__name__ and step.ok:
@@ -43,6 +43,6 @@ def shown_again(message: Message) -> set[str]:
 
 
 def shown_with(message: Message, approvals: Sequence[Approval]) -> list[Approval]:
-    """The approvals that this answer asked for, and those that it showed again."""
+    """Return the approvals that this answer requested, and those that it showed again."""
     asked, again = of_answer(message, approvals), shown_again(message)
     return [*asked, *(each for each in approvals if each.id in again and each not in asked)]

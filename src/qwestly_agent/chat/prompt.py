@@ -1,4 +1,4 @@
-"""The prompt of a turn: the first-turn context, the window of the conversation, and what waits and runs."""
+"""The prompt of a turn: the first-turn context, the window of the conversation, and pending and running work."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ SETTLED_SECONDS = 10.0
 """Time after a memory was withdrawn, by which no new context can contain it."""
 LONGEST_FIELD_CHARACTERS = 2_000
 MOST_STINTS = 6
-"""Of employment, without what was done there: `get_user_profile` has all of it."""
+"""Maximum positions, without descriptions; `get_user_profile` has all of them."""
 
 
 MAY: Mapping[Level, str] = {
@@ -48,7 +48,7 @@ MAY: Mapping[Level, str] = {
     "L3": "You may look things up and draft. A change of the profile that the user plainly asks for in a message, "
     "and can undo, is done at once; all else, and whatever others see, waits for their yes.",
 }
-"""Tells the model its autonomy level. Only the gate enforces it."""
+"""Informs the model of its autonomy level; only the gate enforces it."""
 
 
 class FirstTurnContext(BaseModel):
@@ -58,7 +58,7 @@ class FirstTurnContext(BaseModel):
     memories: str
     level: Level
     today: str
-    """The date where the user is, and their time zone."""
+    """The date in the user's time zone, and the zone."""
     prompt_version: str
     made_at: float
     """Seconds since the epoch."""
@@ -88,7 +88,7 @@ class FirstTurnContext(BaseModel):
 def make_context(
     profile: Mapping[str, Any], memories: Sequence[Memory], level: Level, today: str, prompt_version: str, now: float
 ) -> FirstTurnContext:
-    """`profile` is the career; `memories` are the most salient, best first."""
+    """Return the context. `profile` is the career; `memories` are the most salient, best first."""
     known = {**profile, **({"employment": _stints(profile["employment"])} if "employment" in profile else {})}
     fields = [f"{name}: {_plain(value)[:LONGEST_FIELD_CHARACTERS]}" for name, value in known.items()]
     about = "\n".join(fields) or "No profile yet."
@@ -105,13 +105,13 @@ def make_context(
 
 
 def day_in(zone: str, now: float) -> str:
-    """The date at a time (seconds since the epoch) in a zone: "Monday, 23 November 2026 (Europe/Lisbon)"."""
+    """Return the date at a time (seconds since the epoch) in a zone: "Monday, 23 November 2026 (Europe/Lisbon)"."""
     day = datetime.fromtimestamp(now, ZoneInfo(zone))
     return f"{day:%A}, {day.day} {day:%B %Y} ({zone})"
 
 
 def _stints(employment: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The latest, each without its description; how many more there are."""
+    """Return the latest positions without descriptions, and the number of earlier ones."""
     shown = [{name: value for name, value in each.items() if name != "description"} for each in employment]
     more = len(shown) - MOST_STINTS
     return [*shown[:MOST_STINTS], *([f"{more} earlier"] if more > 0 else [])]
@@ -146,16 +146,16 @@ def _plain(value: Any) -> str:
 SMALLEST = 15
 LARGEST = 45
 READ_LIMIT = LARGEST + 5
-"""Messages to read: the largest window, and what one turn adds."""
+"""Number of messages to read: the largest window, and what one turn adds."""
 EARLIER_NOTE = "What was said before, summed up. What stands in quotation marks is word for word; search for the rest."
 NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-"""A model is told no times of messages; the same one each time keeps a prompt's bytes."""
+"""The model gets no message times; a constant keeps a prompt's bytes stable."""
 
 
 def window_start(messages: Sequence[Message], current: int) -> int:
-    """The `seq` at which the window begins; `current` is where it began before.
+    """Return the `seq` at which the window begins; `current` is its previous beginning.
 
-    It has at least the last 15 messages, and begins with a user message.
+    The window has at least the last 15 messages, and begins with a user message.
     """
     visible = [message for message in messages if message.seq >= current]
     if len(visible) <= LARGEST:
@@ -172,12 +172,12 @@ def _told(summary: Summary) -> ModelRequest:
 
 
 def prompt_of(note: str, said: str) -> str:
-    """A user's message as the model sees it: the note on approvals, then the text."""
+    """Return a user's message as the model sees it: the note on approvals, then the text."""
     return "\n\n".join(filter(None, (note, quoted(said))))
 
 
 def as_model_saw(answer: Message) -> list[ModelMessage]:
-    """An answer's requests and responses; only its text if the stored ones cannot be parsed."""
+    """Return an answer's requests and responses; only its text if the stored ones cannot be parsed."""
     try:
         return ModelMessagesTypeAdapter.validate_json(answer.model_messages)
     except ValidationError:
@@ -185,13 +185,13 @@ def as_model_saw(answer: Message) -> list[ModelMessage]:
 
 
 def text_response(words: str) -> ModelResponse:
-    """An answer that is only text."""
+    """Return an answer that is only text."""
     return ModelResponse(parts=[TextPart(words)])
 
 
 def model_history(messages: Sequence[Message], start: int, summary: Summary | None) -> list[ModelMessage]:
-    """The summary of what stands before the window, and the window exactly as the model saw it before, so that a prompt
-    begins with the bytes of the previous one."""
+    """Return the summary of the messages before the window, and the window exactly as the model saw it before, so that
+    a prompt begins with the bytes of the previous one."""
     history: list[ModelMessage] = [_told(summary)] if summary and summary.lines else []
     for message in messages:
         if message.seq < start or message.withheld:
@@ -206,7 +206,7 @@ def model_history(messages: Sequence[Message], start: int, summary: Summary | No
 
 # --- what waits and runs ----------------------------------------------------------------------------------------------
 #
-# Pending approvals and running drafts of all conversations: a prompt lists them when they changed.
+# Pending approvals and running drafts of all conversations: a prompt lists them if they changed.
 
 
 MOST_READ, MOST_NAMED = 30, 10
@@ -216,14 +216,14 @@ MORE = "There is more: get_my_work lists it."
 
 @dataclass(frozen=True)
 class UnderWay:
-    """The newest first."""
+    """Newest first."""
 
     approvals: Sequence[Approval] = ()
     drafts: Sequence[Draft] = ()
 
     def elsewhere(self, conversation_id: str) -> tuple[str, ...]:
-        """Ids of those that no tool call of this conversation named, sorted."""
-        # A workflow's question is asked beside its conversation.
+        """Return the sorted ids of those that no tool call of this conversation named."""
+        # A workflow's approval is requested outside of its conversation.
         asked = [each for each in self.approvals if each.task_token or each.conversation_id != conversation_id]
         begun = [each for each in self.drafts if each.conversation_id != conversation_id]
         return tuple(sorted(each.id for each in (*asked, *begun)))

@@ -1,4 +1,4 @@
-"""Memories that an answer stored at once, as the chat shows them beside it, with the time until which undo works."""
+"""Memories that an answer stored at once, as the chat shows them, with the time until which undo works."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ class RememberedView(BaseModel):
     id: str
     content: str
     status: MemoryStatus
-    """`unchecked`: stored, and used once it could be checked."""
+    """`unchecked`: stored, but not used until it is checked."""
     undo_until: Moment | None
     """Null if it cannot be undone."""
 
@@ -31,7 +31,7 @@ def view_of(memory: Memory) -> RememberedView:
 
 
 def ids_of(message: Message) -> list[str]:
-    """Ids of the memories that this answer stored or corrected, or those that it replaced."""
+    """Return the ids of the memories that this answer stored or corrected, or those that it replaced."""
     if not any(step.effect == "memory" and step.ok for step in message.steps):
         return list(message.remembered_before)
     parts = [part for each in as_model_saw(message) for part in each.parts]
@@ -40,6 +40,6 @@ def ids_of(message: Message) -> list[str]:
 
 
 def current_memories(message: Message, memories: Sequence[Memory]) -> list[Memory]:
-    """This answer's memories that were not replaced or undone since."""
+    """Return this answer's memories that were not replaced or undone since."""
     ids = ids_of(message)
     return [each for each in memories if each.id in ids and each.status in ("active", "unchecked")]

@@ -1,6 +1,6 @@
-"""Stream an answer under way again from its beginning: after a reload, or on another device.
+"""Stream a running answer again from its beginning: after a reload, or on another device.
 
-The turn may run in another process, so its reader follows what that process stores.
+The turn may run in another process, so the reader follows that process's stored text.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ RESTARTING = "The service is restarting. Please reload this conversation."
 
 @dataclass(frozen=True)
 class Following:
-    """A reader of an answer under way."""
+    """A reader of a running answer."""
 
     services: ChatServices
     user_id: str
@@ -33,10 +33,10 @@ class Following:
     run_id: str
     reader_id: str
     gone: asyncio.Event
-    """Set once the reader has hung up."""
+    """Set once the reader has disconnected."""
 
     async def states(self) -> AsyncIterator[FollowedAnswer]:
-        """Yield the stored states of the answer, until it ends or the reader hangs up."""
+        """Yield the stored states of the answer, until it ends or the reader disconnects."""
         services = self.services
         attached = services.clock()
         while not self.gone.is_set():
@@ -59,7 +59,7 @@ class Following:
 async def begin_to_follow(
     services: ChatServices, user_id: str, conversation_id: str, gone: asyncio.Event
 ) -> Following | None:
-    """None if nothing of this user runs there. Raises `TooManyTurns`."""
+    """Return a follower, or None if no turn of this user is running there. Raises `TooManyTurns`."""
     now = services.clock()
     try:
         run_id = await services.conversations.find_running_run(user_id, conversation_id, now)
@@ -78,7 +78,7 @@ async def begin_to_follow(
 
 
 async def telling_again(following: Following) -> Telling | None:
-    """Wait until a part of the answer is stored; None if the reader hangs up before."""
+    """Wait until a part of the answer is stored; None if the reader disconnects before."""
     states = following.states()
     async for found in states:
         if found.partial or found.state != "running":
@@ -106,7 +106,7 @@ def _telling(following: Following, found: FollowedAnswer, states: AsyncIterator[
             if following_state is None:
                 return
             state = following_state
-        if latest and not are_sources_named:  # its process died before
+        if latest and not are_sources_named:  # its process died before naming them
             for named in naming(latest.answer.steps):
                 yield named
         if failure := _failure_of(state):

@@ -1,6 +1,6 @@
-"""Run a turn: the agent answers, and its events pass as they occur.
+"""Run a turn: the agent answers, and its events are passed on as they occur.
 
-A turn that fails keeps what was said; `turn_store.py` records it, also where the database fails meanwhile.
+A failed turn keeps its text so far; `turn_store.py` records it, even if the database fails meanwhile.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
     cancellation, titled = Cancellation(), asyncio.ensure_future(_title(services, turn))
     with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
         try:
-            if turn.went_back:  # its last turns died, and nobody could say so
+            if turn.went_back:  # its last turns died without reporting it
                 for event in words_of_ours(WENT_BACK_BEFORE):
                     record.take(event, services.clock())
                     yield event
@@ -143,12 +143,12 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
 
 
 async def _title(services: ChatServices, turn: Turn) -> str:
-    """Empty where the conversation has its title, or needs none but the beginning of its first message."""
+    """Return a title; empty if the conversation has one, or if the beginning of its first message suffices."""
     return "" if turn.history else await title_for(services, turn.claim.user_id, turn.text)
 
 
 async def _keep_assignment(partial_answers: PartialAnswers, turn: Turn) -> None:
-    """Store the variant of a conversation that begins, once, so that a turn whose process dies is counted."""
+    """Store the variant of a new conversation once, so that a turn whose process dies is counted."""
     if turn.claim.assignment and turn.claim.assignment.trial and not turn.claim.last_seq and not turn.record.assigned:
         turn.record.assigned = True
         await partial_answers.save_assignment(turn.claim, turn.claim.assignment)
@@ -170,30 +170,30 @@ async def _answer(services: ChatServices, turn: Turn, cancellation: Cancellation
     async with turn.agent.run(asked) as run:
         try:
             async for event in sanitized(aiter(run), hosts, calls.made):
-                if moderated and isinstance(event, PartStartEvent):  # nothing was said or called before it
+                if moderated and isinstance(event, PartStartEvent):  # no text or call was sent before it
                     if not calls.trouble and await _is_in_danger(services, turn, moderated):
                         calls.trouble = Trouble("self_harm", language_of(typed_in(turn.text)))
                         break
                     moderated = None
                 yield event
         finally:
-            with suppress(UserError):  # cancelled before it began
+            with suppress(UserError):  # cancelled before it started
                 messages = [sanitized_message(message, hosts) for message in run.new_messages()]
                 turn.record.keep(messages, budget.prompt_characters)
-    if moderated and calls.trouble:  # once more: now no model is asked
+    if moderated and calls.trouble:  # again, now without a model
         async for event in _answer(services, replace(turn, moderated=None), cancellation):
             yield event
 
 
 async def _is_in_danger(services: Services, turn: Turn, moderated: "asyncio.Task[bool]") -> bool:
-    """What the moderation endpoint says in time."""
+    """Return the moderation endpoint's result if it arrives in time."""
     left = turn.claim.turn.started_at + PATIENCE_SECONDS - services.clock()
     done, _ = await asyncio.wait([moderated], timeout=max(0.0, left))
     return bool(done) and moderated.result()
 
 
 def _budget(settings: Settings, turn: Turn) -> Budget:
-    """The smaller one of what a turn may cost and what is left of the user's day."""
+    """Return the smaller of the turn's ceiling and the rest of the user's daily limit."""
     today, started_at = max(0.0, settings.day_ceiling_usd - turn.load.spent_today_usd), turn.claim.turn.started_at
     if today < settings.turn_ceiling_usd:
         return Budget(today, OverBudget(), started_at)
@@ -232,7 +232,7 @@ def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
             turn.text,
             turn.design,
             turn.counted_as,
-            # A message that was rewritten is another.
+            # A reworded message is a different one.
             earlier_runs=replaced_runs([each for each in turn.replaced if turn.text == turn.replaced[0].content]),
         ),
         interview=InterviewService(
@@ -299,7 +299,7 @@ def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched:
 
 
 async def repeat(services: Services, turn: Turn, answered: Message) -> AsyncIterator[NativeEvent]:
-    """Answer with the same words and sources."""
+    """Repeat the earlier answer and its sources."""
     now = services.clock()
     await asyncio.gather(
         services.conversations.finish(turn.claim, [], replaced_run=None, changes={}, now=now),
@@ -311,7 +311,7 @@ async def repeat(services: Services, turn: Turn, answered: Message) -> AsyncIter
 
 
 def words_of_ours(text: str) -> tuple[NativeEvent, NativeEvent]:
-    """A part of the answer."""
+    """Return the events of a text part of the answer."""
     part = TextPart(text)
     return PartStartEvent(index=0, part=part), PartEndEvent(index=0, part=part)
 
@@ -323,7 +323,8 @@ MOST_TOLD = 50
 
 
 async def happened(services: Services, turn: Turn) -> list[Happened]:
-    """The oldest first; empty if the feed cannot be read, as polls report them later."""
+    """Return the turn's events for the feed, oldest first; empty if the feed cannot be read, as polls report them
+    later."""
     if not _may_have_changed_anything(turn):
         return []
     user_id = turn.claim.user_id
@@ -339,14 +340,14 @@ async def happened(services: Services, turn: Turn) -> list[Happened]:
 
 
 def _may_have_changed_anything(turn: Turn) -> bool:
-    """True if the turn may have caused events; saves most turns the read."""
+    """True if the turn may have caused events; saves the read for most turns."""
     has_effect = turn.record.calls.may_have_changed_data
     return has_effect or bool(turn.approvals.settled or turn.replaced) or turn.claim.role != "chat"
 
 
 def _is_of(turn: Turn, event: ActivityEvent) -> bool:
-    """True for an event of the turn's own run, of what it decided or replaced, and of its memories and interview, which
-    know their conversation alone."""
+    """True for an event of the turn's run, of its decisions or of the turn it replaces, and for its memories and
+    interview, which know only their conversation."""
     if event.run_id is None:
         return event.data.get("conversation_id") == turn.claim.conversation_id
     decided = {each.approval.id for each in turn.approvals.settled}
@@ -357,7 +358,7 @@ def _is_of(turn: Turn, event: ActivityEvent) -> bool:
 
 
 def begin_trace(traces: Traces | None, turn: Turn) -> Callable[[], None]:
-    """Begin it; return what ends it, once the turn is recorded."""
+    """Start the turn's trace; return the function that ends it after the turn is recorded."""
     if traces is None:
         return lambda: None
     attributes = {
@@ -391,7 +392,7 @@ def begin_trace(traces: Traces | None, turn: Turn) -> Callable[[], None]:
 async def sanitized(
     events: AsyncIterator[NativeEvent], hosts: Collection[str], made: Collection[str]
 ) -> AsyncIterator[NativeEvent]:
-    """`made` are the ids of the run's tool calls so far; it grows while events arrive.
+    """Sanitize a run's events. `made` are the ids of the run's tool calls so far; it grows while events arrive.
 
     Text that could become a link is held back until the end of its part, or until the run breaks off.
     """
@@ -414,7 +415,7 @@ async def sanitized(
                     yield replace(event, part=replace(part, content=_safe(part.content, hosts)))
                 case PartStartEvent(index=index, part=ToolCallPart() as part):
                     if index in calling or set(calling.values()) & set(made):
-                        calling.clear()  # a new response begins
+                        calling.clear()  # a new response starts
                     taken = {*made, *calling.values()}
                     calling[index] = unique_call_id(part.tool_call_id, taken, len(made) + len(calling) + 1)
                     yield replace(event, part=replace(_call(part), tool_call_id=calling[index]))
@@ -437,7 +438,7 @@ def sanitized_message(message: ModelMessage, hosts: Collection[str]) -> ModelMes
     if not isinstance(message, ModelResponse):
         return message
     parts = [_part(part, hosts) for part in message.parts]
-    # Without failed attempts: with them, the conversation would stay with the fallback model for good.
+    # Without failed attempts: otherwise the conversation would stay with the fallback model forever.
     return replace(message, parts=parts, failed_attempts=None)
 
 

@@ -9,7 +9,7 @@ from qwestly_agent.services import ModelServices
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChatServices(ModelServices):
-    """`ModelServices` with the designs and the turns that run."""
+    """`ModelServices` with the designs and the registry of running turns."""
 
     designs: Designs
     running: TurnRegistry

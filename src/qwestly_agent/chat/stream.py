@@ -1,6 +1,6 @@
 """Stream an answer in the client's protocol.
 
-The turn runs in a task of its own and the response reads from a queue, so a closed connection does not stop the turn.
+The turn runs in a separate task and the response reads from a queue, so a closed connection does not stop the turn.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.text.clean import well_formed
 
 KEEP_ALIVE_SECONDS = 10.0
-"""Below the 15 s that we promise, and far below the 30 s after which a CDN closes a silent stream."""
+"""Below the documented 15 s, and far below the 30 s after which a CDN closes a silent stream."""
 
 NOTHING_RUNS = "data: [DONE]\n\n"
-"""The end of a stream in which nothing was said."""
+"""The end of a stream without content."""
 
 _HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
 _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"}
-"""Some line readers split at these characters, although server-sent events do not; in JSON we can escape them."""
+"""Some line readers split at these characters, although server-sent events do not; in JSON they can be escaped."""
 
 
 def headers_of(protocol: Protocol) -> dict[str, str]:
@@ -33,9 +33,9 @@ def headers_of(protocol: Protocol) -> dict[str, str]:
 
 
 def _encoders(protocol: Protocol) -> tuple[Callable[[Telling], AsyncIterator[str]], Callable[[AgentError], str]]:
-    """Of an answer, and of an error."""
+    """Return the encoders of answers and of errors."""
     match protocol:
-        case "ai_sdk":  # late, as the next: see `first_use.py`
+        case "ai_sdk":  # imported late, like the next: see `first_use.py`
             from qwestly_agent.chat.encode_ai_sdk import ai_sdk_error, encode_ai_sdk
 
             return encode_ai_sdk, ai_sdk_error
@@ -59,7 +59,7 @@ def start_stream(
 async def start_following(
     services: ChatServices, user_id: str, conversation_id: str, protocol: Protocol, keep_alive_seconds: float
 ) -> AsyncIterator[str] | None:
-    """Return the chunks of a response with the answer under way from its beginning; None if nothing runs. Raises
+    """Return the chunks of a response with the running answer from its beginning; None if none is running. Raises
     `TooManyTurns`."""
     gone = asyncio.Event()
     following = await begin_to_follow(services, user_id, conversation_id, gone)
@@ -91,10 +91,10 @@ async def _pump(services: ChatServices, telling: Telling, protocol: Protocol, qu
             async for event in encode(telling):
                 queue.put_nowait(well_formed(event).translate(_LINE_ENDS))
         except Exception as error:
-            # An event cannot be encoded: the client must still get an end.
+            # An event cannot be encoded, but the client must still get an end.
             services.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
             queue.put_nowait(encode_error(Internal()))
-        # All is said by now, but once the response ends, Lambda freezes the process.
+        # All text has been sent, but once the response ends, Lambda freezes the process.
         if services.traces:
             await services.traces.flush()
     finally:
@@ -104,8 +104,8 @@ async def _pump(services: ChatServices, telling: Telling, protocol: Protocol, qu
 async def _drain(
     queue: asyncio.Queue[str | None], keep_alive_seconds: float, gone: asyncio.Event | None = None
 ) -> AsyncIterator[str]:
-    """Yield what has come in as one chunk: each is a write to a socket. Set `gone` at the end, also if the client hangs
-    up."""
+    """Yield all queued events as one chunk, because each is a write to a socket. Set `gone` at the end, also if the
+    client disconnects."""
     try:
         while True:
             try:
@@ -126,7 +126,7 @@ async def _drain(
 
 
 def _telling_of(services: ChatServices, turn: Turn) -> Telling:
-    """Its events run the turn."""
+    """Return the turn's answer for the encoders; reading its events runs the turn."""
     record = turn.record
     return Telling(
         conversation_id=turn.claim.conversation_id,

@@ -1,7 +1,7 @@
-"""A conversation's title, made of words of its first message by the fast model while that message is answered.
+"""A conversation's title, made from words of its first message by the fast model while that message is answered.
 
-A message that is short enough is its own title. So is the beginning of any other one for which no title comes in time,
-or only one with words that its user did not write.
+A short message is its own title. The beginning of a longer one is used if no title arrives in time, or if it has words
+that the user did not write.
 """
 
 from typing import Annotated
@@ -34,7 +34,7 @@ class Title(BaseModel):
 
 
 async def title_for(services: ModelServices, user_id: str, message: str) -> str:
-    """A title of at most 60 characters; empty if the beginning of the message is to be the title."""
+    """Return a title of at most 60 characters; empty if the beginning of the message is to be used."""
     typed = one_line(typed_in(message))
     if len(typed) <= LONGEST_CHARACTERS or trouble_in(message):
         return ""

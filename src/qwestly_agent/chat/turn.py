@@ -1,4 +1,4 @@
-"""A turn: a claimed conversation, all that was read for its answer, the record of what it did, and its events."""
+"""A turn: a claimed conversation, the data read for its answer, the record of its actions, and its events."""
 
 import asyncio
 import json
@@ -64,9 +64,9 @@ from qwestly_agent.stores.usage import Load
 from qwestly_agent.text.clean import masked, visible, well_formed
 
 MOST_OF_A_TOOL = 8_000
-"""Characters of a call's arguments, or of its result, that are repeated."""
+"""Maximum characters of a call's arguments, or of its result, that are replayed."""
 MOST_CHARACTERS = 60_000
-"""Characters of all events; of later ones only the text and its sources are repeated."""
+"""Maximum characters of all events; of later events only the text and its sources are replayed."""
 
 
 @dataclass(kw_only=True)
@@ -81,43 +81,43 @@ class Happened(CapabilityEvent, namespace="qwestly"):
 
 @dataclass(frozen=True)
 class Telling:
-    """An answer for the encoders: for the reader who asked for it, or for a later one."""
+    """An answer for the encoders: for the reader who requested it, or for a later one."""
 
     conversation_id: str
     run_id: str
     message_id: str
     """The id under which the client builds the answer."""
     events: AsyncIterator[NativeEvent]
-    """They raise an `AgentError` if the turn failed, and `RunCancelled` if its user stopped it."""
+    """Raise an `AgentError` if the turn failed, and `RunCancelled` if its user stopped it."""
     step_of: Callable[[str], Step]
-    """Steps by the id of their call, once the call was sent."""
+    """Steps by the id of their call, after the call was sent."""
     content: Callable[[], str]
-    """The whole answer, once the events have ended."""
+    """The whole answer, after the events have ended."""
     usage: Callable[[], dict[str, Any]]
-    """As `content`."""
+    """Like `content`."""
 
 
 @cache
 def _event() -> TypeAdapter[AgentStreamEvent]:
-    """Made at its first use, with the kinds of events that are defined by then."""
+    """Return the adapter, built on first use with the event types defined by then."""
     return TypeAdapter(AgentStreamEvent)
 
 
 @dataclass
 class Told:
-    """The events so far as JSON. Deltas that follow each other are one event; thoughts are left out."""
+    """The events so far as JSON. Consecutive deltas are joined; thoughts are left out."""
 
     _events: list[str] = field(default_factory=list)
     _last: AgentStreamEvent | None = None
-    """Not yet in `_events`, because the next delta may belong to it."""
+    """Not in `_events` yet, because the next delta may belong to it."""
     _size: int = 0
-    """Characters of `_events`."""
+    """Number of characters in `_events`."""
     _taken: int = 0
     _dumped: int = 0
 
     @property
     def grew(self) -> bool:
-        """True if there is more than at the last `dump`."""
+        """True if there are more events than at the last `dump`."""
         return self._taken > self._dumped
 
     def take(self, event: NativeEvent) -> None:
@@ -139,7 +139,7 @@ class Told:
 
 
 def new_events(before: Sequence[str], now: Sequence[str]) -> Iterator[AgentStreamEvent]:
-    """Return the events for a reader who has got `before`; `now` begins with these."""
+    """Return the events for a reader that has received `before`, with which `now` begins."""
     if before and now[len(before) - 1] != before[-1]:
         told, grown = (_event().validate_json(each[len(before) - 1]) for each in (before, now))
         yield _rest(told, grown)
@@ -150,7 +150,7 @@ def new_events(before: Sequence[str], now: Sequence[str]) -> Iterator[AgentStrea
 def _shown(event: NativeEvent) -> AgentStreamEvent | None:
     match event:
         case PartEndEvent(part=TextPart() as part):
-            return replace(event, part=replace(part, content=""))  # sent already
+            return replace(event, part=replace(part, content=""))  # already sent
         case PartEndEvent(part=ToolCallPart() as part):
             return replace(event, part=replace(part, args=None))  # sent with its call
         case PartStartEvent(part=ToolCallPart() as call) | FunctionToolCallEvent(part=call):
@@ -206,7 +206,7 @@ def _joined(last: AgentStreamEvent | None, event: AgentStreamEvent) -> AgentStre
 
 
 def _rest(told: AgentStreamEvent, grown: AgentStreamEvent) -> AgentStreamEvent:
-    """Return what a joined event has gained."""
+    """Return the part that was added to a joined event."""
     match told, grown:
         case PartDeltaEvent(delta=TextPartDelta(said)), PartDeltaEvent(delta=TextPartDelta(more) as delta):
             return replace(grown, delta=replace(delta, content_delta=more[len(said) :]))
@@ -220,7 +220,8 @@ def _rest(told: AgentStreamEvent, grown: AgentStreamEvent) -> AgentStreamEvent:
 
 
 def _dumped(event: AgentStreamEvent | None) -> list[str]:
-    """Return an empty text if it is not JSON, such as a tool's result that is not data."""
+    """Return the event as JSON, or an empty list if it is not serializable, such as a tool's result that is not
+    data."""
     try:
         return [] if event is None else [_event().dump_json(event).decode()]
     except PydanticSerializationError:
@@ -244,22 +245,22 @@ class Record:
     calls: Calls = field(default_factory=Calls)
     first_text_at: float | None = None
     own_first_text_ms: float | None = None
-    """Our own part of the time to the first text: without what the models took."""
+    """Time to the first text, without the time that the models took."""
     status: Status = "complete"
     error: AgentError | None = None
     messages: list[ModelMessage] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
-    """Workflows that are started once the turn is recorded."""
+    """Workflows to start after the turn is recorded."""
     estimated: bool = False
     """True if tokens and cost are partly estimated."""
     assigned: bool = False
-    """True once the variant of a new conversation was stored."""
+    """True after the variant of a new conversation was stored."""
     title: str = ""
-    """Of a conversation that begins, if a model made one in time."""
+    """Title of a new conversation, if a model made one in time."""
     told: Told = field(default_factory=Told)
-    """For other readers."""
+    """Events for other readers."""
     _returned: dict[str, tuple[ReturnedRecord, ...]] = field(default_factory=dict[str, tuple[ReturnedRecord, ...]])
-    """By the id of a call that succeeded."""
+    """By the id of a successful call."""
 
     @property
     def content(self) -> str:
@@ -277,7 +278,7 @@ class Record:
                 pass
 
     def steps(self) -> tuple[Step, ...]:
-        """Each with those of its records that the answer so far used."""
+        """Each step with those of its records that the answer so far used."""
         records = {call.id: self._records_of(call) for call in self.calls.made.values()}
         used = used_sources(chain.from_iterable(records.values()), self.content)
         return tuple(
@@ -308,7 +309,7 @@ class Record:
             self.messages.append(message)
 
     def _answered(self, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
-        """Add results for the calls that wait for approval: in the next prompt, each call needs a result."""
+        """Add results for the calls that wait for approval, because in the next prompt each call needs a result."""
         waits = [call for call in self.calls.made.values() if call.outcome == "waiting"]
         if not waits:
             return messages
@@ -327,11 +328,11 @@ class Record:
 
     @property
     def responses(self) -> list[ModelResponse]:
-        """The messages that a model wrote."""
+        """The messages written by a model."""
         return [each for each in self.messages if _is_of_model(each)]
 
     def tokens(self) -> dict[str, int]:
-        """Sums over the run's model calls."""
+        """Token sums over the run's model calls."""
         tokens = {"input_tokens": 0, "cached_tokens": 0, "output_tokens": 0}
         for response in self.responses:
             tokens["input_tokens"] += response.usage.input_tokens
@@ -348,7 +349,7 @@ class Record:
         return {**self.tokens(), "cost_usd": None if cost is None else float(cost)}
 
     def ceiling_usd(self) -> float:
-        """The cost that counts towards the ceilings."""
+        """The cost that counts toward the ceilings."""
         cost = Decimal(0)
         for response in self.responses:
             cost += ceiling_price_of(response.model_id, response.model_name, response.usage, self.started_at)
@@ -380,8 +381,8 @@ class Record:
         }
 
     def model_messages(self) -> str:
-        """JSON of the messages, without the user's message, which has a document of its own, and without the
-        instructions, which each prompt adds."""
+        """JSON of the messages, without the user's message, which has its own document, and without the instructions,
+        which each prompt adds."""
         kept = [_without_instructions(message) for message in self.messages[1:]]
         return ModelMessagesTypeAdapter.dump_json(kept).decode()
 
@@ -401,7 +402,7 @@ class Record:
 
 
 def step_of(call: Call) -> Step:
-    """Without its sources, which are known at the end of the answer."""
+    """Return the step without its sources, which are known only at the end of the answer."""
     return Step(
         id=well_formed(call.id),
         name=well_formed(call.tool),
@@ -432,7 +433,7 @@ def _entry(call: Call) -> ToolCallEntry:
 
 
 def _json_start(value: Any, mask: Callable[[str], str] = str) -> str:
-    """The beginning of a value's JSON; a string (invalid arguments of a model) stays as it is."""
+    """Return the beginning of a value's JSON; a string (invalid arguments of a model) stays unchanged."""
     text = mask(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
     return well_formed(visible(text[:AUDITED_CHARACTERS])) + ("…" if len(text) > AUDITED_CHARACTERS else "")
 
@@ -450,7 +451,7 @@ def _without_instructions(message: ModelMessage) -> ModelMessage:
 
 @dataclass(frozen=True)
 class Turn:
-    """All but `record` is known before the run."""
+    """Everything except `record` is known before the run."""
 
     claim: ClaimedConversation
     agent: TurnAgent
@@ -470,21 +471,21 @@ class Turn:
     """Time by which the answer must end, in seconds since the epoch."""
     approvals: TurnApprovals
     under_way: UnderWay
-    """What waits and runs in all conversations."""
+    """Pending and running work in all conversations."""
     read_at: float
-    """When the prompt's data was read, in seconds since the epoch. What is forgotten later may be in the prompt."""
+    """When the prompt's data was read, in seconds since the epoch. Content forgotten later may be in the prompt."""
     record: Record
     """Filled while the turn runs."""
     went_back: bool = False
-    """True if the turns before this one died, so that the conversation goes on with the base."""
+    """True if the turns before this one died, so that the conversation continues with the base."""
     continues: str | None = None
-    """Id of the answer that the client goes on building."""
+    """Id of the answer that the client continues."""
     replaced: Sequence[Message] = ()
     """Messages of the turn that this one replaces."""
     answered: Message | None = None
     """The earlier answer, if this message was answered already."""
     moderated: "asyncio.Task[bool] | None" = None
-    """Whether the moderation endpoint holds its person to be in danger; None where it is not asked."""
+    """True if the moderation endpoint finds the user in danger; None if it is not used."""
 
     @property
     def run_id(self) -> str:
@@ -492,7 +493,7 @@ class Turn:
 
     @property
     def assignment(self) -> Assignment | None:
-        """The conversation's variant after this turn, as far as it came; that of a pinned user is not kept."""
+        """The conversation's variant after this turn so far; that of a pinned user is not stored."""
         before = self.claim.assignment
         if before is None or not before.trial or self.record.status == "stopped":
             return before
@@ -500,24 +501,24 @@ class Turn:
 
     @property
     def goes_back(self) -> bool:
-        """True if this turn is the last of those after which the conversation goes on with the base."""
+        """True if this turn is the last of those after which the conversation returns to the base."""
         before, after = self.claim.assignment, self.assignment
         return bool(before and after and after.given_up and not before.given_up)
 
     @property
     def variant(self) -> str | None:
-        """The variant whose agent answers, or the base's name; None in no trial, or in one that was given up."""
+        """The variant whose agent answers, or the base's name; None outside of a trial, or in one that was given up."""
         assignment = self.claim.assignment
         return assignment.variant if assignment and not assignment.given_up else None
 
     @property
     def counted_as(self) -> str | None:
-        """Names the counts of the trial that this turn belongs to."""
+        """The tag of the trial's counts to which this turn belongs."""
         return self.claim.assignment.tag if self.claim.assignment else None
 
     @property
     def design(self) -> str:
-        """That of the agent that answers."""
+        """The design of the agent that answers."""
         agents = self.claim.assignment.agents if self.claim.assignment else None
         return next((each.design for each in VARIANTS if each.name == agents), self.claim.design)
 
@@ -531,8 +532,8 @@ class Turn:
 
     @cached_property
     def note(self) -> str:
-        """Note on approvals and drafts before the user's words, with that of the replaced turn, which is stored nowhere
-        else."""
+        """The note on approvals and drafts before the user's text, including that of the replaced turn, which is stored
+        nowhere else."""
         earlier = self.replaced[0].note if self.replaced else ""
         changed = [] if self._is_told_what_is_under_way else self.under_way.lines
         return "\n\n".join(filter(None, (earlier, note_of(self.approvals, changed))))
@@ -544,7 +545,7 @@ class Turn:
 
     @property
     def _is_told_what_is_under_way(self) -> bool:
-        """True if an earlier note in the model's window says the same."""
+        """True if an earlier note in the model's window has the same content."""
         is_in_window = self.window_from == self.claim.window_from or not self.told_under_way
         return is_in_window and self.told_under_way == self.claim.reported_work
 
@@ -555,12 +556,12 @@ class Turn:
 
     @property
     def summary(self) -> Summary | None:
-        """Of what fell out of the window, or of an earlier cut's."""
+        """The summary of the messages before the window, or of an earlier cut."""
         return self.claim.summary
 
     @property
     def needs_summary(self) -> bool:
-        """True if this turn cut the window, or if what was forgotten since took the summary with it."""
+        """True if this turn cut the window, or if the summary was deleted by forgetting."""
         told_to = self.summary.to if self.summary else 0
         return self.window_from > max(told_to, self.claim.summary_due)
 
@@ -575,7 +576,7 @@ class Turn:
         return self.replaced[0].run_id if self.replaced else None
 
     def messages(self, now: float, model_messages: str, receipt: dict[str, Any]) -> list[Message]:
-        """The user's message and the answer, as they are stored."""
+        """Return the user's message and the answer, as stored."""
         seq, record = self.claim.last_seq + 1, self.record
         withheld = any(message.withheld for message in self.replaced if message.role == "user")
         said = replace(self.claim.turn, message_id=self.message_id, text=self.text)
@@ -606,7 +607,8 @@ class Turn:
         return PartialAnswer(asked, answer, self.record.told.dump(), self.replaced_run)
 
     def _saw(self) -> tuple[str, ...]:
-        """Ids that this answer saw, including those of the answers in its window or summed up, which it may repeat."""
+        """Return the ids that this answer saw, including those of answers in its window or summary, which it may
+        repeat."""
         saw = dict.fromkeys(self.context.memory_ids)
         saw.update(dict.fromkeys(self.summary.saw if self.summary else ()))
         for message in self.window:
@@ -617,10 +619,10 @@ class Turn:
 
 
 def replaced_runs(earlier: Sequence[Message]) -> tuple[str, ...]:
-    """Ids of the runs that an answer in this turn's place replaces, the latest first."""
+    """Return the ids of the runs that an answer replacing this turn replaces, latest first."""
     return tuple(dict.fromkeys(run for each in earlier for run in (each.run_id, *each.replaces)))
 
 
 def is_ours(error: AgentError | None) -> bool:
-    """True if a turn failed on our side: not by a limit, the brake or another turn."""
+    """True if a turn failed on our side: not because of a limit, the brake or another turn."""
     return error is not None and error.http_status >= 500

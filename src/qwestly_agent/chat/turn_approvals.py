@@ -1,4 +1,4 @@
-"""Approvals and drafts in a turn: decisions posted or typed with it, and ends that the model is told, once each."""
+"""Approvals and drafts in a turn: decisions posted or typed with it, and outcomes reported to the model once each."""
 
 import re
 import unicodedata
@@ -36,11 +36,11 @@ class TurnApprovals:
 
     settled: tuple[Settled, ...]
     unreported: Sequence[Approval]
-    """Outcomes that the model is told."""
+    """Outcomes to report to the model."""
     ended: Sequence[Draft] = ()
-    """Drafts that ended, of which the model was not told yet."""
+    """Ended drafts that were not reported to the model yet."""
     pointed_at: Approval | None = None
-    """The card that a typed yes or no meant and did not decide."""
+    """The approval that a typed yes or no referred to but could not decide."""
 
     @property
     def told(self) -> Sequence[Draft]:
@@ -57,9 +57,9 @@ async def settle_all(
     ours_alone: bool,
     where: str,
 ) -> tuple[Settled, ...]:
-    """Settle those of these decisions that are about records of this conversation.
+    """Apply the decisions on records of this conversation.
 
-    With `ours_alone`, a decision about any other record is an error; otherwise it is skipped, as a client may repeat it
+    With `ours_alone`, a decision on any other record is an error; otherwise it is skipped, as a client may repeat it
     from an old message. Raises `NotFound`, `Braked`, `Changed` and `Invalid`; earlier decisions in the list stay
     decided.
     """
@@ -89,7 +89,7 @@ async def settle_all(
 
 
 def note_of(approvals: TurnApprovals, under_way: Sequence[str]) -> str:
-    """Return the note before the user's words; `under_way` are lines on what waits and runs."""
+    """Return the note before the user's text; `under_way` are lines on pending and running work."""
     lines = [outcome_line(each) for each in approvals.unreported]
     lines += [draft_line(each) for each in approvals.told]
     lines += under_way
@@ -97,7 +97,7 @@ def note_of(approvals: TurnApprovals, under_way: Sequence[str]) -> str:
 
 
 def nothing_new(settled: Sequence[Settled]) -> ChangedMeanwhile:
-    """The error for decisions that were all made, and told to the model, before."""
+    """Return the error for decisions that were all made, and reported to the model, before."""
     outcomes = " ".join(filter(None, (each.approval.outcome for each in settled)))
     return ChangedMeanwhile(f"That was answered already. {outcomes}".strip())
 
@@ -133,13 +133,13 @@ class TypedAnswer:
 
     decisions: tuple[PostedDecision, ...] = ()
     pointed_at: Approval | None = None
-    """The card that must be used instead of a typed answer."""
+    """The approval that must be decided on its card instead."""
 
 
 async def typed_answer(
     services: Services, user_id: str, conversation_id: str, request: TurnRequest, said: Sequence[Message]
 ) -> TypedAnswer:
-    """Return nothing for every other message. Raises errors of the database."""
+    """Return the result of a typed yes or no; an empty one for all other messages. Raises errors of the database."""
     verb = verb_of(request.text or "")
     if verb is None or request.decisions or request.regenerate:
         return TypedAnswer()
@@ -150,7 +150,7 @@ async def typed_answer(
     approvals = await services.approvals.list_of_conversation(user_id, conversation_id, MOST_RECENT)
     cards = shown_with(last, approvals)
     waiting = [each for each in approvals if each.waits(services.clock())]
-    # An approval that a workflow asked for after that answer is shown below its card.
+    # An approval that a workflow requested after that answer is shown below its card.
     if len(cards) != 1 or cards[0].answer != "ask" or cards != waiting[:1]:
         return TypedAnswer()
     [card] = cards
@@ -160,6 +160,6 @@ async def typed_answer(
 
 
 def verb_of(text: str) -> Verb | None:
-    """Return the decision if the message is nothing else; None for any other text."""
+    """Return the decision if the message contains nothing else; None for any other text."""
     words = _BETWEEN.sub("_", unicodedata.normalize("NFC", text).casefold()).strip("_")
     return _VERBS.get(words)

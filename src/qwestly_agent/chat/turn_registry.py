@@ -1,4 +1,4 @@
-"""The turns that run in this process: renew their leases, keep what they have said, and stop them when signaled.
+"""The turns that run in this process: renew their leases, store their text so far, and stop them when signaled.
 
 Two tasks serve all turns. They live while any turn runs, so that an idle container sends no queries.
 """
@@ -24,9 +24,9 @@ from qwestly_agent.stores.user_settings import Signals
 
 RENEW_SECONDS = LEASE_SECONDS / 3
 KEEP_SECONDS = 0.3
-"""The longest part of an answer that is lost when its process dies."""
+"""The longest part of an answer that is lost if its process dies."""
 MOST_UNFINISHED = 20
-"""Turns that wait for the database to come back."""
+"""Maximum turns that wait for the database to return."""
 LATE_SECONDS = 1.0
 WENT_ON_ELSEWHERE = "This conversation went on elsewhere. Please reload it."
 
@@ -42,7 +42,7 @@ class RunningTurn:
     claim: ClaimedConversation
     cancel: Callable[[], None]
     keep: Callable[[], Coroutine[Any, Any, None]]
-    """Store its text since the last call."""
+    """Stores the text since the last call."""
     stopped: bool = False
     error: AgentError | None = None
 
@@ -63,7 +63,7 @@ class TurnRegistry:
     logger: Logger
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     sleep_to_keep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    """Time between two writes of the text so far, and between two reads of it."""
+    """Sleeps between two writes of the text so far, and between two reads of it."""
     is_ending: bool = False
     """True once the process is about to end."""
     _turns: dict[str, RunningTurn] = field(default_factory=dict)
@@ -73,30 +73,30 @@ class TurnRegistry:
     _keeper: asyncio.Task[None] | None = None
 
     def start(self, turn: Coroutine[Any, Any, None]) -> None:
-        """Run a turn in a task of its own, independent of its reader."""
+        """Run a turn in a separate task, independent of its reader."""
         task = asyncio.create_task(turn)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def end_all(self) -> None:
-        """The process is about to end: cancel all turns, each of which then records what it has and tells its
+        """The process is about to end: cancel all turns, each of which then records its text so far and informs its
         reader."""
         self.is_ending = True
         for watched in list(self._turns.values()):
             watched.fail(Unavailable("The service is restarting. What I had so far is saved; please try again."))
 
     async def ended(self) -> None:
-        """Wait until every turn has recorded what it has."""
+        """Wait until all turns have been recorded."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def finish_later(self, run_id: str, finish: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Record a turn that ended once the database is back: at the next turn of this process, or while one runs."""
+        """Record an ended turn once the database is back: at the next turn of this process, or while one runs."""
         self._unfinished[run_id] = finish
         for oldest in [*self._unfinished][:-MOST_UNFINISHED]:
             del self._unfinished[oldest]
 
     async def finish_unfinished(self) -> None:
-        """Try briefly; what fails again waits for the next call."""
+        """Try briefly; turns that fail again wait for the next call."""
         while self._unfinished:
             run_id, finish = self._unfinished.popitem()
             try:
@@ -111,9 +111,9 @@ class TurnRegistry:
     def watching(
         self, claim: ClaimedConversation, cancel: Callable[[], None], keep: Callable[[], Coroutine[Any, Any, None]]
     ) -> Iterator[RunningTurn]:
-        """Within the context, renew the lease, call `keep` now and then, and `cancel` if the turn must end early."""
+        """Within the context, renew the lease, call `keep` periodically, and `cancel` if the turn must end early."""
         watched = self._turns[claim.turn.run_id] = RunningTurn(claim, cancel, keep)
-        # Contexts of their own, so that their log lines do not carry the run id of the turn that started them.
+        # Separate contexts, so that their log lines do not contain the run id of the turn that started them.
         if self._watcher is None or self._watcher.done():
             self._watcher = asyncio.create_task(self._watch(), context=Context())
         if self._keeper is None or self._keeper.done():
@@ -148,7 +148,7 @@ class TurnRegistry:
                 raise error
 
     def _interval(self) -> float:
-        """Seconds until the next reading: that of the youngest turn."""
+        """Return the seconds until the next reading, which depend on the youngest turn."""
         begun = max(watched.claim.turn.started_at for watched in self._turns.values())
         return pause.interval(self.clock() - begun)
 
@@ -168,7 +168,7 @@ class TurnRegistry:
         except PyMongoError as error:
             self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
             unread = SignalsUnread()
-            unread.__cause__ = error  # so that the log of a turn that fails by it says why
+            unread.__cause__ = error  # so that the log of the failed turn has the cause
             self._fail(run_ids, unread)
 
     def _fail(self, run_ids: Collection[str], error: AgentError) -> None:

@@ -1,7 +1,7 @@
-"""A turn as a client posts it, in one of three protocols: plain, the AI SDK's, or AG-UI.
+"""A turn as posted by a client, in one of three protocols: plain, the AI SDK's, or AG-UI.
 
-Of a posted history the newest message is read for the user's text, and the AI SDK's others for answers to approvals
-that still wait: our stored conversation counts.
+From a posted history, only the newest message is used, and the AI SDK's decisions on pending approvals: our stored
+conversation is authoritative.
 """
 
 from collections.abc import Iterable
@@ -29,18 +29,18 @@ Protocol = Literal["ai_sdk", "ag_ui", "plain"]
 
 @dataclass(frozen=True)
 class PostedDecision:
-    """A decision on an approval, as a client posts it."""
+    """A decision on an approval, as posted by a client."""
 
     approval_id: str
     verb: Verb
     args_digest: str | None = None
-    """None if the protocol cannot carry it: a pending record's arguments never change, so its id is enough."""
+    """None if the protocol cannot carry it; the id suffices, as a pending record's arguments never change."""
     args: dict[str, Any] | None = None
     reason: str | None = None
     call_id: str | None = None
     """Id of the tool call at which the client shows it."""
     earlier: bool = False
-    """True if it stands in an older message, where a client repeats it: it counts only while the record is pending."""
+    """True if it is in an older message, where a client repeats it: it counts only while the record is pending."""
 
 
 @dataclass(frozen=True)
@@ -52,29 +52,29 @@ class TurnRequest:
     does not name its message."""
     message_id: str | None
     likely_new: bool
-    """True if the conversation probably does not exist yet. A wrong guess only costs a round trip."""
+    """True if the conversation probably does not exist yet. A wrong guess costs only a round trip."""
     goes_on: bool = False
-    """True if the client shows an answer that it got in this conversation: it is not created anew."""
+    """True if the client shows an answer of this conversation, so it must exist."""
     regenerate: bool = False
     """Regenerate the last answer. A message that we never received is answered for the first time."""
     regenerates: str | None = None
     """Id of the answer to regenerate, if the client names it."""
     decisions: tuple[PostedDecision, ...] = ()
     continues: str | None = None
-    """Id of the answer that the client goes on building."""
+    """Id of the answer that the client continues."""
     replaces: bool = False
     """True if `message_id` must be that of the last message, which is replaced."""
     design: str | None = None
-    """For a new conversation; an existing one keeps its own."""
+    """For a new conversation; an existing one keeps its design."""
     role: Role | None = None
-    """As `design`."""
+    """Like `design`."""
 
 
 class Chosen(BaseModel):
     role: Role | None = None
-    """What a new conversation is for: `chat` unless said. An existing one keeps its own."""
+    """The purpose of a new conversation; default `chat`. An existing one keeps its role."""
     design: str | None = Field(default=None, max_length=64)
-    """The design of a new conversation. An existing one keeps its own."""
+    """The design of a new conversation. An existing one keeps its design."""
 
 
 class MessagePart(BaseModel):
@@ -98,14 +98,14 @@ class DecisionInTurn(Decision):
 
 
 class PlainTurn(Chosen):
-    """`curl -N` and the reference widget: answered with named SSE events. A message, decisions, or both."""
+    """For `curl -N` and the reference widget, answered with named SSE events. A message, decisions, or both."""
 
     message: str | None = None
     conversation_id: ClientId | None = None
     message_id: ClientId | None = None
     replaces: ClientId | None = None
-    """Id of the user's last message, in whose place this one comes; without a message, of the last answer, to be
-    made again."""
+    """Id of the user's last message, which this one replaces; without a message, of the last answer, to be
+    regenerated."""
     decisions: list[DecisionInTurn] = Field(default=[], max_length=MOST_DECISIONS)
 
 
@@ -152,15 +152,15 @@ class _Answered(BaseModel):
 
 
 class _AnsweredPart(BaseModel):
-    """A tool's part that its user has answered. Of what it says besides nothing is believed."""
+    """A tool's part with the user's decision. All other contents are ignored."""
 
     toolCallId: str = Field(max_length=64)  # noqa: N815  the wire's name
     approval: _Answered
 
 
 class UITurn(Chosen):
-    """What `useChat` posts: answered with a UI message stream. Of `messages` only the newest
-    user message is read, and the answers to approvals in all of the agent's."""
+    """A post by `useChat`, answered with a UI message stream. Of `messages` only the newest user message is used, and
+    the decisions on approvals in the agent's messages."""
 
     id: ClientId
     messages: list[Any]
@@ -197,15 +197,16 @@ def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
 
 
 def _has_answer(messages: list[Any]) -> bool:
-    """True if a user's message has an answer with parts behind it; one that was refused has none, and a greeting that a
-    page puts first stands before all."""
+    """True if a user message is followed by an answer with parts. A rejected message has none, and a greeting added by
+    the page precedes all messages."""
     roles = [each.get("role") for each in messages if isinstance(each, dict) and each.get("parts")]
     return "user" in roles and "assistant" in roles[roles.index("user") :]
 
 
 def _earlier_decisions(messages: list[Any]) -> Iterable[PostedDecision]:
-    """Answers in messages before the newest: `useChat` posts one given to an older card with the next message. A part
-    of another shape is not ours. The call is left out, because a client builds another message by now."""
+    """Return the decisions in messages before the newest: `useChat` posts a decision on an older card with the next
+    message. Parts in another format are not ours. The call is left out, because the client builds another message by
+    now."""
     decisions: dict[str, PostedDecision] = {}
     for message in messages:
         if not isinstance(message, dict) or message.get("role") != "assistant":
@@ -260,7 +261,7 @@ RESUME_SCHEMA: dict[str, Any] = {
     },
     "required": ["approved"],
 }
-"""What the answer to an interrupt looks like."""
+"""The schema of the answer to an interrupt."""
 
 
 class Resumed(BaseModel):
@@ -272,8 +273,8 @@ class Resumed(BaseModel):
 
 
 class AGUITurn(BaseModel):
-    """What an AG-UI client posts: answered with its events. Of `messages` only the newest is read, if it is the
-    user's; `tools`, `context` and `state` are not."""
+    """A post by an AG-UI client, answered with AG-UI events. Of `messages` only the newest is used, if it is the
+    user's; `tools`, `context` and `state` are ignored."""
 
     threadId: ClientId  # noqa: N815  the wire's name
     messages: list[Any] = []
@@ -308,7 +309,7 @@ def parse_ag_ui(posted: dict[str, Any]) -> TurnRequest:
 
 
 def _resumed(entry: Resumed) -> PostedDecision:
-    """An interrupt that was cancelled is a no."""
+    """Return the decision; a cancelled interrupt is a rejection."""
     if entry.status == "resolved" and entry.payload is None:
         raise Invalid("resume: An interrupt that is resolved needs a payload.")
     payload = entry.payload if entry.status == "resolved" and entry.payload else InterruptAnswer(approved=False)
@@ -333,7 +334,7 @@ _POSTED = (PlainTurn, UITurn, AGUITurn)
 _REF = "#/components/schemas/{model}"
 _FORMS = [{"$ref": _REF.format(model=form.__name__)} for form in _POSTED]
 POSTED_SCHEMA = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"anyOf": _FORMS}}}}}
-"""The body's schema in the OpenAPI document; `parse_turn` reads it, not FastAPI."""
+"""The body's schema for the OpenAPI document; `parse_turn` parses it, not FastAPI."""
 
 
 def posted_definitions() -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Open and close a turn: all that it reads, before its first byte, and all that it leaves.
+"""Open and close a turn: all reads before its first byte, and all writes at its end.
 
-`open` claims the conversation and reads all that the prompt needs in one round trip. `close` records the messages, cost
+`open` claims the conversation and reads everything for the prompt in one round trip. `close` records the messages, cost
 and tool calls, then releases the conversation. If the database fails then, `turn_registry` retries while the process
 lives; after that the next turn continues from the stored part of the answer.
 """
@@ -58,17 +58,17 @@ LAST_TRY_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class History:
-    """The newest messages, and the earlier turn of the posted message id if there is one."""
+    """The newest messages, and the earlier turn of the posted message id, if any."""
 
     recent: Sequence[Message]
     exchange: Sequence[Message]
 
     def earlier_turn(self, request: TurnRequest) -> Sequence[Message]:
-        """The earlier turn with this message, answered or not, posted again, written anew or answered again; empty for
-        a new message.
+        """Return the earlier turn with this message, answered or not, whether posted again, reworded or to be
+        regenerated; empty for a new message.
 
-        Raises `ChangedMeanwhile` if the turn is not the last one or tells what was forgotten, and `Invalid` if there is
-        nothing to answer again.
+        Raises `ChangedMeanwhile` if the turn is not the last one or contains forgotten content, and `Invalid` if there
+        is nothing to regenerate.
         """
         last = [message for message in self.recent if message.run_id == self.recent[-1].run_id]
         if request.text is None and not request.regenerate:
@@ -86,7 +86,7 @@ class History:
         if any(message.withheld for message in last if message.role == "user"):
             raise ChangedMeanwhile("This tells something that you had forgotten. Please rewrite it.")
         named = {name for message in last for name in (message.id, message.continues)}
-        # An answer continued after a decision is one message to the client, which names it by the user's message.
+        # To the client, an answer continued after a decision is one message, which it names by the user's message.
         asked = self.exchange == last or any(message.id in named for message in self.exchange)
         if (self.exchange and not asked) or (request.regenerates or last[0].id) not in named:
             raise ChangedMeanwhile("Only the last answer can be made again.")
@@ -94,7 +94,7 @@ class History:
 
 
 def complete_answer(request: TurnRequest, earlier: Sequence[Message]) -> Message | None:
-    """The complete answer to this message, if it was answered before."""
+    """Return the complete answer to this message, if it was answered before."""
     if not earlier or request.regenerate or request.text != earlier[0].content:
         return None
     return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
@@ -102,7 +102,7 @@ def complete_answer(request: TurnRequest, earlier: Sequence[Message]) -> Message
 
 @dataclass(frozen=True)
 class ContextData:
-    """Data for a context made now."""
+    """Data for building the context."""
 
     profile: dict[str, Any]
     """With employment and preferences."""
@@ -115,9 +115,9 @@ class ContextData:
     last_withdrawn: float | None
     level: Level
     unreported: list[Approval]
-    """Approvals whose outcome the model was not told yet."""
+    """Approvals whose outcome was not reported to the model yet."""
     ended: list[Draft]
-    """Ended drafts that the model was not told of yet."""
+    """Ended drafts that were not reported to the model yet."""
     under_way: UnderWay
     """In all conversations."""
     rollout: Rollout | None
@@ -154,7 +154,7 @@ class TurnStore:
             claim = await self._claim(user_id, conversation_id, new, request)
         except BaseException:
             # Not cancelled: a cancelled read could leave the driver's lock held, or lose its connection. The driver's
-            # own timeout bounds the reads.
+            # own timeout limits the reads.
             await asyncio.gather(reading, return_exceptions=True)
             with briefly():
                 await self._tried(self._leave(user_id, new, entering))
@@ -169,7 +169,7 @@ class TurnStore:
             request = replace(request, decisions=request.decisions or answer.decisions)
             approvals = await self._approvals(claim, request, known.unreported, where)
             approvals = replace(approvals, ended=known.ended, pointed_at=answer.pointed_at)
-            if approvals.settled:  # the decisions may have changed what was read in parallel
+            if approvals.settled:  # the decisions may have changed the data read in parallel
                 read_at = services.clock()
                 said, known = await asyncio.gather(
                     self._history(user_id, conversation_id, request),
@@ -253,7 +253,8 @@ class TurnStore:
     async def _claim(
         self, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
     ) -> ClaimedConversation:
-        """Design and role are chosen where the conversation is new: another's may be those of another design."""
+        """Claim the conversation, or create it. Design and role are chosen only for a new one, as an existing one may
+        have others."""
         conversations, designs = self.services.conversations, self.services.designs
         if request.likely_new:
             chosen = designs.choose(request.design, request.role)
@@ -262,17 +263,17 @@ class TurnStore:
         try:
             return await conversations.claim(user_id, conversation_id, turn)
         except NotFound:
-            # The AI SDK creates conversation ids itself; a plain client only knows ids that we gave it.
+            # The AI SDK creates conversation ids itself; a plain client knows only ids from us.
             if request.protocol == "plain" or request.text is None or request.goes_on:
                 raise
             chosen = designs.choose(request.design, request.role)
             created = await conversations.create(user_id, conversation_id, turn, *chosen)
-            if created is None:  # another turn created it at the same moment
+            if created is None:  # another turn just created it
                 raise ConversationBusy(retry_after=1) from None
             return created
 
     async def _admit(self, user_id: str, load: Load, now: float) -> None:
-        """Check rate and budget before anything is spent: `model_calls/budget.py` limits what is spent then. Raises
+        """Check rate and budget before any cost arises; `model_calls/budget.py` limits the cost afterwards. Raises
         `OverBudget` and `TooManyTurns`."""
         settings = self.services.settings
         await self.services.stage_day.check(now)
@@ -289,7 +290,7 @@ class TurnStore:
     async def _approvals(
         self, claim: ClaimedConversation, request: TurnRequest, unreported: list[Approval], where: str
     ) -> TurnApprovals:
-        """Settle the decisions posted with this turn, and collect the outcomes that the model is told."""
+        """Apply the decisions posted with this turn, and collect the outcomes to report to the model."""
         if not request.decisions:
             return TurnApprovals((), unreported)
         settled = await settle_all(
@@ -354,18 +355,19 @@ class TurnStore:
         )
 
     def _assigned(self, claim: ClaimedConversation, request: TurnRequest, known: ContextData) -> Assignment | None:
-        """The variant of a conversation for this turn: chosen where the conversation is new and its user chose no
+        """Return the conversation's variant for this turn: chosen if the conversation is new and the user chose no
         design, kept otherwise."""
         designs = self.services.designs
         is_new = not claim.last_seq and request.design is None
         pinned = known.variant if known.variant in designs.variants and request.design is None else None
         found = assign(known.rollout, claim.assignment, pinned, claim.user_id, claim.role, is_new=is_new)
-        # Another release may have begun the trial: what this one does not know, it does not count either.
+        # Another release may have started the trial; variants unknown to this release are not counted.
         is_known = found is None or found.agents is None or designs.find_variant(found.agents, claim.role)
         return found if is_known else None
 
     def _agent_of(self, claim: ClaimedConversation) -> TurnAgent:
-        """That of the conversation's variant, else that of its design. Raises `Unavailable` if both are gone."""
+        """Return the agent of the conversation's variant, otherwise that of its design. Raises `Unavailable` if both
+        are missing."""
         designs = self.services.designs
         of_variant = designs.find_variant(claim.assignment.agents, claim.role) if claim.assignment else None
         agent = of_variant or designs.find(claim.design, claim.role)
@@ -385,7 +387,7 @@ class TurnStore:
                 extra={"run_id": claim.turn.run_id, "killed": [turn.run_id for turn in claim.abandoned]},
             )
             last_seq = await services.conversations.recover(claim)
-            for turn in claim.abandoned:  # something that was forgotten since it began may be in its answer
+            for turn in claim.abandoned:  # its answer may contain something forgotten since it started
                 if turn.partial and await services.tombstones.forgotten_since(claim.user_id, turn.started_at):
                     await services.messages.exclude_run_from_prompts(claim.user_id, turn.run_id)
         elif (said.recent[-1].seq if said.recent else 0) == last_seq:
@@ -413,14 +415,14 @@ class TurnStore:
                 self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
     async def _leave(self, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
-        await asyncio.wait([entering])  # otherwise it could be written after the removal, and stay
+        await asyncio.wait([entering])  # otherwise it could be written after the removal and remain
         await self.services.usage.leave(user_id, turn.run_id, turn.started_at)
 
     # --- close --------------------------------------------------------------------------------------------------------
 
     async def close(self, turn: Turn) -> None:
-        """Release the conversation last, because erasure waits for the release. If another turn has taken over, the
-        record's error says so."""
+        """Record the turn, and release the conversation last, because erasure waits for the release. If another turn
+        has taken over, it is set as the record's error."""
         services, now, record = self.services, self.services.clock(), turn.record
         receipt = record.receipt(
             design=turn.design,
@@ -431,7 +433,7 @@ class TurnStore:
         )
         services.logger.info(Event.TURN_ENDED, extra={"status": record.status, **receipt})
         measure_turn(record.status, receipt, Counter(call.outcome for call in record.calls.made.values()))
-        # After a database error try once more, but briefly: the user waits for the error.
+        # After a database error retry once, but briefly, as the user waits for the error.
         with briefly(isinstance(record.error, Unavailable)):
             written = await asyncio.gather(self._account(turn, now), self._audit(turn), self._count(turn, receipt, now))
             try:
@@ -449,7 +451,7 @@ class TurnStore:
             record.error = record.error or ConversationBusy(WENT_ON_ELSEWHERE)
 
     async def _close_late(self, turn: Turn, receipt: dict[str, Any]) -> None:
-        """Record a turn that the database could not take when it ended, unless another turn came after it."""
+        """Record a turn that could not be stored when it ended, unless another turn came after it."""
         claim, now = turn.claim, self.services.clock()
         if await self.services.conversations.renew(claim.user_id, claim.conversation_id, turn.run_id, now):
             # The messages may have been inserted without an answer.
@@ -457,7 +459,7 @@ class TurnStore:
             await self._record(turn, now, receipt)
 
     async def _account(self, turn: Turn, now: float) -> bool:
-        """Record the cost; False if that fails, which does not fail the answer."""
+        """Record the cost; False if that fails, which does not affect the answer."""
         spent = {**turn.record.tokens(), "cost_usd": turn.record.ceiling_usd()}
         try:
             await self.services.usage.settle(turn.claim.user_id, turn.run_id, spent, turn.load, now)
@@ -467,7 +469,7 @@ class TurnStore:
         return True
 
     async def _count(self, turn: Turn, receipt: Mapping[str, Any], now: float) -> bool:
-        """Count the turn for the trial that its conversation is in, if any; False if that fails."""
+        """Count the turn for its conversation's trial, if any; False if that fails."""
         if turn.counted_as is None:
             return True
         record, own_ms = turn.record, receipt["own_first_text_ms"]
@@ -498,7 +500,7 @@ class TurnStore:
         return True
 
     async def _start(self, start: Start) -> None:
-        """If it cannot be started, a later turn's does its work too."""
+        """Start a workflow. If that fails, a later turn's start does its work too."""
         try:
             await self.services.workflows.start(start.machine_arn, start.name, start.given)
         except Unavailable as error:
@@ -519,12 +521,12 @@ class TurnStore:
             return await self._store(turn, messages, now, receipt)
         except PyMongoError:
             raise
-        except Exception as error:  # the provider's messages cannot be serialized: store the text only
+        except Exception as error:  # the provider's messages cannot be serialized: store only the text
             self.services.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
             return await self._store(turn, turn.messages(now, turn.record.words_alone(), {}), now, receipt)
 
     async def _store(self, turn: Turn, messages: list[Message], now: float, receipt: dict[str, Any]) -> bool:
-        """False if the conversation is no longer this turn's."""
+        """Store the messages; False if the conversation no longer belongs to this turn."""
         services = self.services
         # A retry without content keeps the earlier answer.
         nothing_new = turn.replaced and not turn.record.content and turn.record.status != "complete"
@@ -541,7 +543,7 @@ class TurnStore:
         if kept and messages:
             await self._exclude_forgotten(turn)
         if kept and not nothing_new:
-            # The note is stored in the conversation now, and so is part of every later prompt.
+            # The note is now stored in the conversation, and so is part of every later prompt.
             await asyncio.gather(
                 *(services.approvals.mark_reported(each) for each in turn.approvals.unreported),
                 *(services.drafts.mark_reported(turn.claim.user_id, each.id) for each in turn.approvals.ended),
@@ -549,8 +551,8 @@ class TurnStore:
         return kept
 
     async def _retitle(self, turn: Turn) -> None:
-        """Title a new conversation: by the title made of its first message, or, if that message was replaced, by the
-        beginning of its replacement."""
+        """Set the title of a new conversation: the one made from its first message, or, if that message was replaced,
+        the beginning of its replacement."""
         title = turn.record.title or (make_title(turn.text) if turn.replaced else "")
         if title and not turn.record.calls.trouble:
             await self.services.conversation_search.retitle(
@@ -574,15 +576,15 @@ def briefly(it_failed: bool = True) -> AbstractContextManager[object]:
 
 
 def _check_choice(request: TurnRequest, claim: ClaimedConversation) -> None:
-    """A conversation keeps its design and its role. Raises `Invalid`."""
+    """Check that the request keeps the conversation's design and role. Raises `Invalid`."""
     if request.design not in (None, claim.design) or request.role not in (None, claim.role):
         kept = f"its design {claim.design!r} and its role {claim.role!r}"
         raise Invalid(f"A conversation keeps {kept}. Start a new one for another.")
 
 
 async def admit_stream(services: ChatServices, user_id: str, load: Load, now: float) -> None:
-    """Raises `TooManyTurns` if as many streams of the user run as may. Releases those whose process died: nothing else
-    does."""
+    """Raises `TooManyTurns` if the user has the maximum of running streams. Releases those whose process died; nothing
+    else does."""
     most = services.settings.running_turns
     if len(load.running) < most:
         return
@@ -598,7 +600,7 @@ async def admit_stream(services: ChatServices, user_id: str, load: Load, now: fl
 
 
 def _summary(settings: Settings, turn: Turn) -> Start:
-    """Summarize the messages that left the window."""
+    """Return the start of the workflow that summarizes the messages that left the window."""
     claim, run_id = turn.claim, f"summary-{turn.run_id}"
     whose = {"user_id": claim.user_id, "conversation_id": claim.conversation_id}
     given = {**whose, "run_id": run_id, "window_from": turn.window_from}
@@ -606,7 +608,7 @@ def _summary(settings: Settings, turn: Turn) -> Start:
 
 
 def _changes(turn: Turn, messages: Sequence[Message], receipt: dict[str, Any]) -> dict[str, Any]:
-    """Fields of the conversation for the following turns, and for readers who follow this one."""
+    """Return the conversation's fields for following turns, and for readers who follow this one."""
     asked, answer = messages
     answer = answer.model_copy(update={"model_messages": "[]", "receipt": receipt})
     told = PartialAnswer(asked, answer, turn.record.told.dump())

@@ -1,4 +1,4 @@
-"""Messages as the AI SDK keeps them."""
+"""Messages in the AI SDK's format."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from qwestly_agent.stores.messages import USAGE, Message, sources_of
 
 
 def ui_message_of(message: Message, made: Made) -> dict[str, Any]:
-    """An AI SDK `UIMessage`, with an answer's calls and results as parts."""
+    """Return an AI SDK `UIMessage`, with an answer's calls and results as parts."""
     if message.role == "user":
         parts: list[Any] = [{"type": "text", "text": message.content}]
     else:
@@ -26,7 +26,7 @@ def ui_message_of(message: Message, made: Made) -> dict[str, Any]:
         parts = [
             part.model_dump(mode="json", by_alias=True, exclude_none=True)
             for each in dumped
-            if each.role == "assistant"  # what the library asked the model for is nobody's words
+            if each.role == "assistant"  # the library's own requests to the model are not part of the chat
             for part in each.parts
         ]
         parts += map(source_part, sources_of(message.steps))
@@ -54,7 +54,7 @@ def ui_message_of(message: Message, made: Made) -> dict[str, Any]:
 
 
 def _metadata(message: Message) -> dict[str, Any]:
-    """When it was said, and of an answer what it cost and what its reader thought of it."""
+    """Return the message's time and, for an answer, its cost and feedback."""
     said = {"created_at": to_iso(message.created_at.timestamp()), "status": message.status}
     if message.role == "user":
         return said
@@ -63,8 +63,8 @@ def _metadata(message: Message) -> dict[str, Any]:
 
 
 def _show_as_it_is(parts: list[Any], approval: Approval, *, is_paused: bool) -> None:
-    """Show the call as its approval stands now, as a stream would have told it; the model's result says that it
-    waits."""
+    """Update the call's part to the current state of its approval, as a stream would have sent it; the stored result
+    says that it is pending."""
     for part in parts:
         call_id = part.get("toolCallId", "")
         if id_of_call(approval.conversation_id or "", approval.run_id, call_id) != approval.id:

@@ -1,7 +1,7 @@
-"""Updates to a user outside of turns: what happened, drafts in progress, approvals and their outcomes, the brake.
+"""Updates to a user outside of turns: events, drafts in progress, approvals and their outcomes, the brake.
 
-A poll reads the feed of activity, and the records of new events only. Each item is a current state, or an event with
-its id, so receiving one twice does no harm.
+A poll reads only the activity feed and the records of new events. Each item is a current state, or an event with its
+id, so receiving one twice does no harm.
 """
 
 import asyncio
@@ -33,16 +33,16 @@ T = TypeVar("T", Approval, Draft)
 
 MOST_ITEMS = 100
 MOST_EVENTS = 500
-"""Events that a poll reads."""
+"""Maximum events that a poll reads."""
 MOST_TOLD = 150
-"""Events that a cursor names as told. Where more were told within the overlap, it is shorter."""
+"""Maximum events that a cursor names as sent. If more were sent within the overlap, the overlap is shortened."""
 CARRIED_OUT = frozenset({*SENT, "approved", "executing"})
-"""Statuses of what is decided and not done: a workflow begins with it moments later."""
+"""Statuses of decided records that are not done; a workflow starts them moments later."""
 SOON_SECONDS = 120.0
-"""So long after an effect was sent, its end is worth frequent polls; what is unknown can stay so for two days."""
+"""Time after sending an effect during which frequent polls are useful; an unknown outcome can last for two days."""
 FAILED_LATELY_SECONDS = 86_400.0
 OVERLAP = timedelta(seconds=10)
-"""An event may become readable after a later one: so much is read again."""
+"""An event may become readable after a later one, so this period is read again."""
 
 
 class ApprovalUpdate(BaseModel):
@@ -79,10 +79,10 @@ Update = Annotated[ApprovalUpdate | DraftUpdate | BrakeUpdate | ActivityUpdate, 
 class Updates(BaseModel):
     items: list[Update]
     cursor: str
-    """Opaque: pass it as `after` next time. An item can come twice, with the same `id` and `at`."""
+    """Opaque: pass it as `after` next time. An item can appear twice, with the same `id` and `at`."""
     active: bool
-    """True if a draft runs or something is being carried out, or if a turn ran when something was read last: poll again
-    soon. What only waits for a person changes seldom, and so does what is not known for minutes."""
+    """True if a draft or an effect is in progress, or if a turn was running at the last read: poll again soon. Pending
+    items and long-unknown outcomes change rarely."""
 
 
 # --- the cursor -------------------------------------------------------------------------------------------------------
@@ -90,12 +90,12 @@ class Updates(BaseModel):
 
 @dataclass(frozen=True)
 class Cursor:
-    """How far a client has read. As text: `<milliseconds>.<flags>.<hash>.<hash>…`."""
+    """The client's position. As text: `<milliseconds>.<flags>.<hash>.<hash>…`."""
 
     since: datetime
-    """The next poll reads from here on, by the database's clock: the overlap before the last event that was told."""
+    """Start of the next poll, by the database's clock: the overlap before the last event that was sent."""
     told: tuple[str, ...] = ()
-    """Short hashes of the events copied since then that the client was told."""
+    """Short hashes of the events copied since then that were sent to the client."""
     is_active: bool = False
     is_pausing: bool = False
     """True if the brake's receipt was not complete."""
@@ -113,7 +113,7 @@ class Cursor:
         return ".".join((str(round(self.since.timestamp() * 1000)), flags, *self.told))
 
     def moved(self, copied: Sequence[CopiedEvent]) -> "Cursor":
-        """Move behind these events, the first copied first, all of which were copied since `since`."""
+        """Advance past these events, ordered by copy time, all copied since `since`."""
         if not copied:
             return replace(self, told=())
         again = [each for each in copied if each.copied_at >= copied[-1].copied_at - OVERLAP]
@@ -131,22 +131,22 @@ def _short(event_id: str) -> str:
 
 @dataclass(frozen=True)
 class _Read:
-    """The records that a poll has read beside the feed."""
+    """The records that a poll has read in addition to the feed."""
 
     approvals: Sequence[Approval]
     drafts: Sequence[Draft]
     brake: Pause
     turns: Collection[str]
-    """Running ones."""
+    """Running turns."""
     tells_brake: bool
     news: Sequence[EventView] = ()
 
 
 async def updates(services: Services, user_id: str, after: str | None) -> Updates:
-    """Updates since the cursor; without one, what runs or waits now, and each conversation's last draft if it
-    failed. A poll with nothing new, while nothing runs, is one find. Raises `Invalid`."""
+    """Return the updates since the cursor; without one, running and pending work, and each conversation's last draft if
+    it failed. A poll without news, while nothing runs, is one find. Raises `Invalid`."""
     if after is None:
-        # First the feed, then the state: what happens in between is told by the next poll.
+        # First the feed, then the state: changes in between are reported by the next poll.
         last = await services.activity.latest_copied(user_id, MOST_TOLD)
         cursor = Cursor(to_datetime(0)).moved(last[::-1])
         return await _answer(services, user_id, cursor, await _read_state(services, user_id))
@@ -171,7 +171,7 @@ async def _read_state(services: Services, user_id: str) -> _Read:
 
 
 async def _read_named(services: Services, user_id: str, cursor: Cursor, news: Sequence[ActivityEvent]) -> _Read:
-    """Read what these events name, and what runs."""
+    """Read the records named by these events, and running work."""
     tells_brake = cursor.is_pausing or any(each.type.startswith("brake.") for each in news)
     named, drafts, under_way, brake, turns, views = await asyncio.gather(
         services.approvals.get_many(user_id, _ids("approval_id", news)),
@@ -182,7 +182,7 @@ async def _read_named(services: Services, user_id: str, cursor: Cursor, news: Se
         views_of(services.approvals, services.memories, user_id, news, services.clock()),
     )
     running = [each for each in under_way if each.status == "running"]
-    # The brake freezes what waits, and its release thaws it.
+    # The brake freezes pending approvals, and its release unfreezes them.
     waiting = await services.approvals.list_open(user_id, MOST_ITEMS) if tells_brake or cursor.is_active else []
     sent = await refresh_outcomes(services, [each for each in waiting if each.status in CARRIED_OUT])
     told = _once([*named, *(waiting if tells_brake else ()), *sent])
@@ -211,7 +211,7 @@ async def _answer(services: Services, user_id: str, cursor: Cursor, read: _Read)
 
 
 def _ends_soon(approval: Approval, now: float) -> bool:
-    """True if it is being carried out, and was decided or sent lately."""
+    """True if it is being executed, and was decided or sent recently."""
     since = approval.begun_at or approval.decided_at or approval.created_at
     return approval.status in CARRIED_OUT and now < since + SOON_SECONDS
 
@@ -225,13 +225,14 @@ def _once(found: Sequence[T]) -> list[T]:
 
 
 def _approval_update(approval: Approval, brake: Pause) -> ApprovalUpdate:
-    """A pending approval changes with the brake as well: it is frozen, or no longer."""
+    """Return the update. A pending approval also changes with the brake, which freezes it."""
     at = max(approval.updated_at, brake.changed_at) if approval.status == "pending" else approval.updated_at
     return ApprovalUpdate(id=approval.id, at=at, approval=view_of(approval, is_paused=brake.is_on))
 
 
 async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]:
-    """Drafts that run or wait, and each conversation's newest draft if it failed or was stopped by a pause."""
+    """Return running and pending drafts, and each conversation's newest draft if it failed or was stopped by a
+    pause."""
     under_way, lately = await asyncio.gather(
         drafts.list_active(user_id, MOST_ITEMS),
         drafts.list_changed_since(user_id, clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),

@@ -1,7 +1,7 @@
 """Find the records of tool results that an answer used: those whose own words it contains.
 
-No model is asked and no language is known, so an answer that retells a record without one telling word of its own does
-not name it, and one that shares no such word with any of them names all. `tests/evals/test_used_sources.py` has rates.
+No model is used and no language is assumed, so a record that is fully paraphrased is not found, and if no record is
+found, all are returned. `tests/evals/test_used_sources.py` has error rates.
 """
 
 import re
@@ -21,9 +21,9 @@ from qwestly_agent.text.stems import tokens_of
 RUN = 5
 """Number of consecutive words."""
 LETTERS = 5
-"""Least letters of a word that identifies its record."""
+"""Minimum letters of a word that identifies its record."""
 DIGITS = 3
-"""Least digits of a figure that identifies its record."""
+"""Minimum digits of a figure that identifies its record."""
 
 _WORD = re.compile(r"[^\W_]+")
 _FIGURE = re.compile(r"\d[\d.,]*\d")
@@ -40,14 +40,14 @@ class SourcesNamed(CapabilityEvent, namespace="qwestly"):
 
 
 def naming(steps: Iterable[Step]) -> list[SourcesNamed]:
-    """The event that names the sources of an answer, if it has any."""
+    """Return the event with the sources of an answer, if it has any."""
     sources = sources_of(steps)
     return [SourcesNamed(sources=sources)] if sources else []
 
 
 @dataclass(frozen=True)
 class _Signs:
-    """Features of a text by which it is found in another one."""
+    """Features of a text by which it is found in another text."""
 
     text: str
 
@@ -66,7 +66,7 @@ class _Signs:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Words that begin with a capital within a sentence, and those that have more than one."""
+        """Words that begin with a capital within a sentence, and those with more than one capital."""
         found, end = set[str](), 0
         for word in _WORD.finditer(self.text):
             between, end = self.text[end : word.start()], word.end()
@@ -124,9 +124,9 @@ class ReturnedRecord:
 
 
 def used_sources(returned: Iterable[ReturnedRecord], answer: str) -> frozenset[str]:
-    """Ids of the records that the answer used; those of all if none can be found in it.
+    """Return the ids of the records that the answer used; all ids if none is found in it.
 
-    A figure or a name tells nothing of a record if more than half of them have it, another word if a second one has it.
+    A figure or a name is ignored if more than half of the records contain it, another word if a second record does.
     """
     records = {each.source.id: each for each in returned}
     if len(records) < 2:
@@ -140,6 +140,6 @@ def used_sources(returned: Iterable[ReturnedRecord], answer: str) -> frozenset[s
 
 
 def _told_by(shared: Mapping[str, frozenset[str]], most: float) -> set[str]:
-    """Return ids of records that share with the answer a feature that at most `most` of them have."""
+    """Return the ids of records that share a feature with the answer that at most `most` of them have."""
     had_by = Counter(chain.from_iterable(shared.values()))
     return {source_id for source_id, signs in shared.items() if any(had_by[sign] <= most for sign in signs)}

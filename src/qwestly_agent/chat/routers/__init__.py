@@ -1,1 +1,1 @@
-"""The HTTP routes of the chat function. Each parses, calls one thing of the package and answers."""
+"""The HTTP routes of the chat function. Each parses, calls one function of the package and answers."""

@@ -1,4 +1,4 @@
-"""Routes of everything that is kept about a user."""
+"""Routes of all stored data of a user."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ router = APIRouter()
 
 class Erased(BaseModel):
     erased: dict[str, int]
-    """Documents, by collection."""
+    """Number of documents, by collection."""
     note: str = ERASED
 
 
 @router.get("/api/me/export", response_class=StreamingResponse, responses=EXPORTED)
 async def export_everything(services: TheServices, user_id: TheUser) -> StreamingResponse:
-    """Everything that we keep about the user, as one JSON document; without vectors, task tokens and hashes."""
+    """Export all stored data of the user as one JSON document, without vectors, task tokens and hashes."""
     headers = {"Content-Disposition": 'attachment; filename="qwestly-agent.json"', "Cache-Control": "no-store"}
     return StreamingResponse(
         await export(services.user_data, services.clock, user_id), media_type="application/json", headers=headers
@@ -33,5 +33,5 @@ async def export_everything(services: TheServices, user_id: TheUser) -> Streamin
 
 @router.delete("/api/me")
 async def erase_everything(services: TheServices, user_id: TheUser) -> Erased:
-    """Erase everything that we keep about the user, for good: what runs is stopped first, which can take 30 seconds."""
+    """Permanently erase all stored data of the user. Running work is stopped first, which can take 30 seconds."""
     return Erased(erased=await erase(services, user_id))

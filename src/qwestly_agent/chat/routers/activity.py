@@ -1,4 +1,4 @@
-"""Routes of the feed of activity: what the agent did, does and waits for."""
+"""Routes of the activity feed: what the agent did, is doing and is waiting for."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ class EventUndone(BaseModel):
     undone: str
     """The event's id."""
     by: ApprovalView | None = None
-    """The record of what an action did that is undone; its `status` says whether it is done."""
+    """The record of the undo, if an action was undone; its `status` shows whether it is done."""
 
 
 @router.get("/api/activity")
@@ -35,8 +35,8 @@ async def list_activity(
     type: Annotated[list[str] | None, Query(max_length=50)] = None,
     severity: Annotated[list[Severity] | None, Query()] = None,
 ) -> EventList:
-    """What happened, the newest first, for 90 days back; since then (`since`), or of these
-    types and severities alone: each can be given several times."""
+    """List events of the last 90 days, newest first; filtered by time (`since`), types and severities, which can each
+    be given several times."""
     found = await services.activity.newest(
         user_id,
         limit + 1,
@@ -50,14 +50,14 @@ async def list_activity(
 
 @router.get("/api/suggestions")
 async def list_next_steps(services: TheServices, user_id: TheUser) -> list[NextStep]:
-    """What they could do next: at most three, from what waits for them and what their profile lacks."""
+    """Suggest at most three next steps, from pending items and gaps in the profile."""
     return await next_steps(services, user_id)
 
 
 @router.post("/api/activity/{event_id}/undo")
 async def undo_event(event_id: str, services: TheServices, user_id: TheUser) -> EventUndone:
-    """Take it back, once, until `undo_until`. 409 `changed` for what cannot be undone, or was changed by
-    somebody since; 423 `braked`."""
+    """Undo the event's effect, once, until `undo_until`. 409 `changed` if it cannot be undone, or was changed since;
+    423 `braked`."""
     event = await services.activity.get(user_id, event_id)
     if memory_id := undone_memory(event):
         await undo_memory(services, user_id, memory_id)

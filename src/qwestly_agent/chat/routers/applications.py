@@ -1,4 +1,4 @@
-"""Routes of applications: prepare one, ask to send it, keep its status and next step."""
+"""Routes of applications: prepare one, request to send it, update its status and next step."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ class PostedApplication(BaseModel):
 
 
 class PatchedApplication(BaseModel):
-    """What is left out stays; `next_at` of null removes it."""
+    """Omitted fields stay unchanged; `next_at` of null removes it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,7 +35,7 @@ class PatchedApplication(BaseModel):
     notes: Notes | None = None
 
     def changes(self, now: float) -> dict[str, Any]:
-        """Raises `Invalid` for a date that is too far away."""
+        """Raises `Invalid` for a date too far away."""
         given = self.model_dump(exclude_unset=True)
         changes = {name: value for name, value in given.items() if value is not None}
         if "next_at" in given:
@@ -47,22 +47,22 @@ class PatchedApplication(BaseModel):
 async def list_applications(
     services: TheServices, user_id: TheUser, limit: Annotated[int, Query(ge=1, le=200)] = 100
 ) -> ApplicationList:
-    """The latest change first."""
+    """List applications, by latest change."""
     found = await services.applications.newest(user_id, limit)
     return ApplicationList(items=await _views(services, user_id, found))
 
 
 @router.post("/api/jobs/{job_id}/application")
 async def prepare_application(job_id: str, services: TheServices, user_id: TheUser) -> ApplicationView:
-    """Take a job into the list of applications; the one that is there already, if it is."""
+    """Add a job to the applications; returns the existing one if there is one."""
     application = await Applying(services, JobService(services, user_id), user_id).prepare(job_id)
     return (await _views(services, user_id, [application]))[0]
 
 
 @router.post("/api/jobs/{job_id}/apply", status_code=202)
 async def apply_for_job(job_id: str, body: PostedApplication, services: TheServices, user_id: TheUser) -> AskedApproval:
-    """Ask to send it: an approval shows exactly what would be sent, is decided by its signed-in user alone, and expires
-    after 24 hours. The same once more is the same approval. 423 `braked`."""
+    """Request to send it: an approval shows exactly what would be sent, is decided only by the signed-in user, and
+    expires after 24 hours. The same request again returns the same approval. 423 `braked`."""
     applying = Applying(services, JobService(services, user_id), user_id)
     approval = await applying.ask(job_id, body.document_ids, body.note, services.new_id())
     return AskedApproval(approval_id=approval.id)
@@ -72,7 +72,7 @@ async def apply_for_job(job_id: str, body: PostedApplication, services: TheServi
 async def change_application(
     application_id: str, body: PatchedApplication, services: TheServices, user_id: TheUser
 ) -> ApplicationView:
-    """Change the list. Nothing is sent by it."""
+    """Change an application in the list. Nothing is sent."""
     now = services.clock()
     application = await services.applications.change(user_id, application_id, now, **body.changes(now))
     return (await _views(services, user_id, [application]))[0]

@@ -1,4 +1,4 @@
-"""Routes of what waits for the user, and of how far the agent may go: approvals, drafts, autonomy, the brake."""
+"""Routes of pending decisions and autonomy: approvals, drafts, autonomy, the brake."""
 
 import asyncio
 from typing import Annotated, Literal
@@ -34,9 +34,9 @@ async def list_approvals(
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
     after: Cursor | None = None,
 ) -> ApprovalList:
-    """What waits for the user's decision, or is being carried out, the newest first; or all that was ever asked.
+    """List approvals that are pending or being executed, newest first; or all approvals.
 
-    While the brake is on, what waits is `frozen`.
+    While the brake is on, pending ones are `frozen`.
     """
     read = services.approvals.list_open if state == "waiting" else services.approvals.list_all
     found, is_paused = await asyncio.gather(read(user_id, limit + 1, after), services.signals.is_braked(user_id))
@@ -46,7 +46,7 @@ async def list_approvals(
 
 @router.get("/api/approvals/{approval_id}")
 async def read_approval(approval_id: str, services: TheServices, user_id: TheUser) -> ApprovalView:
-    """One approval as it stands now, `frozen` while the brake is on and it waits."""
+    """Return an approval in its current state, `frozen` if it is pending while the brake is on."""
     found, is_paused = await asyncio.gather(
         services.approvals.get(user_id, approval_id), services.signals.is_braked(user_id)
     )
@@ -58,10 +58,10 @@ async def read_approval(approval_id: str, services: TheServices, user_id: TheUse
 async def decide_approval(
     approval_id: str, decision: Decision, request: Request, services: TheServices, user_id: TheUser
 ) -> ApprovalView:
-    """Approve, edit (approve with other arguments), revise (not so, but otherwise) or reject what was seen.
+    """Approve, edit (approve with other arguments), revise (request changes) or reject the approval that was seen.
 
-    Who decides again sees the first outcome. 409 `changed` where `args_digest` is of something else, 423 `braked`
-    where it is frozen.
+    A second decision returns the first outcome. 409 `changed` if `args_digest` is that of another version, 423 `braked`
+    if it is frozen.
     """
     where = where_from(request)
     settled = await settle(services, user_id, approval_id, decision, by="queue", where=where)
@@ -71,39 +71,40 @@ async def decide_approval(
 
 @router.get("/api/drafts/{draft_id}")
 async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> DraftDetail:
-    """What a card or an About section says, and what was left out and why; at every level, published or not."""
+    """Return the text of a card or an About section, and what was left out and why; at every level, published or
+    not."""
     return draft_detail_of(await services.drafts.get(user_id, draft_id))
 
 
 @router.get("/api/autonomy")
 async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
-    """How far the agent may go: L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous; and what it has earned
-    beyond that, for each kind of change that the user decided on."""
+    """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and earned levels
+    for each kind of change on which the user has decided."""
     return earned_view_of(*await kinds_of(services, user_id))
 
 
 @router.put("/api/autonomy")
 async def set_autonomy(chosen: AutonomyView, services: TheServices, user_id: TheUser) -> AutonomyView:
-    """Holds from the next turn on, and for what is not yet carried out."""
+    """Set the level. It applies from the next turn on, and to actions that were not executed yet."""
     await services.autonomy.set_level(user_id, chosen.level, to_datetime(services.clock()))
     return chosen
 
 
 @router.get("/api/brake")
 async def read_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
-    """Whether the agent may run: running, pausing, paused, or partial (something could not be stopped, or was sent
-    and its outcome is not known). The receipt of the last brake is kept."""
+    """Return the state of the brake: running, pausing, paused, or partial (something could not be stopped, or was sent
+    with an unknown outcome). The receipt of the last brake is kept."""
     return await pause.status(services.signals, services.sweeps, user_id, services.clock)
 
 
 @router.post("/api/brake")
 async def pull_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
-    """Stop everything of this user, and let nothing begin. Answers once nothing runs, or after 30 seconds."""
+    """Stop all work of this user, and prevent new work. Answers once nothing runs, or after 30 seconds."""
     return await pause.engage(services.signals, services.sweeps, user_id, services.clock)
 
 
 @router.delete("/api/brake")
 async def release_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
-    """Let the agent run again. What was stopped stays stopped, and the receipt of it can still be read. The operators'
-    brake is not theirs to release."""
+    """Let the agent run again. Stopped work stays stopped, and its receipt can still be read. Users cannot release the
+    operators' brake."""
     return await pause.release(services.signals, services.sweeps, user_id, services.clock)

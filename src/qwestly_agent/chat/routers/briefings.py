@@ -1,4 +1,4 @@
-"""Routes of briefings and of when they come."""
+"""Routes of briefings and their settings."""
 
 from typing import Annotated
 
@@ -22,17 +22,17 @@ class BriefingSettingsView(BaseModel):
     days: tuple[Weekday, ...]
     """0 is Monday."""
     mail: bool
-    """Whether it is mailed as well as told in the app."""
+    """True to send it by mail as well as in the app."""
     quiet: bool
-    """Whether nothing is told where nothing is new."""
+    """True to skip briefings without news."""
     time_zone: str
-    """That of `/api/settings`; UTC if none is set."""
+    """The time zone of `/api/settings`; UTC if none is set."""
     next: Moment | None
-    """When the next one comes; null while they are off."""
+    """Time of the next briefing; null while they are off."""
 
 
 class ChosenBriefingSettings(BaseModel):
-    """Fields that are left out, or null, stay as they are."""
+    """Fields that are omitted, or null, stay unchanged."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,12 +46,12 @@ class ChosenBriefingSettings(BaseModel):
 
 class BriefingBegun(BaseModel):
     id: str
-    """Of the briefing: it stands in `GET /api/briefings` within two minutes."""
+    """Id of the briefing, which appears in `GET /api/briefings` within two minutes."""
 
 
 @router.get("/api/briefings/settings")
 async def read_briefing_settings(services: TheServices, user_id: TheUser) -> BriefingSettingsView:
-    """When briefings come, and how."""
+    """Return time and channels of briefings."""
     plan = await services.briefing_plans.get(user_id)
     at = plan.next.at if plan.next else None
     return BriefingSettingsView(**plan.settings.model_dump(), time_zone=plan.zone, next=at)
@@ -61,7 +61,7 @@ async def read_briefing_settings(services: TheServices, user_id: TheUser) -> Bri
 async def change_briefing_settings(
     chosen: ChosenBriefingSettings, services: TheServices, user_id: TheUser
 ) -> BriefingSettingsView:
-    """Change what is given, and answer with all. The time zone is set by `/api/settings`."""
+    """Change the given fields, and return all. The time zone is set by `/api/settings`."""
     now = services.clock()
     changes = chosen.model_dump(exclude_none=True)
     if "days" in changes:
@@ -74,7 +74,7 @@ async def change_briefing_settings(
 
 @router.post("/api/briefings/now", status_code=202)
 async def brief_now(services: TheServices, user_id: TheUser) -> BriefingBegun:
-    """Make a briefing now, in the app alone, at most one a minute. 423 `braked`."""
+    """Create a briefing now, only in the app, at most once a minute. 423 `braked`."""
     await pause.check(services.signals, user_id)
     name = run_of(user_id, f"now {int(services.clock() // 60)}")
     given = BriefingState(user_id=user_id, run_id=name, briefing_id=name)
@@ -89,7 +89,7 @@ async def list_briefings(
     limit: Annotated[int, Query(ge=1, le=30)] = 7,
     after: Cursor | None = None,
 ) -> BriefingList:
-    """The newest first, for 90 days back."""
+    """List briefings of the last 90 days, newest first."""
     found = await services.briefings.newest(user_id, limit + 1, after)
     zone = (await services.user_settings.get(user_id)).zone
     cursor = repr(found[limit - 1].created_at) if len(found) > limit else None
@@ -98,7 +98,7 @@ async def list_briefings(
 
 @router.get("/api/briefings/{briefing_id}")
 async def read_briefing(briefing_id: str, services: TheServices, user_id: TheUser) -> BriefingView:
-    """404 `not_found` until it is told."""
+    """Return a briefing. 404 `not_found` until it is delivered."""
     briefing = await services.briefings.get_delivered(user_id, briefing_id)
     [view] = await shown(services.approvals, [briefing], user_id, (await services.user_settings.get(user_id)).zone)
     return view

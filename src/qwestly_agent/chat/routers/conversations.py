@@ -1,4 +1,4 @@
-"""Routes of conversations, and of what happened outside of turns."""
+"""Routes of conversations, and of updates outside of turns."""
 
 import asyncio
 from typing import Annotated, Literal
@@ -28,14 +28,14 @@ from qwestly_agent.chat.updates import Updates, updates
 from qwestly_agent.memory.start import read_now
 
 MOST_MADE = 200
-"""Approvals, and drafts, of a conversation, shown with it."""
+"""Maximum approvals, and drafts, shown with a conversation."""
 
 router = APIRouter()
 
 
 class Stopping(BaseModel):
     stopping: bool
-    """False where nothing was running."""
+    """False if no turn was running."""
 
 
 class Ending(BaseModel):
@@ -54,8 +54,8 @@ async def list_conversations(
     after: Cursor | None = None,
     q: Annotated[str | None, Query(max_length=LONGEST_QUERY_CHARACTERS)] = None,
 ) -> FoundConversations | ConversationList:
-    """The last used first; with `q` those with all of its words (up to ten, as beginnings of words, in upper or lower
-    case) in their title or in one message, each with where they were found."""
+    """List conversations, most recently used first; with `q` only those with all of its words (up to ten, as prefixes,
+    ignoring case) in their title or in one message, each with the match."""
     if q is not None:
         return await find(services.conversation_search, user_id, q, limit, after, services.clock())
     found = await services.conversations.list_recent(user_id, limit + 1, after)
@@ -71,7 +71,7 @@ async def read_conversation(
     before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     form: Annotated[Literal["ui"] | None, Query(alias="as")] = None,
 ) -> ConversationView | UIConversation:
-    """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""
+    """Return a conversation with the steps of each answer; `?as=ui` returns the AI SDK's `UIMessage[]`."""
     conversation = await services.conversations.get(user_id, conversation_id)
     said, approvals, drafts, is_paused = await asyncio.gather(
         services.messages.list_recent(user_id, conversation_id, limit + 1, before),
@@ -93,21 +93,21 @@ async def read_conversation(
 async def rename_conversation(
     conversation_id: str, posted: Renamed, services: TheServices, user_id: TheUser
 ) -> Renamed:
-    """Give it a title, which stays. 422 `invalid` for none, or one of more than 80 characters. Its place in the list
-    stays as well."""
+    """Set a title, which is kept. 422 `invalid` if it is empty or longer than 80 characters. The position in the list
+    does not change."""
     return Renamed(title=await rename(services.conversation_search, user_id, conversation_id, posted))
 
 
 @router.delete("/api/conversations/{conversation_id}")
 async def delete_conversation(conversation_id: str, services: TheServices, user_id: TheUser) -> Deleted:
-    """With its messages, for good. What it asks, and nobody decided, expires."""
+    """Permanently delete a conversation with its messages. Its pending approvals expire."""
     await delete(services, user_id, conversation_id)
     return Deleted()
 
 
 @router.post("/api/conversations/{conversation_id}/stop")
 async def stop_turn(conversation_id: str, services: TheServices, user_id: TheUser) -> Stopping:
-    """Stop the turn that runs; its stream ends, and what was said so far is kept. A closed connection stops nothing."""
+    """Stop the running turn; its stream ends, and its text so far is kept. Closing the connection does not stop it."""
     run_id = await services.conversations.find_running_run(user_id, conversation_id, services.clock())
     if run_id:
         await services.signals.stop(user_id, run_id)
@@ -116,14 +116,15 @@ async def stop_turn(conversation_id: str, services: TheServices, user_id: TheUse
 
 @router.post("/api/conversations/{conversation_id}/end")
 async def end_conversation(conversation_id: str, services: TheServices, user_id: TheUser) -> Ending:
-    """Remember now what matters in it, and not only once it fell silent. It can be gone on with at any time."""
+    """Extract memories now instead of after the silence. The conversation can be continued at any time."""
     await read_now(services, user_id, conversation_id)
     return Ending()
 
 
 @router.post("/api/messages/{message_id}/feedback")
 async def give_feedback(message_id: str, given: FeedbackBody, services: TheServices, user_id: TheUser) -> FeedbackGiven:
-    """A thumb (`up`, `down`) and words on an answer; null takes it back. An answer's id is `msg_` and its run's id."""
+    """Rate an answer with a thumb (`up`, `down`) and a comment; null removes it. An answer's id is `msg_` and its run's
+    id."""
     feedback = given.feedback(to_datetime(services.clock()))
     await services.messages.set_feedback(user_id, message_id, feedback)
     thumb = {"qwestly.thumb": feedback.thumb if feedback else "none"}
@@ -137,8 +138,8 @@ async def give_feedback(message_id: str, given: FeedbackBody, services: TheServi
 async def read_updates(
     services: TheServices, user_id: TheUser, after: Annotated[str | None, Query(max_length=4_000)] = None
 ) -> Updates:
-    """What happened outside of turns since `after`, the last answer's `cursor`; without it, what runs or waits now.
+    """Return news outside of turns since `after`, the last response's `cursor`; without it, running and pending work.
 
-    Ask every 2 seconds while `active`, else every 30. An item can come twice, with the same `id` and `at`.
+    Poll every 2 seconds while `active`, otherwise every 30. An item can appear twice, with the same `id` and `at`.
     """
     return await updates(services, user_id, after)

@@ -1,4 +1,4 @@
-"""The dependencies of routes: the services, the user of the verified token, and where a request came from."""
+"""The dependencies of routes: the services, the user of the verified token, and the origin of a request."""
 
 from typing import Annotated
 
@@ -46,7 +46,7 @@ def only_known_parameters(request: Request) -> None:
 
 
 def request_id_of(request: Request) -> str:
-    """Lambda's, by which its own lines of the log are found."""
+    """Return Lambda's request id, which its own log lines contain."""
     try:
         return str(from_json(request.headers["x-amzn-request-context"])["requestId"])
     except (KeyError, ValueError, TypeError):
@@ -54,7 +54,7 @@ def request_id_of(request: Request) -> str:
 
 
 def where_from(request: Request) -> str:
-    """For the audit: the address that the function's URL saw. What a client says of itself proves nothing."""
+    """Return the client's address as seen by the function URL, for the audit; headers set by a client prove nothing."""
     try:
         return str(from_json(request.headers["x-amzn-request-context"])["http"]["sourceIp"])
     except (KeyError, ValueError, TypeError):

@@ -14,7 +14,7 @@ router = APIRouter()
 class DesignView(BaseModel):
     name: str
     is_default: bool
-    """True if new conversations have it unless they name another."""
+    """True if new conversations use it by default."""
     roles: list[Role]
 
 
@@ -25,7 +25,7 @@ class DesignList(BaseModel):
 
 @router.get("/api/designs")
 async def list_designs(services: TheServices, user_id: TheUser) -> DesignList:  # noqa: ARG001
-    """What `POST /api/chat` takes as `design` and `role` of a new conversation."""
+    """List the values of `design` and `role` that `POST /api/chat` accepts for a new conversation."""
     return view_of(services.designs)
 
 

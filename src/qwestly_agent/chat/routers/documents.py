@@ -1,4 +1,4 @@
-"""Routes of documents for a job: begin one, read it with its quotes, take it away as a file."""
+"""Routes of job documents: start one, read it with its quotes, download it as a file."""
 
 from typing import Annotated, Literal
 
@@ -33,12 +33,12 @@ class PostedDocument(BaseModel):
 
     kind: TailoredKind
     wish: Annotated[str, StringConstraints(max_length=500, strip_whitespace=True)] = ""
-    """What they want of it; followed as far as the evidence goes."""
+    """The user's instructions, followed as far as the evidence allows."""
 
 
 @router.post("/api/jobs/{job_id}/documents", status_code=202)
 async def write_document(job_id: str, body: PostedDocument, services: TheServices, user_id: TheUser) -> DocumentView:
-    """Begin to write one; the one that is being written for this job, if there is one. 423 `braked`."""
+    """Start writing one; returns the one in progress for this job, if any. 423 `braked`."""
     documents = Documents(services, JobService(services, user_id), user_id, services.new_id())
     draft = await documents.write(body.kind, job_id, body.wish)
     return await _view(services.drafts, draft)
@@ -48,13 +48,13 @@ async def write_document(job_id: str, body: PostedDocument, services: TheService
 async def list_documents(
     services: TheServices, user_id: TheUser, job_id: Annotated[str | None, Query(max_length=140)] = None
 ) -> DocumentList:
-    """The newest first; of all jobs, or of one."""
+    """List documents of all jobs or of one, newest first."""
     return DocumentList(items=document_views(await services.drafts.list_tailored(user_id, MOST_LISTED, job_id)))
 
 
 @router.get("/api/documents/{document_id}")
 async def read_document(document_id: str, services: TheServices, user_id: TheUser) -> DocumentDetail:
-    """With each sentence's quotes, what was left out and why, and what of the job posting it covers."""
+    """Return a document with each sentence's quotes, what was left out and why, and its coverage of the job posting."""
     draft = await _draft(services.drafts, user_id, document_id)
     view = await _view(services.drafts, draft)
     return document_detail(draft, view.version, await head_of(services.profiles, services.resumes, user_id))
@@ -68,8 +68,8 @@ async def download_document(
     format: Format = "docx",
     head: Annotated[tuple[HeadField | Literal["none"], ...], Query(max_length=5)] = USUAL,
 ) -> Response:
-    """The file: DOCX, Markdown, or a page to print; `head`, repeated, names what stands at its top, or is `none`.
-    404 until it is ready."""
+    """Return the file: DOCX, Markdown, or a printable page. `head`, repeated, lists the fields at its top, or is
+    `none`. 404 until it is ready."""
     draft = await _draft(services.drafts, user_id, document_id)
     if draft.status == "running":
         raise NotFound("It is still being written.")
@@ -88,5 +88,6 @@ async def _draft(drafts: Drafts, user_id: str, document_id: str) -> Draft:
 
 
 async def _view(drafts: Drafts, draft: Draft) -> DocumentView:
-    of_job = document_views(await drafts.list_tailored(draft.user_id, 0, draft.job_id))  # all: its version is its place
+    # All of them, because a document's version is its position.
+    of_job = document_views(await drafts.list_tailored(draft.user_id, 0, draft.job_id))
     return next(each for each in of_job if each.id == draft.id)

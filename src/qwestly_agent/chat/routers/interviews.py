@@ -1,4 +1,4 @@
-"""Routes of interviews: the draft beside the conversation, and what its person changes by hand."""
+"""Routes of interviews: the draft, and the user's manual changes."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -36,19 +36,19 @@ class NewTopic(_Body):
     title: Title
     aspects: Annotated[list[Title], Field(max_length=MOST_ASPECTS)] = []
     now: bool = False
-    """Whether it is asked about from the next question on."""
+    """True to ask about it from the next question on."""
 
 
 class Order(_Body):
     titles: Annotated[list[Title], Field(min_length=1, max_length=50)]
-    """The first one is asked about first; the others come after them."""
+    """The titles in the order of asking; others follow."""
 
 
 class EditedAspect(_Body):
     topic: Title
     name: Title
     to: Annotated[str, StringConstraints(max_length=80, strip_whitespace=True)]
-    """Its new name; empty takes it out."""
+    """Its new name; empty removes it."""
 
 
 class NewAspect(_Body):
@@ -58,25 +58,25 @@ class NewAspect(_Body):
 
 class TimeBudget(_Body):
     minutes: Annotated[int | None, Field(ge=5, le=240)]
-    """From its beginning; null for no limit."""
+    """Minutes from the start; null for no limit."""
 
 
 @router.get("/api/interviews")
 async def list_interviews(services: TheServices, user_id: TheUser) -> InterviewList:
-    """The last used first."""
+    """List interviews, most recently used first."""
     found = await services.interviews.newest(user_id, MOST_INTERVIEWS)
     return InterviewList(items=list(map(summary_of, found)))
 
 
 @router.get("/api/interviews/{conversation_id}")
 async def read_interview(conversation_id: str, services: TheServices, user_id: TheUser) -> InterviewView:
-    """404 `not_found` too where the conversation is no interview."""
+    """Return an interview. 404 `not_found` also if the conversation is not an interview."""
     return view_of(await services.interviews.get_stored(user_id, conversation_id))
 
 
 @router.get("/api/interviews/{conversation_id}/versions")
 async def list_versions(conversation_id: str, services: TheServices, user_id: TheUser) -> VersionList:
-    """What each version of the draft added and dropped, the newest first."""
+    """List what each version of the draft added and removed, newest first."""
     return VersionList(items=versions_of((await services.interviews.get_stored(user_id, conversation_id)).interview))
 
 
@@ -87,7 +87,7 @@ async def take_draft(
     user_id: TheUser,
     version: Annotated[int | None, Query(ge=0, le=10_000)] = None,
 ) -> Response:
-    """As Markdown, of the newest version or of an older one."""
+    """Return the newest or an older version of the draft as Markdown."""
     interview = (await services.interviews.get_stored(user_id, conversation_id)).interview
     headers = {"Content-Disposition": 'attachment; filename="interview.md"'}
     return Response(draft_markdown(interview, version), media_type="text/markdown; charset=utf-8", headers=headers)
@@ -95,7 +95,7 @@ async def take_draft(
 
 @router.post("/api/interviews/{conversation_id}/topics")
 async def add_a_topic(conversation_id: str, body: NewTopic, services: TheServices, user_id: TheUser) -> InterviewView:
-    """Add a topic, or choose one that there is by `now`; an interview that had ended goes on with it."""
+    """Add a topic, or select an existing one with `now`; continues an interview that had ended."""
 
     def changed(interview: Interview) -> Interview:
         changed_by = talk_about if body.now else add_topic
@@ -129,7 +129,7 @@ async def edit_an_aspect(
 
 @router.put("/api/interviews/{conversation_id}/time")
 async def limit_time(conversation_id: str, body: TimeBudget, services: TheServices, user_id: TheUser) -> InterviewView:
-    """The interview ends with the first answer after these minutes."""
+    """Limit the interview's duration: it ends with the first answer after these minutes."""
     return await _change(
         services, user_id, conversation_id, lambda interview: interview.model_copy(update={"minutes": body.minutes})
     )
@@ -137,7 +137,7 @@ async def limit_time(conversation_id: str, body: TimeBudget, services: TheServic
 
 @router.post("/api/interviews/{conversation_id}/finish")
 async def finish(conversation_id: str, services: TheServices, user_id: TheUser) -> InterviewView:
-    """End it; its next answer says so and asks nothing."""
+    """End the interview; its next answer says so and asks nothing."""
     return await _change(
         services,
         user_id,

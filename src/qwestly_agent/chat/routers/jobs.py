@@ -1,4 +1,4 @@
-"""Routes of jobs: matches, what their user thinks of them, wishes, and a search on demand."""
+"""Routes of jobs: matches, their ratings, wishes, and a search on demand."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -41,7 +41,7 @@ class PostedVerdict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     verdict: Verdict | None
-    """Null takes it back."""
+    """Null removes it."""
 
 
 class PostedSettings(BaseModel):
@@ -58,8 +58,8 @@ async def list_jobs(
     status: Literal["new", "saved", "hidden", "all"] = "new",
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
 ) -> JobList:
-    """The newest first, of one night the best first; each with reasons that were checked. New ones that are closed are
-    left out."""
+    """List matches, newest first, and within one night best first, each with checked reasons. New ones that are closed
+    are left out."""
     matches = await services.job_matches.newest(user_id, limit * 2, status=None if status == "all" else status)
     closed = await _closed(services.adverts, matches)
     open_ones = [each for each in matches if status != "new" or each.advert.id not in closed]
@@ -68,14 +68,14 @@ async def list_jobs(
 
 @router.get("/api/jobs/settings")
 async def read_job_settings(services: TheServices, user_id: TheUser) -> JobSettings:
-    """What is looked for, and whether each night."""
+    """Return the wishes, and whether nightly searches are on."""
     search = await services.job_searches.get(user_id)
     return job_settings(search, [each.title for each in services.job_boards.boards])
 
 
 @router.put("/api/jobs/settings")
 async def change_job_settings(body: PostedSettings, services: TheServices, user_id: TheUser) -> JobSettings:
-    """Choose all of it. What rules a job out is decided by these wishes alone, by code."""
+    """Replace all wishes. Only these wishes exclude jobs, by code."""
     zone = (await services.user_settings.get(user_id)).zone
     next_at = next_night(user_id, zone, services.clock()) if body.is_on else None
     await services.job_searches.set_wishes(user_id, is_on=body.is_on, wishes=body.wishes, next_at=next_at)
@@ -84,45 +84,45 @@ async def change_job_settings(body: PostedSettings, services: TheServices, user_
 
 @router.get("/api/jobs/weights")
 async def read_job_weights(services: TheServices, user_id: TheUser) -> JobWeights:
-    """What thumbs taught, in words."""
+    """Return the weights learned from thumbs, in words."""
     return job_weights(await weights_of(services.job_matches, await services.job_searches.get(user_id)))
 
 
 @router.delete("/api/jobs/weights")
 async def forget_job_weights(services: TheServices, user_id: TheUser) -> JobWeights:
-    """Begin anew: what thumbs taught is forgotten, the thumbs stay."""
+    """Reset the weights learned from thumbs; the thumbs stay."""
     await services.job_searches.forget_thumbs(user_id, services.clock())
     return await read_job_weights(services, user_id)
 
 
 @router.post("/api/jobs/search", status_code=202)
 async def search_for_jobs(services: TheServices, user_id: TheUser) -> SearchBegun:
-    """Search now; `is_searching` of the list says when it is over. 422 without a board, 423 `braked`."""
+    """Search now; the list's `is_searching` shows when it is finished. 422 without a board, 423 `braked`."""
     return SearchBegun(run_id=await start_scout(services, user_id, key_now(services.clock())))
 
 
 @router.get("/api/jobs/{job_id}")
 async def read_one_job(job_id: str, services: TheServices, user_id: TheUser) -> JobDetail:
-    """With the text of the job posting."""
+    """Return a match with the text of the job posting."""
     match = await services.job_matches.get(user_id, job_id)
     return job_detail(match, is_closed=bool(await _closed(services.adverts, [match])))
 
 
 @router.put("/api/jobs/{job_id}")
 async def change_job(job_id: str, body: PostedStatus, services: TheServices, user_id: TheUser) -> JobView:
-    """Save it, hide it, or take that back."""
+    """Save or hide a match, or undo that."""
     match = await services.job_matches.change(user_id, job_id, services.clock(), status=body.status)
     return job_view(match, is_closed=bool(await _closed(services.adverts, [match])))
 
 
 @router.post("/api/jobs/{job_id}/verdict")
 async def judge_job(job_id: str, body: PostedVerdict, services: TheServices, user_id: TheUser) -> JobView:
-    """A thumb, or "not this kind": the next search has learnt of it."""
+    """Rate a match with a thumb, or "not this kind"; the next search takes it into account."""
     match = await services.job_matches.set_verdict(user_id, job_id, body.verdict, services.clock())
     return job_view(match, is_closed=bool(await _closed(services.adverts, [match])))
 
 
 async def _closed(adverts: Adverts, matches: Sequence[JobMatch]) -> set[str]:
-    """Ids of the adverts that no board has told of for a month."""
+    """Return the ids of adverts that no board has listed for a month."""
     ids = {each.advert.id for each in matches}
     return ids - await adverts.find_existing(ids)

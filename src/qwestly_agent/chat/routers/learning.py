@@ -1,4 +1,4 @@
-"""Routes of learning: the path, what is due, lessons and their questions, and the goal."""
+"""Routes of learning: the path, due questions, lessons, and the goal."""
 
 from typing import Annotated, Literal
 
@@ -30,7 +30,7 @@ class PostedGoal(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     goal: Annotated[str, StringConstraints(max_length=200, strip_whitespace=True)]
-    """Empty takes it back."""
+    """Empty removes it."""
 
 
 class PostedAnswer(BaseModel):
@@ -38,14 +38,14 @@ class PostedAnswer(BaseModel):
 
     option: Annotated[int, Field(ge=0, le=9)]
     answers: Annotated[int, Field(ge=0)]
-    """How often it was answered, as the question says: the same answer once more changes nothing."""
+    """The question's number of answers so far; an answer sent twice counts once."""
     felt: Literal["hard", "good", "easy"] = "good"
-    """How it felt. A wrong answer comes back soon whatever it felt like."""
+    """Perceived difficulty. A wrong answer is repeated soon in any case."""
 
 
 @router.get("/api/learning")
 async def read_learning(services: TheServices, user_id: TheUser) -> LearningView:
-    """The library's path with what was learnt of it, goals and what is between, what is due, and the lessons."""
+    """Return the library's path with the learned topics, goals and gaps, due questions, and the lessons."""
     tree = Tree(await services.topics.list_modules())
     now = services.clock()
     lessons = [as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
@@ -54,7 +54,7 @@ async def read_learning(services: TheServices, user_id: TheUser) -> LearningView
 
 @router.put("/api/learning/goal")
 async def put_goal(body: PostedGoal, services: TheServices, user_id: TheUser) -> LearningView:
-    """Choose what to reach; what is between is worked out at once. 423 `braked`."""
+    """Set the goal; its gaps are computed at once. 423 `braked`."""
     await choose_goal(services, user_id, body.goal)
     return await read_learning(services, user_id)
 
@@ -63,14 +63,14 @@ async def put_goal(body: PostedGoal, services: TheServices, user_id: TheUser) ->
 async def list_lessons(
     services: TheServices, user_id: TheUser, limit: Annotated[int, Query(ge=1, le=50)] = 20
 ) -> LessonList:
-    """The newest first."""
+    """List lessons, newest first."""
     now = services.clock()
     return LessonList(items=[summary_of(as_seen(each, now)) for each in await services.lessons.newest(user_id, limit)])
 
 
 @router.get("/api/lessons/{lesson_id}")
 async def read_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> LessonDetail:
-    """How far it is; once it is ready, each sentence with its quotes, and the questions."""
+    """Return a lesson's progress and, when it is ready, each sentence with its quotes, and the questions."""
     lesson = as_seen(await services.lessons.get(user_id, lesson_id), services.clock())
     return detail_of(lesson, await services.topics.list_modules())
 
@@ -79,7 +79,7 @@ async def read_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -
 async def answer_question(
     lesson_id: str, number: int, body: PostedAnswer, services: TheServices, user_id: TheUser
 ) -> AnswerView:
-    """Answer it; it says which option is right, and comes back when it is due."""
+    """Answer a question; returns the correct option. The question is repeated when it is due."""
     lesson = await answer(services, user_id, lesson_id, number, body.option, body.answers, body.felt)
     question = lesson.questions[number]
     return AnswerView(
@@ -92,6 +92,6 @@ async def answer_question(
 
 @router.delete("/api/lessons/{lesson_id}", status_code=204)
 async def delete_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> None:
-    """Delete it with its questions; one that is being written is not written on. 404 `not_found`."""
+    """Delete a lesson with its questions; one in progress is not continued. 404 `not_found`."""
     if not await services.lessons.delete(user_id, lesson_id, services.clock()):
         raise NotFound("There is no such lesson.")

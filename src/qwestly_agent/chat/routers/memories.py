@@ -1,4 +1,4 @@
-"""Routes of what is remembered."""
+"""Routes of memories."""
 
 from typing import Annotated, Literal
 
@@ -34,11 +34,11 @@ async def list_memories(
     status: Literal["active", "proposed", "unchecked", "superseded"] = "active",
     query: Annotated[str | None, Query(min_length=1, max_length=500)] = None,
 ) -> MemoryList:
-    """What is remembered, the newest first; with `query` what holds, the best first, each with why it was found, and
-    `found_by` where meaning could not be compared.
+    """List memories, newest first; with `query` active ones, best first, each with its score, and `found_by` if vectors
+    could not be compared.
 
-    `proposed` waits for the user's yes, `unchecked` for a check: neither is in a prompt or a search. Of what is
-    `superseded` another one holds.
+    `proposed` memories wait for approval, `unchecked` ones for a check; neither is in prompts or searches. A
+    `superseded` memory was replaced by another.
     """
     if query is None:
         return memories_of(await services.memories.newest(user_id, limit + 1, after, status), limit, after)
@@ -51,7 +51,8 @@ async def list_memories(
 
 @router.get("/api/memories/{memory_id}")
 async def read_memory(memory_id: str, services: TheServices, user_id: TheUser) -> MemoryDetail:
-    """With the user's own words, the conversation in which they wrote them, what it replaced, and what replaced it."""
+    """Return a memory with the user's own words, their conversation, and the memories that it replaced and that
+    replaced it."""
     explanation = await explain(services.conversations, services.memories, user_id, memory_id)
     successor = explanation.memory.superseded_by
     replaced_by = await services.memories.get_many(user_id, [successor] if successor else [])
@@ -60,13 +61,14 @@ async def read_memory(memory_id: str, services: TheServices, user_id: TheUser) -
 
 @router.patch("/api/memories/{memory_id}")
 async def correct_memory(memory_id: str, correction: Correction, services: TheServices, user_id: TheUser) -> MemoryView:
-    """Put something else in its place: the answer is the new one, and the older says by what it was replaced."""
+    """Replace a memory's content: returns the new memory; the older one refers to it."""
     return memory_view_of(await correct(services, user_id, memory_id, correction.content))
 
 
 @router.delete("/api/memories/{memory_id}")
 async def forget_memory(memory_id: str, services: TheServices, user_id: TheUser) -> ForgottenView:
-    """For good and at once, with what it replaced; with what rests on it and was published, and what stays."""
+    """Forget permanently and at once, with the memories that it replaced; returns published items based on it, and what
+    stays."""
     forgotten = await forget(services, user_id, [memory_id])
     if not forgotten.ids:
         raise NotFound("There is no such memory.")
@@ -75,6 +77,6 @@ async def forget_memory(memory_id: str, services: TheServices, user_id: TheUser)
 
 @router.post("/api/memories/{memory_id}/undo")
 async def undo_memory(memory_id: str, services: TheServices, user_id: TheUser) -> UndoneView:
-    """Take back, within a day, what was remembered or corrected in a chat: what it had replaced holds again."""
+    """Undo, within a day, that a memory was stored or corrected in a chat: replaced memories become active again."""
     restored = await undo(services, user_id, memory_id)
     return UndoneView(undone=memory_id, restored=[memory_view_of(each) for each in restored])

@@ -1,4 +1,4 @@
-"""The routers of everything but turns, in the order in which their routes are looked at."""
+"""The routers of everything but turns, in matching order."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""Routes of résumés: one is posted as a file or as text, read by a workflow, and leads to one approval."""
+"""Routes of résumés: posted as a file or as text, parsed by a workflow, leading to one approval."""
 
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ class PostedText(BaseModel):
 
     text: str
     name: str = ""
-    """What to call it."""
+    """The name for display."""
 
 
 _FILE = {"schema": {"type": "string", "format": "binary"}}
@@ -39,9 +39,9 @@ async def post_resume(
     user_id: TheUser,
     name: Annotated[str, Query(max_length=LONGEST_NAME)] = "",
 ) -> ResumeView:
-    """Read a résumé: JSON `{text, name?}`, or the bytes of a PDF, DOCX, Markdown or plain text file with its name as
-    `name`; 4 MB at the most. The same content once more is the same résumé, unless that failed. 423 `braked`, 413, and
-    429 `too_many_resumes`."""
+    """Parse a résumé: JSON `{text, name?}`, or the bytes of a PDF, DOCX, Markdown or plain text file with its name as
+    `name`; at most 4 MB. The same content again returns the same résumé, unless that failed. 423 `braked`, 413, and 429
+    `too_many_resumes`."""
     content = await request.body()
     if request.headers.get("content-type", "").partition(";")[0].strip() == "application/json":
         posted = _posted(content)
@@ -56,7 +56,7 @@ async def list_resumes(
     limit: Annotated[int, Query(ge=1, le=50)] = 20,
     after: Cursor | None = None,
 ) -> ResumeList:
-    """The newest first, for 90 days back."""
+    """List résumés of the last 90 days, newest first."""
     found = await services.resumes.newest(user_id, limit + 1, after)
     cursor = repr(found[limit - 1].created_at) if len(found) > limit else None
     return ResumeList(items=[view_of(each) for each in found[:limit]], next=cursor)
@@ -64,14 +64,15 @@ async def list_resumes(
 
 @router.get("/api/resumes/{resume_id}")
 async def read_resume(resume_id: str, services: TheServices, user_id: TheUser) -> ResumeDetail:
-    """How far it is; once it was read, what was found, each field with its quote, and what was not."""
+    """Return a résumé's progress and, when it was parsed, the fields found, each with its quote, and the unread
+    lines."""
     return detail_of(await services.resumes.get(user_id, resume_id))
 
 
 @router.delete("/api/resumes/{resume_id}", status_code=204)
 async def delete_resume(resume_id: str, services: TheServices, user_id: TheUser) -> None:
-    """Delete the file, its text and what was found; what it asks and nobody decided expires. The document that the
-    candidate app keeps is deleted there."""
+    """Delete the file, its text and the results; its pending approvals expire. The candidate app's document must be
+    deleted there."""
     await remove(services, user_id, resume_id)
 
 

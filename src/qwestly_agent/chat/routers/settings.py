@@ -27,7 +27,7 @@ router = APIRouter()
 BELOW = "It cannot be below the level."
 
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}$")]
-"""A tag as browsers have it: `pt-BR`."""
+"""A browser's language tag, such as `pt-BR`."""
 
 
 def _known(zone: str) -> str:
@@ -37,30 +37,30 @@ def _known(zone: str) -> str:
 
 
 TimeZone = Annotated[str, StringConstraints(max_length=64), AfterValidator(_known)]
-"""A name of the IANA database: `Europe/Lisbon`."""
+"""An IANA time zone, such as `Europe/Lisbon`."""
 
 
 class SettingsView(BaseModel):
     level: Level
     ceiling: Level
-    """How far the agent may go where it has earned it; the level switches that off."""
+    """The highest level that can be earned; setting the level resets it."""
     language: Language | None
     """Null until it is set."""
     time_zone: TimeZone | None
-    """Null until it is set; mails and approval pages then say UTC."""
+    """Null until it is set; mails and approval pages then use UTC."""
     mail_questions: bool
-    """Whether what waits for a decision is mailed; briefings have a setting of their own."""
+    """True to mail pending approvals; briefings have a separate setting."""
     mail_reminders: bool
-    """Whether it is mailed once more at half of its time."""
+    """True to mail a reminder at half of the time."""
 
 
 class ChangedSettings(SettingsView):
     refused: dict[str, str] = {}
-    """By the field that was not changed: the reason."""
+    """The reason for each field that was not changed."""
 
 
 class ChosenSettings(BaseModel):
-    """Fields that are left out, or null, stay as they are."""
+    """Fields that are omitted, or null, stay unchanged."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -76,7 +76,7 @@ class ChosenSettings(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _take_what_is_right(cls, posted: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        """Leave out fields with wrong values, if others are given. Raises `ValidationError` if none is right, and for
+        """Ignore fields with invalid values, if others are given. Raises `ValidationError` if none is valid, and for
         unknown fields."""
         try:
             return validate(posted)
@@ -93,18 +93,18 @@ class ChosenSettings(BaseModel):
 
 @router.get("/api/settings")
 async def read_settings(services: TheServices, user_id: TheUser) -> SettingsView:
-    """The user's level and ceiling, language, time zone and mails. What is null was never set: send what the browser
-    says."""
+    """Return the user's level and ceiling, language, time zone and mail settings. Null values were never set:
+    initialize them from the browser."""
     standing, kept = await asyncio.gather(services.autonomy.get(user_id), services.user_settings.get(user_id))
     return SettingsView(level=standing.level, ceiling=standing.ceiling, **kept.model_dump(exclude={"variant"}))
 
 
 @router.put("/api/settings")
 async def change_settings(chosen: ChosenSettings, services: TheServices, user_id: TheUser) -> ChangedSettings:
-    """Change what is given, and answer with all; a field with a wrong value stays as it was, and is in `refused`. The
-    level holds from the next turn on, and for what is not yet carried out, and ends what was earned beyond it until a
-    ceiling is set again. 422 `invalid` if nothing that is given can be changed: a time zone that does not exist, a
-    ceiling below the level."""
+    """Change the given fields, and return all; a field with an invalid value stays unchanged, and is in `refused`. The
+    level applies from the next turn on, and to actions not executed yet, and ends higher earned levels until a ceiling
+    is set again. 422 `invalid` if no given field can be changed, such as an unknown time zone or a ceiling below the
+    level."""
     refused, level, ceiling = chosen._refused, chosen.level, chosen.ceiling
     changes = chosen.model_dump(exclude={"level", "ceiling"}, exclude_none=True)
     if ceiling is not None:
@@ -112,7 +112,7 @@ async def change_settings(chosen: ChosenSettings, services: TheServices, user_id
         if lower(floor, ceiling) != floor:
             if not changes:
                 raise Invalid(f"ceiling: {BELOW}")
-            # Neither counts alone: a level that is to have no room above it was not meant to hold without that.
+            # Neither applies alone: the level was not meant to be set without its ceiling.
             refused, level, ceiling = {**refused, "ceiling": BELOW}, None, None
     now = to_datetime(services.clock())
     if changes:

@@ -1,4 +1,4 @@
-"""Routes of a turn, which stream it. Those of everything else are in `others.py`."""
+"""Routes of turns, which are streamed. All others are in `others.py`."""
 
 from typing import Annotated, Any
 
@@ -14,9 +14,9 @@ from qwestly_agent.chat.turn_request import POSTED_SCHEMA, Protocol, parse_turn
 from qwestly_agent.chat.turn_store import TurnStore
 
 FUNCTION_TIMEOUT_SECONDS = 300
-"""As in template.yaml, for where no adapter tells the deadline."""
+"""As in template.yaml; used if no adapter passes the deadline."""
 RESERVE_SECONDS = 10
-"""Kept back from the deadline for recording what was said."""
+"""Reserved before the deadline for recording the turn."""
 
 STREAMED: dict[int | str, dict[str, Any]] = {
     200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
@@ -28,9 +28,9 @@ router = APIRouter()
 
 @router.post("/api/chat", openapi_extra=POSTED_SCHEMA, response_class=StreamingResponse, responses=STREAMED)
 async def chat(request: Request, services: TheServices, user_id: TheUser) -> StreamingResponse:
-    """A turn, streamed. The body says which protocol the client speaks, and the answer is in the same language.
+    """Stream a turn. The body determines the client's protocol, in which the answer is sent.
 
-    Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
+    Rejected before the first byte: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
     if not services.settings.answers_turns:
         raise NotFound("Turns are answered at the chat's own URL.")
@@ -52,9 +52,9 @@ async def resume(
     user_id: TheUser,
     protocol: Annotated[Protocol, Query(alias="as")] = "ai_sdk",
 ) -> Response:
-    """The answer under way, streamed from its beginning: after a reload, or on another device.
+    """Stream the running answer from its beginning: after a reload, or on another device.
 
-    204 if nothing of this user runs there; 429 `too_many_turns`: it counts as one of the answers at once.
+    204 if no turn of this user is running there; 429 `too_many_turns`: it counts as one of the concurrent answers.
     """
     if not services.settings.answers_turns:
         raise NotFound("Answers are streamed at the chat's own URL.")
@@ -63,13 +63,13 @@ async def resume(
     if events:
         return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(protocol))
     if "x-amzn-lambda-context" in request.headers:
-        # An answer without a body hangs at a function's URL that streams.
+        # At a streaming function URL, a response without a body hangs.
         return Response(NOTHING_RUNS, media_type="text/event-stream", headers=headers_of(protocol))
     return Response(status_code=204)
 
 
 def deadline_of(request: Request, clock: Clock) -> float:
-    """When the answer must be over, in seconds since the epoch: the adapter passes the function's own deadline."""
+    """Return the end of the time to answer, in seconds since the epoch; the adapter passes the function's deadline."""
     latest = clock() + FUNCTION_TIMEOUT_SECONDS
     try:
         ends = from_json(request.headers["x-amzn-lambda-context"])["deadline"] / 1000
