@@ -121,7 +121,7 @@ def effect_of(approval: Approval) -> str:
 async def respond(
     services: Services, limits: Limits, token: str, source: str, posted: PostedForm | None = None
 ) -> LinkPage:
-    """Render the page of this link; with `posted`, decide first."""
+    """Render the page of this link. If a form was posted, decide first."""
     brand = Brand.of(services.settings)
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")

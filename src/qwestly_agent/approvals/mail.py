@@ -39,7 +39,7 @@ def new_token() -> str:
 
 
 async def mail_if_due(services: Services, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
-    """Send the mail if one is due; return the record after the attempt, or unchanged if none is due."""
+    """Send a mail if one is due, and return the record as it is then."""
     now = services.clock()
     if approval.status != "pending" or approval.mail_at is None or not approval.mail_at <= now < approval.expires_at:
         return approval
@@ -72,7 +72,7 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
             with approval_span(services.traces, "mail approval", claimed):
                 await services.mail.send(contact.address, *message, unsubscribe=link)
     except Braked:
-        return claimed  # it becomes due again soon
+        return claimed  # due again at the time of the next attempt
     except Unavailable as error:
         line = {"approval_id": claimed.id, "run_id": claimed.run_id, **cause_of(error)}
         services.logger.warning(Event.REQUEST_FAILED, extra=line)

@@ -18,7 +18,7 @@ ones."""
 
 
 def waiting(approval: Approval) -> str:
-    """Return the result of the tool call that proposed it."""
+    """Return the tool result for a proposal that is now pending."""
     where = " It stands in their queue; go on without it." if approval.answer == "queue" else ""
     return f"Waiting for the user's decision on “{approval.preview.title}” ({approval.id}).{where} {NOTHING_NEW}"
 

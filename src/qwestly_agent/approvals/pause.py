@@ -85,7 +85,7 @@ class Pause:
 
     @property
     def changed_at(self) -> float:
-        """When it was last turned on or off."""
+        """Time of the last change, in seconds since 1970; 0.0 if the brake was never used."""
         moments = ((each.brake_since, each.released_at) for each in (self.own, self.everybody))
         return max(moment or 0.0 for moment in chain.from_iterable(moments))
 
@@ -129,7 +129,7 @@ class ReceiptUnread(Unavailable):
 
 
 class BrakeUnsure(Unavailable):
-    """The database did not answer: the brake may be on or off."""
+    """The database did not respond; the brake may be on or off."""
 
     sentence = UNSURE
 
@@ -274,8 +274,8 @@ async def _check_unsent(runs: Runs, signals: Signals, user_id: str, name: str) -
 
 
 async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`. If the brake is on or cannot be read, `work` does not start or is cancelled, and the
-    error is raised."""
+    """Run `work` and return its result. If the brake is on or cannot be read, raise the error; `work` is then not
+    started, or is cancelled."""
     try:
         await check(signals, user_id)
     except BaseException:

@@ -71,7 +71,7 @@ _DOUBTS = pattern(
     r"|wo|wann|welche\w*|(?:soll|sollte|darf|kann|könnte|muss) ich|qué|cuál\w*|cómo|cuándo|cuánt\w*|dónde|quién|debería"
     r"|debo|puedo|est-ce|quel\w*|pourquoi|comment|combien|quand|où|quoi|dois-je|devrais-je|puis-je|qual|quais"
     r"|quant[oa]s?|porquê|quando|onde|quem|devo|deveria|posso"
-    # A part of a number.
+    # Parts of a number.
     r"|half|halb\w*|point|komma|coma|virgule|vírgula|media|medio|demie?|meio|meia|hundred|thousand|million|tausend|mil"
     r"|mille|months?|monate?n?|meses|mois|weeks?|dozen|quarters?|viertel)\b"
     r"|^\W*(?:is|are|am|do|does|did|has|have|ist|sind|wäre|habe|steht|est|es|está|tengo|hay|é|tenho|há)\b"
@@ -120,7 +120,7 @@ def is_plain_request(message: str, changes: Sequence[FieldValues]) -> bool:
 
 
 def _spans_of(value: str, said: str) -> list[tuple[int, int]]:
-    """Find the value, or another label of it, as whole words."""
+    """Return the spans where the value, or another label of it, stands as whole words."""
     labels = next((group for group in WORK_MODE_LABELS if value.casefold() in map(str.casefold, group)), (value,))
     found = (span for label in labels for span in _matches(unicodedata.normalize("NFC", label), said))
     return [(start, end) for start, end in found if not (_continues(said, start) or _continues(said, end))]
@@ -143,7 +143,7 @@ def _either_case(letter: str) -> str:
 
 
 def _continues(text: str, at: int) -> bool:
-    """True if a word, or a letter with its marks, continues across this position."""
+    """True if this position is inside a word, or between a letter and its combining marks."""
     return 0 < at < len(text) and _is_of_word(text[at - 1]) and _is_of_word(text[at])
 
 

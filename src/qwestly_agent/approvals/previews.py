@@ -15,7 +15,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Replacement(Generic[A]):
-    """A value that an action replaces, as text."""
+    """Preview of an action that replaces one value by another."""
 
     title: Callable[[A], str]
     name: Callable[[A], str]
@@ -51,7 +51,7 @@ def in_words(value: Any) -> str:
 
 
 def _item(item: str, mark: str) -> str:
-    """Quote an item that contains the separator, so that it reads as one item."""
+    """Quote an item that contains the separator."""
     return f"“{item}”" if mark in item else item
 
 
@@ -63,7 +63,7 @@ def value_in_words(value: Any) -> str | None:
     return in_words(value) or None
 
 
-# --- the text that was drafted ----------------------------------------------------------------------------------------
+# --- drafted texts ----------------------------------------------------------------------------------------------------
 
 
 def with_draft(own: Preview, drafted: Preview | None) -> Preview:
@@ -89,7 +89,7 @@ def shown_again(earlier: Approval, was_own: Preview, own: Preview) -> Preview:
     return earlier.preview.model_copy(update={"changes": changes, "difference": ()})
 
 
-# --- what changed since it was shown before --------------------------------------------------------------------------
+# --- differences from the previous round ------------------------------------------------------------------------------
 
 
 def with_differences(preview: Preview, shown: Mapping[str, str], earlier: Approval) -> Preview:
@@ -99,7 +99,7 @@ def with_differences(preview: Preview, shown: Mapping[str, str], earlier: Approv
 
 
 def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """List the differences from the values shown before, as sentences."""
+    """Describe the differences between two sets of shown values, in sentences."""
     names = dict.fromkeys((*before, *now))
     return tuple(
         f"{name} was “{before.get(name) or 'empty'}” and is “{now.get(name) or 'empty'}” now."
@@ -109,7 +109,7 @@ def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str
 
 
 def _rewritten(before: Preview, now: Preview) -> Iterator[str]:
-    """List the lines that differ from the earlier preview, as sentences."""
+    """Describe the claims that differ from the earlier preview, in sentences."""
     gone, new = gone_and_new(before, now)
     yield from (f"New: “{text}”" for text in new)
     yield from (f"Gone: “{text}”" for text in gone)

@@ -1,4 +1,4 @@
-"""Submit a tool's proposal. The gate decides whether it becomes pending, is executed or is refused."""
+"""Submit a tool's proposal. The gate decides whether it is executed, requires approval or is refused."""
 
 from dataclasses import dataclass, field
 

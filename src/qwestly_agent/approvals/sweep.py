@@ -28,7 +28,7 @@ MOST_PUT = 200
 """Number of events read at a time."""
 FIRST_EVENTS_SECONDS, SETTLED_SECONDS = 60.0, 5.0
 NOTIFY_SECONDS = 3600.0
-"""How long the sweep tries to notify an execution. At its own timeout, the execution reads the record anyway."""
+"""Time after which the sweep no longer tries to notify an execution, which reads the record at its own timeout."""
 LEFT_TO_EXECUTION_SECONDS = 300.0
 """How long after the decision the effect is left to the notified execution; after that the sweep executes it."""
 

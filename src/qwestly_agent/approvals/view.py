@@ -1,4 +1,4 @@
-"""An approval as its user sees it, without task token and link hashes."""
+"""The API's view of an approval, without task token and link hashes."""
 
 from collections.abc import Sequence
 from typing import Any, Literal

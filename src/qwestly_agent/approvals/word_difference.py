@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 MOST_WORDS = 2_000
 LEAST_ALIKE = 0.3
-"""Texts with less in common are shown without marks, as nearly everything would be marked."""
+"""Similarity below which differences are not marked, because nearly everything would be."""
 HALF = 0.5
 _WORDS = re.compile(r"\S+\s*")
 
