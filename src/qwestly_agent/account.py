@@ -33,7 +33,7 @@ async def export(user_data: UserData, clock: Clock, user_id: str) -> AsyncIterat
         "user_id": user_id,
         "exported_at": to_datetime(clock()),
         "elsewhere": ELSEWHERE,
-        # Counted before the first byte is sent, so that an unavailable database gives a normal error response.
+        # Count before the first byte is sent, so that an unavailable database gives a normal error response.
         "counts": await user_data.count_documents(user_id),
     }
     return _pieces(user_data, user_id, head)
@@ -57,7 +57,7 @@ def _named(document: Document) -> Document:
 
 
 async def erase(services: Services, user_id: str) -> dict[str, int]:
-    """Stop the user's runs, notify waiting executions, and delete all data. Returns the number of documents by
+    """Stop the user's runs, notify waiting executions, and delete all data. Returns the number of deleted documents by
     collection."""
     await pause.engage(services.signals, services.sweeps, user_id, services.clock)
     try:

@@ -1,7 +1,7 @@
 """An action that the agent may propose: its arguments, subject, preview, effect and inverse.
 
-Each owner defines its actions, for example `cards/actions.py`; `workflows.ACTIONS` collects them. A tool that writes
-only proposes an action; `approvals/execute.py` alone calls `perform`.
+Each package defines its own actions, as in `cards/actions.py`; `workflows.ACTIONS` collects them. A tool only proposes
+an action. Only `approvals/execute.py` calls `perform`.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ S = TypeVar("S")
 """`Services`, which contains all actions."""
 A = TypeVar("A", bound=BaseModel)
 Upgrade: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-"""Converts arguments of an earlier schema to the present one."""
+"""Converts arguments from an earlier schema to the current one."""
 
 
 @dataclass(frozen=True)
@@ -38,25 +38,25 @@ class FieldValues:
 
 @dataclass(frozen=True)
 class Inverse(Generic[S, A]):
-    """How an action is undone: by the same action with other arguments."""
+    """The undo of an action: the same action with other arguments."""
 
     arguments: Callable[[S, str, A], Awaitable[dict[str, Any]]]
-    """Read just before the effect: the arguments that restore what is there."""
+    """Returns the arguments that restore the current values. Called just before the effect."""
     is_as_done: Callable[[S, str, A], Awaitable[bool]]
-    """True if nobody has changed it since the action."""
+    """True if the values have not been changed since the action."""
     named: Callable[[A, Mapping[str, Any]], list[FieldValues]] | None = None
-    """From the arguments and those of the inverse: the values that a person must name to ask for this. Empty if no
-    words suffice; None for actions that always need approval."""
+    """Takes the arguments and those of the inverse. Returns the values that a message must contain to count as a
+    request for this action; an empty list if no message can. None for actions that always need approval."""
 
 
 @dataclass(frozen=True)
 class Redraft(Generic[S]):
-    """The workflow that drafts a text again when the user asks for changes."""
+    """A workflow that redrafts a text when the user asks for changes."""
 
     section: Callable[[Approval], str | None]
-    """The kind of the section to draft; None if this approval has nothing that can be drafted again."""
+    """Returns the kind of section to draft; None if this approval has no text that can be redrafted."""
     start: Callable[[S, Approval, str], Awaitable[None]]
-    """Start the workflow that drafts this section and asks again (idempotent)."""
+    """Starts the workflow that redrafts this section and requests approval again (idempotent)."""
 
 
 SUBJECT_ARGUMENTS = ("field", "name", "card_id")
@@ -64,18 +64,18 @@ SUBJECT_ARGUMENTS = ("field", "name", "card_id")
 
 
 def is_about(approval: Approval, tool: str, arguments: Mapping[str, Any]) -> bool:
-    """True if the approval has the subject of this action with these arguments."""
+    """True if the approval is for the same tool and the same subject as these arguments."""
     asked = approval.arguments
     return approval.tool == tool and all(asked.get(name) == arguments.get(name) for name in SUBJECT_ARGUMENTS)
 
 
 def digest_of(shown: Mapping[str, str]) -> str:
-    """Names the values that a person was shown."""
+    """Return a digest of the values that a person was shown."""
     return sha256_hex(canonical_json(shown))
 
 
 def same(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The upgrade from a schema that the present one includes."""
+    """Return the arguments unchanged: the upgrade from a schema that is still valid."""
     return arguments
 
 
@@ -87,43 +87,43 @@ class Action(Generic[S, A]):
     arguments: type[A]
     subject: Callable[[A], str]
     shown: Callable[[S, str, A], Awaitable[dict[str, str]]]
-    """Read the current values of what would change; they are compared again before the effect."""
+    """Reads the current values of what would change. They are compared again before the effect."""
     preview: Callable[[A, Mapping[str, str]], Preview]
     perform: Callable[[S, candidate_app.Effect, A], Awaitable[Outcome]]
     done: str
-    """The sentence for the user once it is done."""
+    """The sentence shown to the user after the effect."""
     published: tuple[str, ...] = ()
     """Arguments that become public text, from which the contact details in the user's documents are removed."""
     editable: tuple[str, ...] = ()
     """Arguments that a person may edit when approving."""
     must_exist: bool = False
     sent_before: str = ""
-    """The sentence for the user if its subject exists already, in which case it is neither done nor asked again. Empty
-    if it replaces an existing subject."""
+    """The sentence shown to the user if the subject exists already; the action is then not done, and no new approval is
+    requested. Empty if the action may replace an existing subject."""
     ours: bool = False
-    """True if it changes our own data only: performing it is idempotent, and the version of its subject is the digest
-    of the values shown, which it compares for itself."""
+    """True if the action only changes our own data. Performing it is then idempotent; the version of its subject is the
+    digest of the shown values, which `perform` compares by itself."""
     revisable: bool = True
-    """True if a person may ask for changes: something must be able to make a new version of it."""
+    """True if a person may ask for changes, because a new version can be made."""
     signed_in_only: bool = False
-    """True if it is never mailed, and is decided in the chat or the signed-in queue only."""
+    """True if it can only be decided in the chat or the signed-in queue, and is never mailed."""
     most_unasked_a_day: int = 20
     """Maximum runs without approval within 24 hours; after that it needs approval at every level."""
     inverse: Inverse[S, A] | None = None
     """None if it cannot be undone."""
     redraft: Redraft[S] | None = None
-    """None if no workflow can draft it again: then the model proposes a new version in the chat."""
+    """None if no workflow can redraft it; the model then proposes a new version in the chat."""
     on_asked: Callable[[S, Approval], Awaitable[None]] | None = None
-    """Called after its record is created (idempotent)."""
+    """Called after the approval is created (idempotent)."""
     on_done: Callable[[S, Approval, A], Awaitable[None]] | None = None
-    """Called after the effect, before the record says so (idempotent)."""
+    """Called after the effect, before the record is marked as done (idempotent)."""
     on_ended: Callable[[S, Approval], Awaitable[None]] | None = None
-    """Called after its record was decided or ended without an execution (idempotent)."""
+    """Called after the approval ended, if no execution is waiting for it (idempotent)."""
     upgrades: Mapping[str, Upgrade] = field(default_factory=dict)
-    """Conversions of arguments, by the `schema_digest` of the earlier version with which an approval was created."""
+    """Conversions of arguments, by the `schema_digest` of the earlier schema."""
 
     def parse(self, arguments: Mapping[str, Any]) -> A:
-        """Raises `Invalid` for arguments that it does not accept."""
+        """Parse the arguments. Raises `Invalid` for those that the action does not accept."""
         try:
             return self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
@@ -132,11 +132,11 @@ class Action(Generic[S, A]):
             raise Invalid(f"{where or 'arguments'}: {first['msg']}.") from None
 
     def arguments_of(self, approval: Approval) -> A:
-        """Convert the record's arguments to the present schema. Raises `Invalid` if they can no longer be read."""
+        """Parse the approval's arguments with the current schema. Raises `Invalid` if they can no longer be read."""
         return self.parse(self.upgraded(approval.schema_digest, approval.arguments) or {})
 
     def upgraded(self, schema_digest: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
-        """Convert the arguments to the present schema; None if that version can no longer be read."""
+        """Convert the arguments to the current schema; None if their schema is no longer supported."""
         upgrade = same if schema_digest == self.schema_digest else self.upgrades.get(schema_digest)
         return upgrade(arguments) if upgrade else None
 
@@ -146,15 +146,15 @@ class Action(Generic[S, A]):
 
     @property
     def by_link(self) -> bool:
-        """True if a mailed link may decide it."""
+        """True if it may be decided by a mailed link."""
         return self.effect != "destructive" and not self.signed_in_only
 
 
 class Actions(Mapping[str, Action[S, Any]]):
-    """Actions by tool. Their modules are imported when the first action is needed."""
+    """Actions by tool. Their modules are imported at the first access."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """`names`: each with its module, as in `qwestly_agent.cards.actions.PUBLISH_CARD`."""
+        """`names` include the module, as in `qwestly_agent.cards.actions.PUBLISH_CARD`."""
         self._names = names
 
     @cached_property

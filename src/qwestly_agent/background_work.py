@@ -1,5 +1,5 @@
-"""Work for a user other than approvals and drafts: running work, from its own records or from the names in
-`agent_runs`, and recently ended work, from the feed."""
+"""A user's background work other than approvals and drafts. Running work is read from its own records or from
+`agent_runs`, and recently ended work from the activity feed."""
 
 import asyncio
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ RUNS: Mapping[str, str] = {
     "summary": "Summing up a conversation",
     "consolidation": "Comparing what is remembered",
 }
-"""Labels by the first word of a run's name, for work without a record of its own."""
+"""Titles of work that has no record of its own, by the first word of its run's name."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class BackgroundWork:
     user_id: str
 
     async def under_way(self) -> list[dict[str, Any]]:
+        """Return running work: titles, and ids and labels if it has a record."""
         services, user_id, now = self.services, self.user_id, self.services.clock()
         resumes, search, lessons, interviews, work = await asyncio.gather(
             services.resumes.newest(user_id, MOST_READ),
@@ -62,7 +63,7 @@ class BackgroundWork:
         ]
 
     async def ended(self) -> list[dict[str, Any]]:
-        """The newest first."""
+        """Return recently ended work, newest first."""
         return [_told(each) for each in await self.services.activity.newest(self.user_id, MOST_READ, types=ENDED)]
 
 

@@ -1,4 +1,4 @@
-"""The composition root: the only place that builds clients and stores. Its parameters are what tests replace."""
+"""The composition root: the only module that builds clients and stores. Tests replace its parameters."""
 
 import asyncio
 import gc
@@ -62,7 +62,7 @@ async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: 
 
 
 async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> ModelServices:
-    """Build the services of a handler that calls no model. Raises `InvalidSettings` before anything is opened."""
+    """Build the services of a handler that calls models. Raises `InvalidSettings` before anything is opened."""
     # Lazy: the slowest import, which commands and handlers without models do not need.
     from qwestly_agent.llm.models import make_judges, make_models
     from qwestly_agent.llm.traced import with_tracing
@@ -84,7 +84,7 @@ async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, n
 
 
 async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> "ChatServices":
-    """Build the services of a handler that calls no model. Raises `InvalidSettings` before anything is opened."""
+    """Build the services of the chat, with its designs. Raises `InvalidSettings` before any client is created."""
     from qwestly_agent.agents.design import find_designs, read_design_settings
     from qwestly_agent.agents.variants import make_designs
     from qwestly_agent.chat.services import ChatServices
@@ -103,7 +103,8 @@ async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new
 async def bootstrap_resumes(
     settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id
 ) -> "ResumeServices":
-    """Build the services of a handler that calls no model. Raises `InvalidSettings` before anything is opened."""
+    """Build the services of the résumé reader, with the design's parser. Raises `InvalidSettings` before any client is
+    created."""
     from qwestly_agent.agents.design import build_resume_parser, find_designs, read_design_settings
     from qwestly_agent.resumes.services import ResumeServices
 
@@ -172,7 +173,7 @@ def make_mongo_client(uri: str) -> RenewingMongoClient:
 
 
 def build_stores(database: AsyncDatabase[Document]) -> dict[str, Any]:
-    """Build each store that `Services` declares."""
+    """Build every store that `Services` declares, by field name."""
     kinds = {name: field.type for name, field in Services.__dataclass_fields__.items()}
     return {
         name: kind.of(database) for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Store)
@@ -180,7 +181,7 @@ def build_stores(database: AsyncDatabase[Document]) -> dict[str, Any]:
 
 
 async def open_connections(mongo: AsyncMongoClient[Document]) -> None:
-    """Open the connections that a turn needs at its start. Errors are ignored; the turn will report them."""
+    """Open the connections that a turn needs at its start. Errors are ignored; the turn itself will raise them."""
     await asyncio.gather(*(mongo.admin.command("ping") for _ in range(FIRST_COMMANDS)), return_exceptions=True)
 
 

@@ -1,7 +1,7 @@
-"""The container of a Lambda handler other than the chat: one event loop and one set of services, reused by every call.
+"""A container for the Lambda handlers other than the chat: one event loop and one set of services, shared by all calls.
 
-Database and HTTP clients belong to the event loop that first uses them. The loop has its own thread, so that a handler
-may be called from any thread: Lambda makes one call at a time, the local stack many in parallel.
+Database and HTTP clients belong to the event loop that first uses them. The loop runs in its own thread, so that a
+handler may be called from any thread: Lambda makes one call at a time, the local stack many in parallel.
 """
 
 import asyncio
@@ -35,14 +35,15 @@ class Container(Generic[H]):
         self._services: asyncio.Task[H] | None = None
 
     def run(self, work: Callable[[H], Awaitable[T]]) -> T:
-        """Block until the work is done, and return its result."""
+        """Run the work on the event loop, block until it is done, and return its result."""
         return self.start(work).result()
 
     def start(self, work: Callable[[H], Awaitable[T]]) -> "Future[T]":
+        """Start the work on the event loop, without waiting for it."""
         return asyncio.run_coroutine_threadsafe(self._run(work), self._running_loop())
 
     def close(self) -> None:
-        """Close services and loop; the next call creates new ones."""
+        """Close the services and the event loop. The next call creates new ones."""
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop and thread:
@@ -72,7 +73,7 @@ class Container(Generic[H]):
         services, self._services = self._services, None
         if services and not services.cancelled() and not services.exception():
             await services.result().close()
-        # The driver's monitors end by themselves, but later; without the loop their sockets would stay open.
+        # Wait for the driver's monitors to end: without the loop their sockets would stay open.
         if left := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(left, timeout=CLOSING_SECONDS)
 
@@ -96,7 +97,7 @@ resume_services = Container(_resume_services)
 
 
 def serve(workflow: Workflow, side: Side) -> Callable[[dict[str, Any], object], dict[str, Any]]:
-    """Make the handler of one function of a workflow. Its states are imported now, before the first event."""
+    """Return the handler of one of a workflow's functions. Its states are imported now, before the first event."""
     states = {**workflow.states(side), **workflow.scheduled(side)}
 
     def handler(event: dict[str, Any], context: object) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""All stores and clients of a handler; `bootstrap` builds them once."""
+"""The stores and clients of a handler. `bootstrap` builds them once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,13 +67,13 @@ class Services:
     """Stores and clients of a handler that calls no model."""
 
     settings: Settings
-    """The settings at the start; `secrets` has the current values of those that may be rotated."""
+    """The settings at startup; `secrets` has the current values of those that may be rotated."""
     secrets: Secrets
     clock: Clock
     new_id: NewId
     logger: Logger
     traces: Traces | None
-    """None if no traces are sent."""
+    """None if tracing is off."""
     mongo: AsyncMongoClient[Document]
     http: httpx2.AsyncClient
     """Shared by all clients: creating a TLS context for each would dominate a cold start."""
@@ -120,7 +120,7 @@ class Services:
     variant_counts: VariantCounts
     sweeps: Sweeps
     actions: "Mapping[str, Action[Services, Any]]"
-    """What the agent may propose, by tool."""
+    """The actions that the agent may propose, by tool."""
     candidate_app: CandidateApp
     workflows: Workflows
     mail: Mail
@@ -143,4 +143,4 @@ class ModelServices(Services):
     moderation: "Moderation"
     models: "dict[Tier, TierModel]"
     judges: "dict[Tier, TierModel]"
-    """By the tier whose output they judge."""
+    """Judge models, by the tier whose output they judge."""

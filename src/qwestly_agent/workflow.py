@@ -1,6 +1,7 @@
-"""The declaration of a workflow, by its own package; `workflows.py` lists them all.
+"""The declaration of a workflow. Each workflow's package contains its own, and `workflows.py` lists them all.
 
-A declaration names modules that are imported when they are needed, so it loads neither FastAPI nor a model library.
+A declaration refers to modules by name and imports them when they are needed, so it loads neither FastAPI nor a model
+library.
 """
 
 from collections.abc import Mapping
@@ -16,8 +17,8 @@ Side: TypeAlias = Literal["reader", "writer", "opener"]
 
 @dataclass(frozen=True)
 class Workflow:
-    """The declaration of a workflow. A state has the same name as in the state machine; it is in the module of that
-    name, or is written with its module (`reader.rank`)."""
+    """The declaration of a workflow. States have the same names as in the state machine. A state is defined in the
+    module of that name, unless its module is given (`reader.rank`)."""
 
     name: str
     """Also the name of its file in `statemachines/` and of its folder in `functions/`."""
@@ -39,9 +40,9 @@ class Workflow:
     routers: tuple[str, ...] = ()
     """Modules of `chat/routers/` with its routes."""
     actions: tuple[str, ...] = ()
-    """The actions that the agent may propose, with their module: `actions.PUBLISH_CARD`."""
+    """Its actions, with their modules: `actions.PUBLISH_CARD`."""
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Why its events are in the activity feed, by type ("jobs.found") or subject ("lesson")."""
+    """The reasons shown for its events in the activity feed, by type ("jobs.found") or subject ("lesson")."""
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -50,12 +51,13 @@ class Workflow:
         return tuple(each for each in sides if getattr(self, each))
 
     def states(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
-        """Import and return the states of one function. Raises `ImportError` or `AttributeError` if one does not
-        exist."""
+        """Import and return the states of one function, by name. Raises `ImportError` or `AttributeError` if one does
+        not exist."""
         states = [self._load(each) for each in getattr(self, side)]
         return {each.name: each for each in states}
 
     def scheduled(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
+        """Import and return the sweep, by name, if this function runs it."""
         return {self.sweep: self._load(self.sweep)} if self.sweep and side == "writer" else {}
 
     def _load(self, state: str) -> "StateFunction[Any, Any]":

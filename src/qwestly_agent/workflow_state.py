@@ -1,7 +1,7 @@
-"""The parts that the states of all workflows share: the brake, safe errors, log fields, and dispatch.
+"""The shared parts of all workflow states: the brake, safe errors, log fields, and dispatch.
 
-A state may run twice with the same input. So everything it writes is named after that input or is a compare-and-set,
-and a second run finds it done.
+A state may run twice with the same input. Its writes are therefore idempotent: their ids are derived from the input, or
+they are a compare-and-set.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -25,11 +25,11 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 
 OVER_BUDGET = (OverBudget.__name__, StageOverBudget.__name__)
-"""Kinds of errors after which an execution does not end as failed: the money of the day is spent, nothing is broken."""
+"""Errors that do not end an execution as failed: the day's budget is spent, but nothing is broken."""
 
 
 class UnknownState(Exception):
-    """The function has no state with this name: state machine and function are from different deployments."""
+    """The function has no state with this name: the state machine and the function are from different deployments."""
 
 
 class OutcomeUnknown(AgentError):
@@ -47,7 +47,7 @@ class WorkflowState(BaseModel):
 
     @property
     def out(self) -> dict[str, Any]:
-        """All fields, since the state machine may refer to any of them."""
+        """All fields as JSON types. The state machine may refer to any of them."""
         return self.model_dump(mode="json")
 
     @property
@@ -57,18 +57,18 @@ class WorkflowState(BaseModel):
 
 
 class UserState(WorkflowState):
-    """The state of a workflow for one user, whose brake stops it."""
+    """The input and output of a state that works for one user. The user's brake stops it."""
 
     user_id: str
 
     @property
     def run_name(self) -> str:
-        """Name of the user's part of the execution in the brake's receipt."""
+        """The run's name in the brake's receipt."""
         return self.run_id
 
 
 class TokenAnswer(BaseModel):
-    """The answer sent for a task token."""
+    """The output that is sent with a task token."""
 
     approval_id: str | None = None
 
@@ -97,8 +97,8 @@ class StateFunction(Generic[S, M]):
         return self.work.__name__
 
     async def __call__(self, services: S, given: M) -> M:
-        """Run the state. Raises only `AgentError`s: other errors may quote user text, and Step Functions keeps them in
-        the execution's history."""
+        """Run the state. Other errors are converted to `AgentError`s: they may quote user text, and Step Functions
+        stores errors in the execution's history."""
         work = self.work(services, given)
         if not self.under_brake:
             assert isinstance(given, UserState)
@@ -109,7 +109,7 @@ class StateFunction(Generic[S, M]):
 def state(
     model: type[M], *, under_brake: bool = False
 ) -> Callable[[Callable[[S, M], Coroutine[Any, Any, M]]], StateFunction[S, M]]:
-    """Turn a function into a state. The brake stops it, unless it also runs `under_brake`."""
+    """Return a decorator that turns a function into a state. `under_brake`: the state runs even if the brake is on."""
     return lambda work: StateFunction(work, model, under_brake)
 
 
@@ -127,7 +127,7 @@ def by_name(*states: StateFunction[Any, Any]) -> dict[str, StateFunction[Any, An
 def dispatch(
     states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any], context: object
 ) -> Callable[[Any], Awaitable[dict[str, Any]]]:
-    """Return the work that the event requests, as a function of the services. Raises `UnknownState`."""
+    """Return a function that runs the state named in the event, given the services. Raises `UnknownState`."""
     invocation = Invocation.model_validate(event)
     if invocation.state not in states:
         raise UnknownState(f"There is no state {invocation.state!r} here, only {', '.join(states)}.")
@@ -145,8 +145,8 @@ def dispatch(
 def dispatch_within_day(
     states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any], context: object
 ) -> Callable[[Any], Awaitable[dict[str, Any]]]:
-    """Like `dispatch`, for states that call models. Once most of the stage's daily budget is spent they raise
-    `StageOverBudget`, and the state machine waits as for a slot."""
+    """Like `dispatch`, for states that call models. The function raises `StageOverBudget` once most of the stage's
+    daily budget is spent; the state machine then waits and retries."""
     dispatched = dispatch(states, event, context)
 
     async def work(services: Any) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def dispatch_within_day(
 
 
 async def expire_if_pending(approvals: Approvals, clock: Clock, user_id: str, approval_id: str) -> Approval:
-    """Expire an approval that is still pending, and return the current record. Raises `NotFound`."""
+    """Expire the approval if it is still pending, and return the current record. Raises `NotFound`."""
     approval = await approvals.get(user_id, approval_id)
     return await expire(approvals, approval, clock()) or await approvals.get(user_id, approval_id)
 

@@ -1,12 +1,12 @@
-"""Find sentences in which people say in plain words that they are in acute trouble: short lists in five languages.
+"""Detect plain statements of acute trouble (self-harm, violence) by short lists of phrases in five languages.
 
-This part needs no network. Everything that is not said in plain words is left to the moderation endpoint and to the
-answering model (`report_trouble`): `evals/trouble` has the rates.
+This check needs no network. Statements in other words are left to the moderation endpoint and to the answering model
+(`report_trouble`). `evals/trouble` has the rates.
 
-A phrase is found where its words stand in one clause in their order, with at most four others between two or before the
-first, none of which speaks of somebody else or of work. Clauses are folded first: lower case, no accents or
-apostrophes, no short quotation, none of the language's `fillers`. `$` is the end of a clause, and follows at once. The
-first person (`I`) is each of its forms, or the beginning of a clause if the next word follows at once.
+A phrase matches if one clause contains its words in order, with at most four other words between two of them or before
+the first, and if none of those words is in `others`. Clauses are normalized first: lower case, without accents,
+apostrophes, short quotations and the language's `fillers`. In a phrase, `$` is the end of the clause and must follow
+directly. `I` is any form of the first person, or the beginning of the clause if the next word follows directly.
 """
 
 import re
@@ -18,7 +18,7 @@ from itertools import filterfalse
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["self_harm", "violence", "abuse"]
-"""`abuse` is what a person does to the agent; no phrase finds it."""
+"""`abuse` is directed at the agent; no phrase detects it."""
 
 MOST_BETWEEN = 4
 _BEGIN, _END, _FIRST_PERSON = "^", "$", "I"
@@ -38,18 +38,19 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Phrases:
-    """One language's phrases: at most forty of both kinds. Phrases are separated by commas, single words by blanks."""
+    """The phrases of one language: at most forty of `self_harm` and `violence` together. Phrases are separated by
+    commas, and single words by blanks."""
 
     self_harm: str
     violence: str
     long_ago: str
-    """Phrases about the past: if one of them matches, no other counts."""
+    """Phrases about the past. If one of them matches, all other matches are ignored."""
     first_person: str
     others: str
-    """Words that speak of somebody else, or of work."""
+    """Words about other people or about work. A phrase does not match across them."""
     fillers: str
     apostrophe: str = ""
-    """What replaces an apostrophe."""
+    """Replacement for apostrophes."""
 
 
 PHRASES: Mapping[str, Phrases] = {
@@ -160,13 +161,14 @@ PHRASES: Mapping[str, Phrases] = {
 
 
 def find_trouble(typed: Iterable[str], language: str = "") -> Trouble | None:
-    """Find acute trouble in what a person typed about themselves. `language` is that of the text, if it is known."""
+    """Return the acute trouble found in the texts that a user typed, or None. `language` is the texts' language, if
+    known."""
     folded = _folded(_QUOTED.sub(" ", "\n".join(typed)))
     best: tuple[bool, int] | None = None
     trouble: Trouble | None = None
     for each in PHRASES:
         number, found = _found(folded, each)
-        # Languages share phrases: the one with the most matches is the text's.
+        # Languages share phrases. Prefer the given language, then the one with the most matches.
         if number and (best is None or (each == language, number) > best):
             best, trouble = (each == language, number), found
     return trouble
@@ -183,12 +185,12 @@ class _Phrase:
     kind: str
     words: Sequence[str]
     needed: frozenset[str]
-    """Those that a clause must have, wherever they stand."""
+    """The words that a clause must contain, in any position."""
 
 
 @dataclass(frozen=True)
 class _Compiled:
-    """One language's lists."""
+    """The parsed lists of one language."""
 
     phrases: Sequence[_Phrase]
     first_person: frozenset[str]
@@ -232,10 +234,10 @@ def _found(folded: str, language: str) -> tuple[int, Trouble | None]:
 
 
 def _stands_in(clause: Sequence[str], phrase: Sequence[str], lists: _Compiled) -> bool:
-    """True if the words of the phrase stand in the clause in their order, near each other."""
+    """True if the clause contains the words of the phrase in order and close together."""
 
     def goes_on(at: int, left: Sequence[str]) -> bool:
-        """True if the remaining words follow, beginning at `at`."""
+        """True if the remaining words follow from position `at` on."""
         if not left:
             return True
         between = 0 if left[0] == _END or clause[at - 1] == _BEGIN else MOST_BETWEEN
