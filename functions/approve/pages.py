@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from qwestly_agent import container
-from qwestly_agent.approvals.links import Limits, LinkPage, PostedForm, failed, respond
+from qwestly_agent.approvals.links import Limits, LinkPage, PostedForm, error_page, render_link_page
 from qwestly_agent.approvals.mail import UNSUBSCRIBE
 from qwestly_agent.approvals.templates import Brand, style_hash
 from qwestly_agent.base.body_limit import BoundedBody
@@ -51,7 +51,7 @@ async def link(request: Request) -> Response:
         return Response(status_code=204, headers={**security_headers(Brand()), "Allow": METHODS})
     posted = await read_form(request) if request.method == "POST" else None
     token, source = request.path_params["token"], request.client.host if request.client else ""
-    answering = container.services.start(lambda services: respond(services, limits, token, source, posted))
+    answering = container.services.start(lambda services: render_link_page(services, limits, token, source, posted))
     return response_of(request, await asyncio.wrap_future(answering))
 
 
@@ -100,7 +100,7 @@ def security_headers(brand: Brand) -> dict[str, str]:
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    return response_of(request, failed(_failure(error), await _brand()))
+    return response_of(request, error_page(_failure(error), await _brand()))
 
 
 async def _brand() -> Brand:

@@ -6,7 +6,7 @@ from pydantic_core import to_json
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.end import expire, tell_execution
+from qwestly_agent.approvals.end import expire, notify_execution
 from qwestly_agent.base.clock import Clock, to_datetime, with_iso_moments
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
@@ -76,6 +76,6 @@ async def _end_execution(services: Services, approval: Approval) -> None:
     its own timeout."""
     try:
         expired = await expire(services.approvals, approval, services.clock()) if approval.status == "pending" else None
-        await tell_execution(services, expired or approval)
+        await notify_execution(services, expired or approval)
     except (AgentError, PyMongoError) as error:
         services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})

@@ -30,7 +30,7 @@ class FieldValues:
 
     field: str
     new: Sequence[str]
-    gone: Sequence[str] = ()
+    removed: Sequence[str] = ()
     """Entries removed from a list."""
     kept: Sequence[str] = ()
     """Entries kept in a list."""
@@ -42,9 +42,9 @@ class Inverse(Generic[S, A]):
 
     arguments: Callable[[S, str, A], Awaitable[dict[str, Any]]]
     """Returns the arguments that restore the current values. Called just before the effect."""
-    is_as_done: Callable[[S, str, A], Awaitable[bool]]
+    is_unchanged: Callable[[S, str, A], Awaitable[bool]]
     """True if the values have not been changed since the action."""
-    named: Callable[[A, Mapping[str, Any]], list[FieldValues]] | None = None
+    requested_values: Callable[[A, Mapping[str, Any]], list[FieldValues]] | None = None
     """Takes the arguments and those of the inverse. Returns the values that a message must contain to count as a
     request for this action; an empty list if no message can. None for actions that always need approval."""
 
@@ -63,7 +63,7 @@ SUBJECT_ARGUMENTS = ("field", "name", "card_id")
 """Arguments that identify an action's subject."""
 
 
-def is_about(approval: Approval, tool: str, arguments: Mapping[str, Any]) -> bool:
+def has_same_subject(approval: Approval, tool: str, arguments: Mapping[str, Any]) -> bool:
     """True if the approval is for the same tool and the same subject as these arguments."""
     asked = approval.arguments
     return approval.tool == tool and all(asked.get(name) == arguments.get(name) for name in SUBJECT_ARGUMENTS)
@@ -74,7 +74,7 @@ def digest_of(shown: Mapping[str, str]) -> str:
     return sha256_hex(canonical_json(shown))
 
 
-def same(arguments: dict[str, Any]) -> dict[str, Any]:
+def keep_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments unchanged: the upgrade from a schema that is still valid."""
     return arguments
 
@@ -86,21 +86,21 @@ class Action(Generic[S, A]):
     effect: Effect
     arguments: type[A]
     subject: Callable[[A], str]
-    shown: Callable[[S, str, A], Awaitable[dict[str, str]]]
+    read_current: Callable[[S, str, A], Awaitable[dict[str, str]]]
     """Reads the current values of what would change. They are compared again before the effect."""
     preview: Callable[[A, Mapping[str, str]], Preview]
     perform: Callable[[S, candidate_app.Effect, A], Awaitable[Outcome]]
-    done: str
+    done_message: str
     """The sentence shown to the user after the effect."""
     published: tuple[str, ...] = ()
     """Arguments that become public text, from which the contact details in the user's documents are removed."""
     editable: tuple[str, ...] = ()
     """Arguments that a person may edit when approving."""
     must_exist: bool = False
-    sent_before: str = ""
+    duplicate_message: str = ""
     """The sentence shown to the user if the subject exists already; the action is then not done, and no new approval is
     requested. Empty if the action may replace an existing subject."""
-    ours: bool = False
+    is_own_data: bool = False
     """True if the action only changes our own data. Performing it is then idempotent; the version of its subject is the
     digest of the shown values, which `perform` compares by itself."""
     revisable: bool = True
@@ -133,11 +133,11 @@ class Action(Generic[S, A]):
 
     def arguments_of(self, approval: Approval) -> A:
         """Parse the approval's arguments with the current schema. Raises `Invalid` if they can no longer be read."""
-        return self.parse(self.upgraded(approval.schema_digest, approval.arguments) or {})
+        return self.parse(self.upgrade_arguments(approval.schema_digest, approval.arguments) or {})
 
-    def upgraded(self, schema_digest: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    def upgrade_arguments(self, schema_digest: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """Convert the arguments to the current schema; None if their schema is no longer supported."""
-        upgrade = same if schema_digest == self.schema_digest else self.upgrades.get(schema_digest)
+        upgrade = keep_arguments if schema_digest == self.schema_digest else self.upgrades.get(schema_digest)
         return upgrade(arguments) if upgrade else None
 
     @cached_property
@@ -145,7 +145,7 @@ class Action(Generic[S, A]):
         return sha256_hex(canonical_json(self.arguments.model_json_schema()))
 
     @property
-    def by_link(self) -> bool:
+    def is_link_allowed(self) -> bool:
         """True if it may be decided by a mailed link."""
         return self.effect != "destructive" and not self.signed_in_only
 

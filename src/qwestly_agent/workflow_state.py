@@ -90,7 +90,7 @@ class StateFunction(Generic[S, M]):
 
     work: Callable[[S, M], Coroutine[Any, Any, M]]
     model: type[M]
-    under_brake: bool
+    ignores_brake: bool
 
     @property
     def name(self) -> str:
@@ -100,17 +100,17 @@ class StateFunction(Generic[S, M]):
         """Run the state. Other errors are converted to `AgentError`s: they may quote user text, and Step Functions
         stores errors in the execution's history."""
         work = self.work(services, given)
-        if not self.under_brake:
+        if not self.ignores_brake:
             assert isinstance(given, UserState)
             work = _stoppable(services, given, work)
         return await _sanitize_errors(services.logger, work, given.labels)
 
 
 def state(
-    model: type[M], *, under_brake: bool = False
+    model: type[M], *, ignores_brake: bool = False
 ) -> Callable[[Callable[[S, M], Coroutine[Any, Any, M]]], StateFunction[S, M]]:
-    """Return a decorator that turns a function into a state. `under_brake`: the state runs even if the brake is on."""
-    return lambda work: StateFunction(work, model, under_brake)
+    """Return a decorator that turns a function into a state. `ignores_brake`: it runs even if the brake is on."""
+    return lambda work: StateFunction(work, model, ignores_brake)
 
 
 class Invocation(BaseModel):

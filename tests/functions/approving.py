@@ -22,7 +22,7 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import MACHINE, Template
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.cards.actions import DELETE_CARD, PUBLISH_CARD
 from qwestly_agent.clients.aws import AWS
@@ -114,8 +114,8 @@ class World:
     # What is there
 
     def ask(self, approval_id: str = ONE, proposal: Proposal | None = None, answer: Answer = "queue", **more: Any):
-        asker = Asker(**{"user_id": USER, "run_id": "run_1", "level": "L2", **more})
-        return self.run(lambda services: ask(services, approval_id, proposal or HEADLINE, asker, answer))
+        context = ProposalContext(**{"user_id": USER, "run_id": "run_1", "level": "L2", **more})
+        return self.run(lambda services: create_approval(services, approval_id, proposal or HEADLINE, context, answer))
 
     def approval(self, approval_id: str = ONE) -> Approval:
         return self.run(lambda services: services.approvals.get(USER, approval_id))

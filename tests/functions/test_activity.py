@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pymongo.errors import AutoReconnect
 
-from qwestly_agent.approvals.ask import Asker, ask
+from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.domain.activity import ActivityEvent
@@ -39,8 +39,8 @@ def asked_and_done(world: World, services: Services) -> None:
     """Asked, approved and carried out, as far as nobody dies."""
 
     async def work(_: Services) -> None:
-        asker = Asker(user_id=USER, run_id="run_1", level="L2")
-        approval = await ask(services, ONE, HEADLINE, asker, "queue")
+        context = ProposalContext(user_id=USER, run_id="run_1", level="L2")
+        approval = await create_approval(services, ONE, HEADLINE, context, "queue")
         world.clock.advance(1)
         decision = Decision(decision="approve", args_digest=approval.args_digest)
         await decide(services, USER, ONE, decision, by="queue", where="")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from qwestly_agent.approvals.ask import Asker, ask
+from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.base.clock import to_datetime
@@ -66,7 +66,7 @@ Step = Callable[[Services, Journey], Awaitable[Any]]
 async def asks(services: Services, journey: Journey) -> None:
     journey.approvals.append(name := f"ap_{journey.made + 1:032}")
     journey.made += 1
-    await ask(services, name, HEADLINE, Asker(user_id=USER, run_id="run_1", level="L2"), "queue")
+    await create_approval(services, name, HEADLINE, ProposalContext(user_id=USER, run_id="run_1", level="L2"), "queue")
 
 
 async def decides(services: Services, journey: Journey) -> None:

@@ -13,8 +13,8 @@ from pymongo.errors import PyMongoError
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
-from qwestly_agent.approvals.decide import Decision, settle
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
+from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.propose import MOST_WAITING
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients.workflows import Workflows
@@ -168,7 +168,12 @@ def ready(world: World, user_id: str) -> tuple[str, str]:
 def decided(world: World, approval: Approval, decision: Verb = "approve") -> Approval:
     answer = Decision(decision=decision, args_digest=approval.args_digest)
     work = partial(
-        settle, user_id=approval.user_id, approval_id=approval.id, decision=answer, by="queue", where="the test"
+        decide_and_follow_up,
+        user_id=approval.user_id,
+        approval_id=approval.id,
+        decision=answer,
+        by="queue",
+        where="the test",
     )
     return world.run(work)
 
@@ -182,7 +187,7 @@ def test_a_yes_sends_it_once_word_for_word_and_the_list_says_so(world: World) ->
     job_id, draft_id = ready(world, user_id)
     approval = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "In March.", "run1"))
     assert approval.expires_at == world.clock() + DAY_SECONDS
-    assert not ACTIONS[approval.tool].by_link
+    assert not ACTIONS[approval.tool].is_link_allowed
     for _ in range(2):
         decided(world, approval)
     sent = sent_by(world, user_id)
@@ -238,7 +243,9 @@ def test_of_two_that_were_asked_at_the_same_time_one_is_sent(world: World, also_
         for note in ("One", "Two")
     ]
     one, two = (
-        world.run(lambda s, name=name, each=each: ask(s, name, each, Asker(user_id, "r", "L2"), "queue"))
+        world.run(
+            lambda s, name=name, each=each: create_approval(s, name, each, ProposalContext(user_id, "r", "L2"), "queue")
+        )
         for name, each in zip((ONE, TWO), proposals, strict=True)
     )
     assert decided(world, one).status == "done"
@@ -270,8 +277,12 @@ def test_more_than_twenty_questions_do_not_wait(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     for number in range(MOST_WAITING):
-        asker = Asker(user_id, "r", "L2")
-        world.run(lambda s, name=f"ap_{user_id}_{number}", asker=asker: ask(s, name, HEADLINE, asker, "queue"))
+        context = ProposalContext(user_id, "r", "L2")
+        world.run(
+            lambda s, name=f"ap_{user_id}_{number}", context=context: create_approval(
+                s, name, HEADLINE, context, "queue"
+            )
+        )
     with pytest.raises(Invalid, match="Too much waits"):
         world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
     assert world.run(lambda services: services.applications.newest(user_id, 10)) == []
@@ -318,7 +329,9 @@ def test_a_process_that_dies_while_it_notes_what_was_sent_leaves_it_to_the_sweep
     with monkeypatch.context() as patch:
         patch.setattr(Applications, "change", dies)
         with pytest.raises(RuntimeError):
-            world.run(lambda services: settle(services, user_id, approval.id, yes, by="queue", where="the test"))
+            world.run(
+                lambda services: decide_and_follow_up(services, user_id, approval.id, yes, by="queue", where="the test")
+            )
     world.clock.advance(LEFT_BEHIND_SECONDS)
     world.sweep()
     [application] = world.run(lambda services: services.applications.newest(user_id, 10))

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from infra.local.aws import AwsServer
-from qwestly_agent.approvals.decide import Decision, settle
+from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.links import hash_of
 from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, ShownClaim
 from tests.counts import count
@@ -208,7 +208,7 @@ def test_what_is_said_in_other_words_than_in_the_question_before_is_marked_word_
 
 def test_what_was_decided_in_the_chat_is_shown(world: World, token: str) -> None:
     decision = Decision(decision="reject", args_digest=world.sha256_hex(token), reason="Later.")
-    world.run(lambda services: settle(services, USER, ONE, decision, by="chat", where="test"))
+    world.run(lambda services: decide_and_follow_up(services, USER, ONE, decision, by="chat", where="test"))
     assert heading(world.get(token)) == "You declined"
 
 

@@ -155,7 +155,7 @@ async def test_every_state_machine_stops_and_is_named_in_the_receipt(
 ) -> None:
     services, user_id = talk.services, talk.user_id
     states = [state for side in workflow.sides for state in workflow.states(side).values()]
-    stopped = [each for each in states if not each.under_brake]
+    stopped = [each for each in states if not each.ignores_brake]
     assert stopped
     braked = EVERYBODY if whose == EVERYBODY else user_id
     given = {"user_id": user_id, "run_id": "r1", "draft_id": "d1", "conversation_id": "c1", "briefing_id": "b1"}

@@ -20,7 +20,7 @@ from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
 from infra.memories import run as command
 from infra.mongo.indexes import INDEXES
-from qwestly_agent.approvals.decide import Decision, settle
+from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.sweep import copy_left_events
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, DeadlineExceeded, ModelRefused, ModelUnavailable, NotFound, OverBudget
@@ -618,7 +618,7 @@ async def test_asked_once_a_yes_forgets_what_was_listed_and_a_no_keeps_it_for_a_
         await ada.is_consolidated()
         [question] = await ada.services.approvals.list_open(ada.user_id, 9)
         decision = Decision.model_validate({"decision": verb, "args_digest": question.args_digest})
-        await settle(ada.services, ada.user_id, question.id, decision, by="queue", where="")
+        await decide_and_follow_up(ada.services, ada.user_id, question.id, decision, by="queue", where="")
         held = [each async for each in ada.services.memories.iterate(ada.user_id)]
         assert {each.content for each in held} == left
         await ada.is_new_again()

@@ -21,8 +21,8 @@ from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
 
 from infra.local.candidate_app import CANDIDATES, CARDS, FAULTS, OPERATIONS, CandidateAppServer, Fault
 from qwestly_agent.approvals import decide, pause, propose
-from qwestly_agent.approvals.ask import Asker, Proposal, ask, id_of_call
-from qwestly_agent.approvals.decide import Decision, settle
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval, id_of_call
+from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.execute import (
     ASKED_AGAIN,
     FINDING_OUT,
@@ -34,7 +34,7 @@ from qwestly_agent.approvals.execute import (
     execute,
 )
 from qwestly_agent.approvals.mail import mail_if_due
-from qwestly_agent.approvals.previews import in_words
+from qwestly_agent.approvals.previews import format_value
 from qwestly_agent.approvals.propose import MOST_WAITING, Proposer
 from qwestly_agent.approvals.sweep import LEFT_TO_EXECUTION_SECONDS, handle_due
 from qwestly_agent.base.clock import to_datetime
@@ -167,8 +167,8 @@ def user_id(stage: Stage) -> str:
 
 
 async def asked(services: Services, user_id: str, proposal: Proposal = CHANGE, answer: Answer = "ask") -> Approval:
-    asker = Asker(user_id=user_id, run_id="run", level="L1", conversation_id="chat")
-    return await ask(services, f"ap_{uuid.uuid4().hex}", proposal, asker, answer)
+    context = ProposalContext(user_id=user_id, run_id="run", level="L1", conversation_id="chat")
+    return await create_approval(services, f"ap_{uuid.uuid4().hex}", proposal, context, answer)
 
 
 async def decided(services: Services, approval: Approval) -> Approval:
@@ -182,7 +182,7 @@ async def decided(services: Services, approval: Approval) -> Approval:
 async def approved(services: Services, approval: Approval) -> Approval:
     """As after a click on yes."""
     yes = Decision(decision="approve", args_digest=approval.args_digest)
-    return await settle(services, approval.user_id, approval.id, yes, by="queue", where="")
+    return await decide_and_follow_up(services, approval.user_id, approval.id, yes, by="queue", where="")
 
 
 async def carried_out(services: Services, approval: Approval) -> Approval:
@@ -205,7 +205,7 @@ async def found_out(stage: Stage, services: Services, approval: Approval) -> App
 
 def check_done_once(stage: Stage, approval: Approval, version: int = 1) -> None:
     profile = stage.profile_of(approval.user_id)
-    assert (approval.status, approval.outcome) == ("done", UPDATE_PROFILE_FIELD.done)
+    assert (approval.status, approval.outcome) == ("done", UPDATE_PROFILE_FIELD.done_message)
     assert (profile["headline"], profile["version"]) == (AFTER, version)
     assert stage.effects_on(approval.user_id) == [approval.id]
 
@@ -267,7 +267,7 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
             },
         ),
     ],
-    ids=[name for name, action in ACTIONS.items() if not action.ours],
+    ids=[name for name, action in ACTIONS.items() if not action.is_own_data],
 )
 async def test_a_yes_does_what_the_record_says_under_its_own_key(
     stage: Stage,
@@ -281,7 +281,7 @@ async def test_a_yes_does_what_the_record_says_under_its_own_key(
     approval = await asked(services, user_id, Proposal(action, args))
     assert stage.writes == []
     done = await found_out(stage, services, await approved(services, approval))
-    assert (done.status, done.outcome) == ("done", action.done)
+    assert (done.status, done.outcome) == ("done", action.done_message)
     [write] = stage.writes
     assert f"{write['method']} {write['path'].removeprefix('/api/agent/v1')}" == request_line
     assert (json.loads(write["body"]) if write["body"] else None) == body
@@ -415,7 +415,7 @@ async def test_wishes_chosen_after_a_death_stay_as_they_were_chosen(
 async def edited(services: Services, approval: Approval, *changes: dict[str, Any]) -> Approval:
     args = {"changes": list(changes)}
     decision = Decision(decision="edit", args_digest=approval.args_digest, args=args)
-    return await settle(services, approval.user_id, approval.id, decision, by="queue", where="")
+    return await decide_and_follow_up(services, approval.user_id, approval.id, decision, by="queue", where="")
 
 
 async def test_part_of_several_fields_is_accepted_and_one_of_them_in_other_words(
@@ -424,7 +424,7 @@ async def test_part_of_several_fields_is_accepted_and_one_of_them_in_other_words
     approval = await asked(services, user_id, SEVERAL)
     stage.change_elsewhere(user_id, skills=["Excel"])  # which the person leaves out
     done = await edited(services, approval, {"field": "headline", "value": "Chief Product Officer"})
-    assert (done.status, done.outcome) == ("done", UPDATE_PROFILE.done)
+    assert (done.status, done.outcome) == ("done", UPDATE_PROFILE.done_message)
     assert [change.name for change in done.preview.changes] == ["Headline"]
     profile = stage.profile_of(user_id)
     assert (profile["headline"], profile["skills"]) == ("Chief Product Officer", ["Excel"])
@@ -622,8 +622,8 @@ async def test_one_killed_where_the_level_allowed_it_leaves_a_record_or_nothing(
     async def named(*_: object) -> list[Change]:
         return [Change(name="Headline", before="", after="")]
 
-    monkeypatch.setattr(propose, "is_asked_for", yes)
-    monkeypatch.setattr(propose, "named_changes", named)
+    monkeypatch.setattr(propose, "is_requested", yes)
+    monkeypatch.setattr(propose, "requested_changes", named)
 
     async def begin() -> Approval:
         user_id = stage.person()
@@ -1071,7 +1071,7 @@ async def test_each_section_is_shown_and_compared_whatever_its_heading(
 @pytest.mark.parametrize("one", [["Python; Java"], ["Python", "Java"]], ids=str)
 def test_one_item_is_not_shown_as_two(one: list[str]) -> None:
     other = ["Python", "Java"] if len(one) == 1 else ["Python; Java"]
-    assert in_words(one) != in_words(other)
+    assert format_value(one) != format_value(other)
 
 
 async def of_a_pipeline(stage: Stage, services: Services, user_id: str) -> Approval:
@@ -1091,15 +1091,15 @@ async def of_a_pipeline(stage: Stage, services: Services, user_id: str) -> Appro
         )
     )
     proposal = Proposal(PUBLISH_CARD, {"card_id": draft_id, "draft_id": draft_id, "content": CARD_TEXT})
-    asker = Asker(user_id=user_id, run_id="run", level="L1", draft_id=draft_id, task_token="sealed")
-    return await ask(services, f"ap_{uuid.uuid4().hex}", proposal, asker, "ask")
+    context = ProposalContext(user_id=user_id, run_id="run", level="L1", draft_id=draft_id, task_token="sealed")
+    return await create_approval(services, f"ap_{uuid.uuid4().hex}", proposal, context, "ask")
 
 
 async def answered(services: Services, approval: Approval, verb: Any) -> Approval:
     nobody: Any = NobodyWaits()
     decision = Decision(decision=verb, args_digest=approval.args_digest, reason="So.")
     cut_off = replace(services, workflows=nobody)
-    return await settle(cut_off, approval.user_id, approval.id, decision, by="queue", where="test")
+    return await decide_and_follow_up(cut_off, approval.user_id, approval.id, decision, by="queue", where="test")
 
 
 @pytest.mark.parametrize(("verb", "status"), [("reject", "rejected"), ("revise", "drafted"), ("approve", "published")])

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from infra.local.model_server import ModelServer
-from qwestly_agent.approvals.ask import Asker, ask
+from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.domain.approval import Verb
 from qwestly_agent.memory import extract, keep_approved, move_watermark, reconcile, retry_later, store
@@ -87,8 +87,8 @@ async def asked(talk: Talk, step: ExtractionState, verb: Verb | None) -> None:
     approval_id = id_of_question(step.batch_id or "")
     proposed = await talk.services.memories.get_many(talk.user_id, step.memory_ids)
     proposal = remember_proposal(proposed, step.memory_ids, step.conversation_id)
-    asker = Asker(talk.user_id, step.run_id, "L1", step.conversation_id)
-    approval = await ask(talk.services, approval_id, proposal, asker, "queue")
+    context = ProposalContext(talk.user_id, step.run_id, "L1", step.conversation_id)
+    approval = await create_approval(talk.services, approval_id, proposal, context, "queue")
     if verb:
         answer = Decision(decision=verb, args_digest=approval.args_digest)
         await decide(talk.services, talk.user_id, approval_id, answer, by="queue", where="")

@@ -13,7 +13,7 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool
-from qwestly_agent.approvals.ask import Asker, ask
+from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.sweep import sweep
@@ -193,8 +193,8 @@ async def test_what_was_forgotten_on_the_page_meanwhile_is_shown_no_more(talk: T
 async def card_of(talk: Talk, *memory_ids: str) -> Approval:
     """Approved, and not yet carried out."""
     lineage = await talk.services.memories.find_lineage(talk.user_id, memory_ids)
-    asker = Asker(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
-    card = await ask(talk.services, "ap_1", forget_proposal(talk.user_id, lineage), asker, "ask")
+    context = ProposalContext(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
+    card = await create_approval(talk.services, "ap_1", forget_proposal(talk.user_id, lineage), context, "ask")
     decision = Decision(decision="approve", args_digest=card.args_digest)
     return (await decide(talk.services, talk.user_id, "ap_1", decision, by="queue", where=""))[0]
 
@@ -247,7 +247,9 @@ def a_card(world: World) -> Approval:
 
     async def asks(services: Services) -> Approval:
         lineage = await services.memories.find_lineage(USER, [memory_id])
-        return await ask(services, "ap_1", forget_proposal(USER, lineage), Asker(USER, "r", "L1", "chat_1"), "ask")
+        return await create_approval(
+            services, "ap_1", forget_proposal(USER, lineage), ProposalContext(USER, "r", "L1", "chat_1"), "ask"
+        )
 
     return world.run(asks)
 

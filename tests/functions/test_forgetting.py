@@ -11,7 +11,7 @@ import pytest
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.forget import drop_forgotten, words_of_topics
@@ -475,10 +475,10 @@ async def drafted(talk: Talk, memory_id: str, kind: str = "card", **fields: Any)
 async def asked(talk: Talk, proposal: Proposal, approval_id: str = "ap_1", **changes: Any) -> Approval:
     """Pending, or as it is changed."""
     proposal = Proposal(proposal.action, proposal.args, evidence=proposal.evidence, preview=proposal.preview, shown={})
-    asker = Asker(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
+    context = ProposalContext(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(talk.services.candidate_app), "version_of", _no_version)
-        approval = await ask(talk.services, approval_id, proposal, asker, "ask")
+        approval = await create_approval(talk.services, approval_id, proposal, context, "ask")
     return (await talk.services.approvals.change(approval, lambda record: record.model_copy(update=changes)))[0]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, Invalid, NotFound
 from qwestly_agent.chat.deletion import delete
@@ -107,11 +107,11 @@ async def test_forgotten_words_leave_the_preview_of_another_memory_question(talk
     known = await put(talk, "Was a nurse at Acme until 2019.", "I worked at Acme as a nurse until 2019", source=src)
     p = await put(talk, "Has diabetes.", said, status="proposed", sensitive=True, source=src)
     [memory] = await talk.services.memories.get_many(talk.user_id, [p])
-    await ask(
+    await create_approval(
         talk.services,
         "ap_x",
         remember_proposal([memory], [p], "c1"),
-        Asker(user_id=talk.user_id, run_id="r", level="L1"),
+        ProposalContext(user_id=talk.user_id, run_id="r", level="L1"),
         "queue",
     )
     await forget(talk.services, talk.user_id, [known])

@@ -134,7 +134,7 @@ def test_what_may_run_unasked_can_be_undone_and_is_seen_by_nobody_else() -> None
         "update_preference",
         "save_card_as_active",
     }
-    unasked = {name for name, each in with_inverse.items() if each.inverse and each.inverse.named}
+    unasked = {name for name, each in with_inverse.items() if each.inverse and each.inverse.requested_values}
     assert unasked == {name for name, each in with_inverse.items() if each.effect in UNASKED} == set(KINDS)
 
 
@@ -413,7 +413,7 @@ async def test_at_l3_each_action_is_done_unasked_if_the_message_names_all_of_it_
     async def says_yes(*_: object) -> bool:
         return True
 
-    monkeypatch.setattr(propose, "is_asked_for", says_yes)
+    monkeypatch.setattr(propose, "is_requested", says_yes)
     wish, other = WISHES[case]
     done = await submitted(stage, services, case, wish)
     assert (done.status, done.decided_by, done.undo_until is not None) == ("done", "level", True)

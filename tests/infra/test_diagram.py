@@ -16,7 +16,7 @@ from tests.reached import functions_reached
 
 TEMPLATE = Template.load()
 STACK = TEMPLATE.text(("Sub", "${AWS::StackName}-"))
-CARRYING_OUT = {"execute", "settle"}
+CARRYING_OUT = {"execute", "decide_and_follow_up"}
 """Whoever calls these has an effect performed."""
 
 ROUTERS = ROOT / "src/qwestly_agent/chat/routers"

@@ -215,7 +215,7 @@ def test_each_action_is_told_with_how_long_it_waits_and_who_may_decide_it_how() 
             f"`{action.effect}`",
             told(HOURS[action.tool]),
             ", ".join(f"`{name}`" for name in action.editable),
-            "yes" if action.by_link else "no",
+            "yes" if action.is_link_allowed else "no",
         ]
         for action in ACTIONS.values()
     ]

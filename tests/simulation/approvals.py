@@ -13,7 +13,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import decide, pause
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.decide import settle
+from qwestly_agent.approvals.decide import decide_and_follow_up
 from qwestly_agent.approvals.execute import LATEST_SECONDS, NEVER_KNOWN, execute, refresh_outcomes
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
@@ -177,7 +177,7 @@ class Story:
         async def work(services: Any) -> None:
             now = self.world.scheduler.now
             self.decided.setdefault(record.id, []).append(Decided(now, by, decision))
-            await settle(services, USER, record.id, decision, by=by, where="")
+            await decide_and_follow_up(services, USER, record.id, decision, by=by, where="")
 
         limit = CHAT_SECONDS if by == "chat" else REQUEST_SECONDS
         self._start(f"{verb} {record.id[:9]}, seen as {seen.id[:9]}", work, limit, self._times())

@@ -95,11 +95,11 @@ def _brake_looked_at_too_early() -> AbstractContextManager[Any]:
 def _undo_without_a_look() -> AbstractContextManager[Any]:
     """An undo does not look whether somebody changed the value since."""
 
-    async def is_as_done(*_: Any) -> bool:
+    async def is_unchanged(*_: Any) -> bool:
         return True
 
     actions = {
-        tool: replace(each, inverse=replace(each.inverse, is_as_done=is_as_done)) if each.inverse else each
+        tool: replace(each, inverse=replace(each.inverse, is_unchanged=is_unchanged)) if each.inverse else each
         for tool, each in ACTIONS.items()
     }
     return patch.object(ACTIONS, "_by_tool", actions)

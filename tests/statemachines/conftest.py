@@ -20,7 +20,7 @@ from infra.local.environment import API, Template
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
-from qwestly_agent.approvals.decide import Decision, decide, settle
+from qwestly_agent.approvals.decide import Decision, decide, decide_and_follow_up
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
@@ -226,7 +226,7 @@ class Person:
         self.execution = self.world.aws.start(MACHINE, ids, f"card-{self.draft_id}")
 
     def decides(self, decision: Verb, reason: str | None = None) -> Approval:
-        return self._decides(settle, decision, reason)
+        return self._decides(decide_and_follow_up, decision, reason)
 
     def decides_unheard(self, decision: Verb) -> None:
         """It is recorded, and whoever should wake the execution dies."""

@@ -65,7 +65,7 @@ def of_each(states: Sequence[Conforming]) -> pytest.MarkDecorator:
 
 
 each_state, each_state_of_one_user = of_each(STATES), of_each(OF_ONE_USER)
-each_state_that_the_brake_stops = of_each([each for each in OF_ONE_USER if not each.state.under_brake])
+each_state_that_the_brake_stops = of_each([each for each in OF_ONE_USER if not each.state.ignores_brake])
 
 
 def call(each: Conforming, given: Mapping[str, Any]) -> Any:

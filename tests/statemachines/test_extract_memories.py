@@ -16,7 +16,7 @@ from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from infra.stages import Stage
 from qwestly_agent import container
-from qwestly_agent.approvals.decide import Decision, decide, settle
+from qwestly_agent.approvals.decide import Decision, decide, decide_and_follow_up
 from qwestly_agent.approvals.end import expire
 from qwestly_agent.base.errors import (
     Braked,
@@ -92,7 +92,7 @@ class Speaker:
 
         return until(found, 60)[0]
 
-    def decides(self, decision: Verb, how: Callable[..., Awaitable[Any]] = settle) -> None:
+    def decides(self, decision: Verb, how: Callable[..., Awaitable[Any]] = decide_and_follow_up) -> None:
         asked = self.asked()
         answer = Decision(decision=decision, args_digest=asked.args_digest)
         self.world.run(lambda services: how(services, self.user_id, asked.id, answer, by="queue", where="the test"))

@@ -728,15 +728,15 @@ def test_what_is_forgotten_in_the_moment_of_the_effect_is_not_published(
     maya.wants_a_card()
     maya.is_asked()
     [memory] = world.database["user_memories"].find({"user_id": maya.user_id})
-    look, looked = execute.rests_on_forgotten, list[str]()
+    look, looked = execute.has_forgotten_source, list[str]()
 
-    async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
+    async def has_forgotten_source(services: Services, approval: Approval) -> bool:
         if approval.status == "executing" and not looked:
             looked.append(approval.id)
             await forget(services, maya.user_id, [memory["_id"]])
         return await look(services, approval)
 
-    monkeypatch.setattr(execute, "rests_on_forgotten", rests_on_forgotten)
+    monkeypatch.setattr(execute, "has_forgotten_source", has_forgotten_source)
     maya.decides("approve")
     second = maya.is_asked(2)
     assert (looked, maya.published()) == ([maya.approvals()[0].id], None)

@@ -10,7 +10,7 @@ from infra.local.environment import ACCOUNT, REGION, Template
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.decide import Decision, settle
+from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import Approval, Level
@@ -49,7 +49,9 @@ class User:
     def says(self, **decision: Any) -> Approval:
         asked = self.asked()
         answer = Decision(args_digest=asked.args_digest, **decision)
-        return self.world.run(lambda services: settle(services, self.user_id, asked.id, answer, by="queue", where=""))
+        return self.world.run(
+            lambda services: decide_and_follow_up(services, self.user_id, asked.id, answer, by="queue", where="")
+        )
 
     def profile(self) -> dict[str, Any]:
         return self.world.database["candidates_enhanced"].find_one({"user_id": self.user_id})

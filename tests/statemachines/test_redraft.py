@@ -9,8 +9,8 @@ import pytest
 
 from infra.local.aws_functions import Handler
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
-from qwestly_agent.approvals.decide import Decision, decide, settle
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
+from qwestly_agent.approvals.decide import Decision, decide, decide_and_follow_up
 from qwestly_agent.approvals.end import REPLACED, end_replaced, finish
 from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.cards.card_state import Overtaken
@@ -41,11 +41,13 @@ class Redraft(Person):
         kept = {"_id": f"{run_id}:user", "user_id": self.user_id, "conversation_id": conversation_id}
         created = {"created_at": "2026-11-23T09:00:00Z"}
         self.world.database["agent_messages"].insert_one({**message, **kept, **created})
-        asker = Asker(user_id=self.user_id, run_id=run_id, level="L1", conversation_id=conversation_id, role="default")
+        context = ProposalContext(
+            user_id=self.user_id, run_id=run_id, level="L1", conversation_id=conversation_id, role="default"
+        )
         approval_id = f"ap_{uuid.uuid4().hex}"
-        self.first = self.world.run(lambda services: ask(services, approval_id, proposal, asker, "ask"))
+        self.first = self.world.run(lambda services: create_approval(services, approval_id, proposal, context, "ask"))
 
-    def wants(self, wish: str | None, how: Callable[..., Any] = settle) -> Approval:
+    def wants(self, wish: str | None, how: Callable[..., Any] = decide_and_follow_up) -> Approval:
         """Asks for changes of what they were asked first."""
         self.world.clock.advance(1)
         answer = Decision(decision="revise", args_digest=self.first.args_digest, reason=wish)
@@ -301,10 +303,12 @@ def test_a_state_that_is_killed_after_its_work_does_nothing_twice(
 
 
 def asks_elsewhere(maya: Redraft) -> None:
-    asker = Asker(user_id=maya.user_id, run_id="run_2", level="L1", conversation_id="elsewhere", role="default")
+    context = ProposalContext(
+        user_id=maya.user_id, run_id="run_2", level="L1", conversation_id="elsewhere", role="default"
+    )
     args = {"field": "headline", "value": "Director of Product"}
     proposal = Proposal(UPDATE_PROFILE_FIELD, args)
-    maya.world.run(lambda services: ask(services, f"ap_{uuid.uuid4().hex}", proposal, asker, "ask"))
+    maya.world.run(lambda services: create_approval(services, f"ap_{uuid.uuid4().hex}", proposal, context, "ask"))
 
 
 def changes_it(maya: Redraft) -> None:

@@ -42,7 +42,7 @@ from qwestly_agent.agents.calls import Call, Contract, contract_of, contracts_of
 from qwestly_agent.agents.problems import arguments_problem, error_of_tool, tool_problem
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.gate import OFFERED, gate
-from qwestly_agent.approvals.messages import waiting
+from qwestly_agent.approvals.messages import pending_line
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, NotFound, TooManySteps
 from qwestly_agent.base.observability import Event, cause_of
@@ -228,7 +228,7 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
     if approval.answer == "run":
         await ctx.emit(ApprovalDecided(approval=view_of(approval), call_id=None, said_yes=True))
         return {"status": approval.status, "outcome": approval.outcome, **approval.result}
-    words = waiting(approval)
+    words = pending_line(approval)
     deps.calls.record_waiting(made, words, deps.clock())
     await ctx.emit(
         ApprovalRequested(approval=view_of(approval), call_id=call_id, ends_the_turn=approval.answer == "ask")

@@ -22,6 +22,6 @@ class Arguments(BaseModel):
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
-def plain(value: Any) -> Any:
+def to_json_types(value: Any) -> Any:
     """Convert the value to JSON types, without fields that are None."""
     return TypeAdapter(Any).dump_python(value, mode="json", exclude_none=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import CoreSchema, core_schema
 
-from qwestly_agent.approvals.contacts import contact_details, without_contacts
+from qwestly_agent.approvals.contacts import find_contact_details, without_contacts
 from qwestly_agent.approvals.previews import with_differences, with_draft, with_person
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
@@ -60,8 +60,8 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Asker:
-    """The origin of an approval: user, run, conversation, draft."""
+class ProposalContext:
+    """The context of a proposal: user, run, conversation, draft."""
 
     user_id: str
     run_id: str
@@ -82,7 +82,9 @@ class Asker:
     earned: bool = False
 
 
-async def ask(services: Services, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
+async def create_approval(
+    services: Services, approval_id: str, proposal: Proposal, context: ProposalContext, answer: Answer
+) -> Approval:
     """Create the record with this id, or return the existing one.
 
     Raises `Invalid` for arguments that the action does not accept, `NotFound` if there is nothing to change, and
@@ -90,31 +92,37 @@ async def ask(services: Services, approval_id: str, proposal: Proposal, asker: A
     """
     action, now = proposal.action, services.clock()
     # A repeated proposal was checked before; an undo restores the user's own values.
-    is_new = bool(action.published) and proposal.shown is None and not asker.undoes
-    details = await contact_details(services.knowledge, services.resumes, asker.user_id) if is_new else ContactDetails()
+    is_new = bool(action.published) and proposal.shown is None and not context.undoes
+    details = (
+        await find_contact_details(services.knowledge, services.resumes, context.user_id)
+        if is_new
+        else ContactDetails()
+    )
     drafted = bool(proposal.preview or proposal.drafted)
     args, left_out = without_contacts(action, action.parse(proposal.args), details, drafted=drafted)
     subject = action.subject(args)
     # Read the version before the values, so that a change in between is detected.
-    version = await services.candidate_app.version_of(asker.user_id, approval_id, subject)
+    version = await services.candidate_app.version_of(context.user_id, approval_id, subject)
     if version is None and action.must_exist:
         raise NotFound("There is no such card.")
-    shown = await action.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
+    shown = (
+        await action.read_current(services, context.user_id, args) if proposal.shown is None else dict(proposal.shown)
+    )
     if proposal.check:
         await proposal.check()
     preview = proposal.preview or with_draft(action.preview(args, shown), proposal.drafted)
-    preview = await with_person(services.profiles, asker.user_id, preview) if action.kind == "card" else preview
+    preview = await with_person(services.profiles, context.user_id, preview) if action.kind == "card" else preview
     preview = preview.model_copy(update={"left_out": (*preview.left_out, *left_out)})
-    earlier = await services.approvals.get(asker.user_id, asker.revises) if asker.revises else None
+    earlier = await services.approvals.get(context.user_id, context.revises) if context.revises else None
     preview = with_differences(preview, shown, earlier) if earlier else preview
     text = canonical_json(args.model_dump(mode="json", exclude_none=True))
-    undone = f" to undo {asker.undoes}" if asker.undoes else ""
+    undone = f" to undo {context.undoes}" if context.undoes else ""
     approval = Approval(
         id=approval_id,
-        user_id=asker.user_id,
-        run_id=asker.run_id,
-        conversation_id=asker.conversation_id,
-        draft_id=asker.draft_id or getattr(args, "draft_id", None),
+        user_id=context.user_id,
+        run_id=context.run_id,
+        conversation_id=context.conversation_id,
+        draft_id=context.draft_id or getattr(args, "draft_id", None),
         kind=action.kind,
         tool=action.tool,
         effect=action.effect,
@@ -130,29 +138,29 @@ async def ask(services: Services, approval_id: str, proposal: Proposal, asker: A
         else visible(proposal.rationale)[:LONGEST_REASON_CHARACTERS],
         alternatives=tuple(each for each in proposal.alternatives if not details.stand_in(each)),
         confidence=proposal.confidence,
-        role=asker.role,
-        variant=asker.variant,
+        role=context.role,
+        variant=context.variant,
         evidence=proposal.evidence,
         editable=action.editable,
         revisable=action.revisable and proposal.revisable,
-        wished=asker.wished,
-        level=asker.level,
-        earned=asker.earned,
+        wished=context.wished,
+        level=context.level,
+        earned=context.earned,
         answer=answer,
         created_at=now,
         updated_at=now,
         expires_at=now + services.settings.seconds_to_decide(action.tool),
-        revises=asker.revises,
+        revises=context.revises,
         **_round_after(earlier),
-        undoes=asker.undoes,
-        task_token=asker.task_token,
-        audit=(f"{to_datetime(now).isoformat()} asked by run {asker.run_id}{undone}",),
-        **_awaiting(action, answer, asker, now),
+        undoes=context.undoes,
+        task_token=context.task_token,
+        audit=(f"{to_datetime(now).isoformat()} asked by run {context.run_id}{undone}",),
+        **_awaiting(action, answer, context, now),
     )
     if not await services.approvals.add(approval):
-        approval = await services.approvals.get(asker.user_id, approval_id)
+        approval = await services.approvals.get(context.user_id, approval_id)
     if approval.revises:
-        await _name_successor(services.approvals, asker.user_id, approval.revises, approval_id)
+        await _name_successor(services.approvals, context.user_id, approval.revises, approval_id)
     if action.on_asked:
         await action.on_asked(services, approval)
     return approval
@@ -171,11 +179,11 @@ def _round_after(earlier: Approval | None) -> dict[str, Any]:
     return {"round": earlier.round + 1, "wish": earlier.reason}
 
 
-def _awaiting(action: AnyAction, answer: Answer, asker: Asker, now: float) -> dict[str, Any]:
-    if asker.undoes:
+def _awaiting(action: AnyAction, answer: Answer, context: ProposalContext, now: float) -> dict[str, Any]:
+    if context.undoes:
         return {"status": "approved", "decided_at": now, "decided_by": "undo"}
     if answer == "run":
-        return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": asker.level}
+        return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": context.level}
     if action.signed_in_only:
         return {}
     # An approval requested in the chat is mailed only if it is not decided there.

@@ -4,8 +4,8 @@ and mail it if due. A repeated invocation makes no second record."""
 from dataclasses import dataclass
 from typing import Any
 
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
-from qwestly_agent.approvals.end import tell, without_forgotten
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
+from qwestly_agent.approvals.end import notify_with_token, without_forgotten
 from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.domain.approval import Answer, Approval, Level
 from qwestly_agent.services import Services
@@ -15,7 +15,7 @@ WAITING = "Waiting for your approval"
 
 
 @dataclass(frozen=True)
-class WorkflowQuestion:
+class ApprovalRequest:
     id: str
     """Id of the approval, equal in each invocation."""
     proposal: Proposal
@@ -24,13 +24,13 @@ class WorkflowQuestion:
     draft_id: str | None = None
 
 
-async def ask_for_workflow(
-    services: Services, given: dict[str, Any], level: Level, question: WorkflowQuestion
+async def request_approval(
+    services: Services, given: dict[str, Any], level: Level, question: ApprovalRequest
 ) -> Approval:
     """Request approval for the execution that gave `user_id`, `run_id`, `task_token` and possibly `revises`, the record
     of the previous round. If the record was decided meanwhile, the execution is notified at once."""
     user_id, task_token = given["user_id"], given["task_token"]
-    asker = Asker(
+    context = ProposalContext(
         user_id=user_id,
         run_id=given["run_id"],
         level=level,
@@ -39,23 +39,23 @@ async def ask_for_workflow(
         task_token=await services.workflows.seal(task_token, question.id),
         revises=given.get("revises"),
     )
-    approval = await ask(services, question.id, question.proposal, asker, question.answer)
-    approval = await _kept_newest(services.approvals, approval, asker)
+    approval = await create_approval(services, question.id, question.proposal, context, question.answer)
+    approval = await _kept_newest(services.approvals, approval, context)
     approval = await without_forgotten(services, approval)
     if approval.status != "pending":  # decided before this repeated invocation
-        return await tell(services, approval, task_token)
+        return await notify_with_token(services, approval, task_token)
     if approval.draft_id:
         told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
         await services.drafts.update(user_id, approval.draft_id, services.clock(), **told)
     return await mail_if_due(services, approval)
 
 
-async def _kept_newest(approvals: Approvals, approval: Approval, asker: Asker) -> Approval:
+async def _kept_newest(approvals: Approvals, approval: Approval, context: ProposalContext) -> Approval:
     """Store the token of this invocation: an execution that repeats its state waits only for the new token."""
 
     def renewed(record: Approval) -> Approval | None:
-        if record.status != "pending" or record.task_token == asker.task_token:
+        if record.status != "pending" or record.task_token == context.task_token:
             return None
-        return record.awaited_by(asker.task_token)
+        return record.awaited_by(context.task_token)
 
     return (await approvals.change(approval, renewed))[0]

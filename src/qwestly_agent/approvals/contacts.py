@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from qwestly_agent.approvals.arguments import plain
+from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import Approval, ShownLeftOut
 from qwestly_agent.services import AnyAction, Services
@@ -20,13 +20,13 @@ NOTHING_LEFT = "It is left out: contact details from the user's documents are pu
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
-async def contact_details(knowledge: Knowledge, resumes: Resumes, user_id: str) -> ContactDetails:
+async def find_contact_details(knowledge: Knowledge, resumes: Resumes, user_id: str) -> ContactDetails:
     """Find the contact details in the candidate app's documents and in uploaded résumés."""
     found = await asyncio.gather(knowledge.contacts(user_id), resumes.contacts(user_id))
     return ContactDetails.of(each for some in found for each in some)
 
 
-def published_in(action: AnyAction, args: Any) -> list[str]:
+def public_texts(action: AnyAction, args: Any) -> list[str]:
     """Return the texts of an action that others can read."""
     return [text for name in action.published for text in strings_in(args.get(name))]
 
@@ -36,21 +36,21 @@ def without_contacts(
 ) -> tuple[Any, tuple[ShownLeftOut, ...]]:
     """Remove contact details from the arguments, and return the parts left out. Raises `Invalid` if nothing would be
     left, or if a `drafted` text contains any, as it must be drafted again."""
-    given = plain(args)
-    if not details.places_in(published_in(action, given)):
+    given = to_json_types(args)
+    if not details.places_in(public_texts(action, given)):
         return args, ()
     left = {name: _left(value, details) if name in action.published else value for name, value in given.items()}
-    if drafted or not action.editable or None in left.values() or details.places_in(published_in(action, left)):
+    if drafted or not action.editable or None in left.values() or details.places_in(public_texts(action, left)):
         raise Invalid(NOTHING_LEFT)
     return action.parse(left), (ShownLeftOut(text="A part of it", why=(LEFT_OUT,)),)
 
 
-async def publishes_contacts(services: Services, approval: Approval, action: AnyAction) -> bool:
+async def has_public_contacts(services: Services, approval: Approval, action: AnyAction) -> bool:
     """True if the approval's texts contain contact details that the user did not add."""
-    texts = published_in(action, approval.arguments)
+    texts = public_texts(action, approval.arguments)
     if not texts or approval.edited or approval.undoes:
         return False
-    return bool((await contact_details(services.knowledge, services.resumes, approval.user_id)).places_in(texts))
+    return bool((await find_contact_details(services.knowledge, services.resumes, approval.user_id)).places_in(texts))
 
 
 def _left(value: Any, details: ContactDetails) -> Any:

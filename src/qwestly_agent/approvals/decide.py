@@ -11,7 +11,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.earned import note_decision
-from qwestly_agent.approvals.end import finish, tell_execution
+from qwestly_agent.approvals.end import finish, notify_execution
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Invalid
@@ -78,7 +78,7 @@ def _decided(
     if decision.args_digest != record.args_digest:
         raise ChangedMeanwhile(SEEN_ANOTHER)
     action = services.actions[record.tool]
-    if by == "link" and not action.by_link:
+    if by == "link" and not action.is_link_allowed:
         raise Invalid("This is not decided by a link.")
     if decision.decision == "revise" and not record.revisable:
         raise Invalid("No more changes can be asked for: please approve or decline.")
@@ -98,7 +98,7 @@ def _redraft_id(action: AnyAction, record: Approval, wish: str | None) -> str | 
 
 def _edited(action: AnyAction, before: Approval, decision: Decision) -> Edit:
     given = decision.args or {}
-    earlier = action.upgraded(before.schema_digest, before.arguments) or {}
+    earlier = action.upgrade_arguments(before.schema_digest, before.arguments) or {}
     if not given or not given.keys() <= set(action.editable):
         raise Invalid(f"Of this only {', '.join(action.editable) or 'nothing'} can be edited.")
     args = action.parse({**earlier, **given})
@@ -118,7 +118,7 @@ def _edited(action: AnyAction, before: Approval, decision: Decision) -> Edit:
     )
 
 
-async def settle(
+async def decide_and_follow_up(
     services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> Approval:
     """Decide the record, follow up, and return it. Raises what `decide` raises.
@@ -136,7 +136,7 @@ async def _follow_up(services: Services, approval: Approval) -> Approval:
     try:
         await note_decision(services, approval)
         if approval.waits_for_execution:
-            approval = await tell_execution(services, approval)
+            approval = await notify_execution(services, approval)
         if approval.task_token:  # an execution waits for it
             return approval
         return await finish(services, await execute(services, approval.user_id, approval.id))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from qwestly_agent.action import Action
 from qwestly_agent.approvals.arguments import Arguments
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Done, Outcome
@@ -74,11 +74,11 @@ RAISE_AUTONOMY = Action(
     effect="write",
     arguments=AutonomyRaise,
     subject=lambda args: subject_of_offer(args.tool, args.subject),
-    shown=_shown,
+    read_current=_shown,
     preview=_raise_preview,
     perform=_grant,
-    done="Your agent may go one step further here. One no, edit or undo takes it back.",
-    ours=True,
+    done_message="Your agent may go one step further here. One no, edit or undo takes it back.",
+    is_own_data=True,
     revisable=False,
     signed_in_only=True,
 )
@@ -141,12 +141,12 @@ async def _offer(services: Services, approval: Approval, action: AnyAction, leve
         return
     args = {"tool": tool, "subject": subject, "level": level, "since": now, "schema_digest": action.schema_digest}
     why = f"You approved this {streak.yeses} times within 30 days, and changed nothing."
-    asker = Asker(user_id=user_id, run_id=approval.run_id, level=approval.level, role="autonomy")
+    context = ProposalContext(user_id=user_id, run_id=approval.run_id, level=approval.level, role="autonomy")
     approval_id = f"ap_{sha256_hex(user_id, tool, subject, level, str(last and last.id))[:32]}"
-    await ask(services, approval_id, Proposal(RAISE_AUTONOMY, args, why), asker, "queue")
+    await create_approval(services, approval_id, Proposal(RAISE_AUTONOMY, args, why), context, "queue")
 
 
-async def kinds_of(services: Services, user_id: str) -> tuple[Standing, list[EarnedKind]]:
+async def list_kinds(services: Services, user_id: str) -> tuple[Standing, list[EarnedKind]]:
     """Return each kind of change on which the user has decided, with its earned level."""
     standing = await services.autonomy.get(user_id)
     records = await services.approvals.list_all(user_id, MOST_RECORDS)

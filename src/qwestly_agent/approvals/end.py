@@ -40,7 +40,7 @@ async def end_forgotten(services: Services, approval: Approval, contains_forgott
     )
     if changed and ended.waits_for_execution:
         with suppress(Unavailable):  # then the sweep notifies it
-            ended = await tell_execution(services, ended)
+            ended = await notify_execution(services, ended)
     return ended
 
 
@@ -55,7 +55,7 @@ def _without_words(record: Approval, now: float, contains_forgotten: Callable[[s
 FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
 
 
-async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
+async def has_forgotten_source(services: Services, approval: Approval) -> bool:
     """True if a cited source is gone: a memory, or evidence of its draft."""
     cited = {each for each in approval.evidence if each.startswith((MEMORY, RESUME))}
     if not cited:
@@ -70,7 +70,7 @@ async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
     return False
 
 
-async def withdraw(services: Services, user_id: str, conversation_id: str) -> None:
+async def expire_pending(services: Services, user_id: str, conversation_id: str) -> None:
     """Expire the pending approvals of a deleted conversation, and notify the executions that wait for them."""
     for approval in await services.approvals.list_of_conversation(user_id, conversation_id, 0):
         if approval.status != "pending":
@@ -121,29 +121,29 @@ async def finish(services: Services, approval: Approval) -> Approval:
     """Notify the record's execution; if none waits, start the redraft that the user requested, or clean up after the
     record. Returns the record. Raises `Unavailable`."""
     if approval.waits_for_execution:
-        return await tell_execution(services, approval)
+        return await notify_execution(services, approval)
     if not approval.is_unfinished:
         return approval
     action = services.actions.get(approval.tool)
     redraft = action.redraft if action and approval.redraft_id else None
     if redraft and (section := redraft.section(approval)):  # none if its text was forgotten
         await redraft.start(services, approval, section)
-        return await note_told(services.approvals, approval)
+        return await note_notified(services.approvals, approval)
     return await give_up(services, approval)
 
 
-async def tell_execution(services: Services, approval: Approval) -> Approval:
+async def notify_execution(services: Services, approval: Approval) -> Approval:
     """Notify the record's execution, ignoring one that no longer waits. Returns the record. Raises `Unavailable`."""
     if approval.task_token is None:
         return approval
     task_token = await services.workflows.opened(approval.task_token, approval.id)
-    return await tell(services, approval, task_token)
+    return await notify_with_token(services, approval, task_token)
 
 
-async def tell(services: Services, approval: Approval, task_token: str) -> Approval:
-    """Like `tell_execution`, with a decrypted task token."""
+async def notify_with_token(services: Services, approval: Approval, task_token: str) -> Approval:
+    """Like `notify_execution`, with a decrypted task token."""
     waited = await services.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
-    return await note_told(services.approvals, approval) if waited else await give_up(services, approval)
+    return await note_notified(services.approvals, approval) if waited else await give_up(services, approval)
 
 
 async def give_up(services: Services, approval: Approval) -> Approval:
@@ -163,10 +163,10 @@ async def give_up(services: Services, approval: Approval) -> Approval:
             )
     if (action := services.actions.get(approval.tool)) and action.on_ended:
         await action.on_ended(services, approval)
-    return await note_told(services.approvals, approval, is_gone=True)
+    return await note_notified(services.approvals, approval, is_gone=True)
 
 
-async def note_told(approvals: Approvals, approval: Approval, *, is_gone: bool = False) -> Approval:
+async def note_notified(approvals: Approvals, approval: Approval, *, is_gone: bool = False) -> Approval:
     """Record that the execution was notified or started, or no longer waits."""
     noted, _ = await approvals.change(
         approval, lambda record: None if record.told_execution else record.execution_told(is_gone=is_gone)
@@ -178,7 +178,7 @@ async def without_forgotten(services: Services, approval: Approval) -> Approval:
     """Return the record without content that was forgotten while it was created, which the forgetting could not
     find."""
     if approval.kind not in PRIVATE:
-        gone = approval.status == "pending" and await rests_on_forgotten(services, approval)
+        gone = approval.status == "pending" and await has_forgotten_source(services, approval)
         return await end_forgotten(services, approval, lambda _: False) if gone else approval
     there = await services.memories.get_many(approval.user_id, tuple(approval.shown))
     lost = approval.shown.keys() - {each.id for each in there}

@@ -13,14 +13,14 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.action import digest_of
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.arguments import plain
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
-from qwestly_agent.approvals.contacts import NOT_PUBLISHED, publishes_contacts
+from qwestly_agent.approvals.arguments import to_json_types
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
+from qwestly_agent.approvals.contacts import NOT_PUBLISHED, has_public_contacts
 from qwestly_agent.approvals.earned import level_of
-from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, finish, rests_on_forgotten
+from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, finish, has_forgotten_source
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.approvals.previews import shown_again
+from qwestly_agent.approvals.previews import refresh_preview
 from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.errors import AgentError, Braked, NotFound
 from qwestly_agent.base.observability import Event, cause_of
@@ -93,7 +93,7 @@ async def denial_reason(services: Services, approval: Approval) -> str | None:
         return STOPPED
     standing = await services.autonomy.get(approval.user_id)
     level = await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
-    allowed = gate(approval.effect, level, asked_for=approval.decided_by == "level").answer
+    allowed = gate(approval.effect, level, is_requested=approval.decided_by == "level").answer
     # An undo is the user's own act, so it needs no level.
     if not approval.undoes and (allowed == "refuse" or (approval.decided_by == "level" and allowed != "run")):
         return NOT_ALLOWED
@@ -102,7 +102,7 @@ async def denial_reason(services: Services, approval: Approval) -> str | None:
     whole = sha256_hex(approval.tool, approval.args) == approval.args_digest
     if action is None or not whole or action.effect != approval.effect:
         return OTHER_RULES
-    return None if action.upgraded(approval.schema_digest, approval.arguments) else OTHER_RULES
+    return None if action.upgrade_arguments(approval.schema_digest, approval.arguments) else OTHER_RULES
 
 
 def _action_of(services: Services, approval: Approval) -> tuple[AnyAction, Any]:
@@ -113,7 +113,7 @@ def _action_of(services: Services, approval: Approval) -> tuple[AnyAction, Any]:
 async def _begin(services: Services, approval: Approval) -> Approval:
     if why := await denial_reason(services, approval):
         return await _end(services, approval, "failed", why)
-    if await publishes_contacts(services, approval, services.actions[approval.tool]):
+    if await has_public_contacts(services, approval, services.actions[approval.tool]):
         return await _end(services, approval, "failed", NOT_PUBLISHED)
     return await _send(services, approval)
 
@@ -127,7 +127,9 @@ async def _send(services: Services, approval: Approval, *, earlier: float | None
     was_sent = approval.status != "approved"  # possibly still in transit, or done
     # Read the values before marking it, because until then it cannot have been sent. Actions on our own data compare
     # them themselves.
-    as_shown = was_sent or action.ours or await action.shown(services, approval.user_id, args) == approval.shown
+    as_shown = (
+        was_sent or action.is_own_data or await action.read_current(services, approval.user_id, args) == approval.shown
+    )
     inverse = await _inverse(services, action, args, approval)
     now = services.clock()
     begun, ours = await _put(services.approvals, approval, lambda record: record.begun(now, inverse))
@@ -139,7 +141,7 @@ async def _send(services: Services, approval: Approval, *, earlier: float | None
     except Braked:
         return await (_conclude(services, begun, Unknown()) if was_sent else _end(services, begun, "failed", STOPPED))
     # Either a concurrent forgetting of its sources is seen here, or it saw this record as executing.
-    if await rests_on_forgotten(services, begun):
+    if await has_forgotten_source(services, begun):
         return await _end(services, begun, "changed", FORGOTTEN)
     if not as_shown:  # by a change that did not update the subject's version
         return await _ask_again(services, begun)
@@ -152,22 +154,22 @@ async def _inverse(services: Services, action: AnyAction, args: Any, approval: A
         return ""
     if approval.status != "approved":  # the first request may have been carried out
         return approval.inverse
-    return canonical_json(plain(await action.inverse.arguments(services, approval.user_id, args)))
+    return canonical_json(to_json_types(await action.inverse.arguments(services, approval.user_id, args)))
 
 
 async def _perform(services: Services, begun: Approval, *, earlier: float | None) -> Approval:
     action, args = _action_of(services, begun)
     for _ in range(REBASES):
-        version = digest_of(begun.shown) if action.ours else begun.version
+        version = digest_of(begun.shown) if action.is_own_data else begun.version
         effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=version, begun_at=begun.begun_at)
         outcome = await action.perform(services, effect, args)
         if earlier is not None and isinstance(outcome, Refused | Changed):
             return await _wait_for_earlier(services, begun, earlier)
         if not isinstance(outcome, Changed):
             return await _conclude(services, begun, outcome)
-        if action.ours:
+        if action.is_own_data:
             return await _end(services, begun, "changed", NOT_AS_SHOWN)
-        if action.sent_before or await action.shown(services, begun.user_id, args) != begun.shown:
+        if action.duplicate_message or await action.read_current(services, begun.user_id, args) != begun.shown:
             break
         # The values shown did not change, but something else in the same subject did.
         if why := await denial_reason(services, begun):
@@ -199,7 +201,7 @@ async def _find_out(services: Services, approval: Approval) -> Approval:
 
 def _is_ours(services: Services, approval: Approval) -> bool:
     action = services.actions.get(approval.tool)
-    return action is not None and action.ours
+    return action is not None and action.is_own_data
 
 
 async def _outcome_of(services: Services, approval: Approval) -> Outcome:
@@ -213,7 +215,7 @@ async def _conclude(services: Services, approval: Approval, outcome: Outcome) ->
     match outcome:
         case Done(result=result):
             return await _end(
-                services, approval, "done", " ".join(filter(None, (action.done, result.get("note")))), result
+                services, approval, "done", " ".join(filter(None, (action.done_message, result.get("note")))), result
             )
         case Refused(reason=reason):
             return await _end(services, approval, "failed", f"It was refused, and nothing was done: {reason}")
@@ -226,10 +228,10 @@ async def _conclude(services: Services, approval: Approval, outcome: Outcome) ->
 async def _ask_again(services: Services, approval: Approval) -> Approval:
     if approval.undoes:
         return await _end(services, approval, "changed", NOT_AS_DONE)
-    if sent_before := services.actions[approval.tool].sent_before:
-        return await _end(services, approval, "changed", sent_before)
+    if duplicate_message := services.actions[approval.tool].duplicate_message:
+        return await _end(services, approval, "changed", duplicate_message)
     if approval.task_token is None:
-        again = Asker(
+        again = ProposalContext(
             user_id=approval.user_id,
             run_id=approval.run_id,
             level=approval.level,
@@ -240,19 +242,19 @@ async def _ask_again(services: Services, approval: Approval) -> Approval:
             revises=approval.id,
         )
         action, args = _action_of(services, approval)
-        shown = await action.shown(services, approval.user_id, args)
+        shown = await action.read_current(services, approval.user_id, args)
         proposal = Proposal(
             action,
-            plain(args),
+            to_json_types(args),
             approval.rationale,
             approval.alternatives,
             approval.evidence,
-            preview=shown_again(approval, action.preview(args, approval.shown), action.preview(args, shown)),
+            preview=refresh_preview(approval, action.preview(args, approval.shown), action.preview(args, shown)),
             shown=shown,
             confidence=approval.confidence,
         )
         answer = "queue" if approval.answer == "run" else approval.answer
-        await ask(services, f"ap_{sha256_hex(approval.id, 'again')[:32]}", proposal, again, answer)
+        await create_approval(services, f"ap_{sha256_hex(approval.id, 'again')[:32]}", proposal, again, answer)
         approval = await services.approvals.get(approval.user_id, approval.id)
     return await _end(services, approval, "changed", ASKED_AGAIN)
 
@@ -266,12 +268,12 @@ async def _end(
         if action.on_done:
             await action.on_done(services, approval, args)
         if approval.undoes:
-            await name_undo(services.approvals, approval)
+            await link_undo(services.approvals, approval)
     ended, _ = await _put(services.approvals, approval, lambda record: record.ended(status, now, outcome, result))
     await _tell_draft(services.drafts, ended, now)
     if outcome == STOPPED:
         await services.runs.record_stopped(ended.user_id, ended.id, now)
-    if ended.status in FINAL and await rests_on_forgotten(services, ended):
+    if ended.status in FINAL and await has_forgotten_source(services, ended):
         ended = await end_forgotten(services, ended, lambda _: False)
     return ended
 
@@ -304,7 +306,7 @@ async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
                 await drafts.update(approval.user_id, approval.draft_id, now, status=draft_status, label=label)
 
 
-async def name_undo(approvals: Approvals, undo: Approval) -> None:
+async def link_undo(approvals: Approvals, undo: Approval) -> None:
     """Record in the undone approval which record undid it."""
 
     def named(record: Approval) -> Approval | None:

@@ -46,10 +46,10 @@ UNASKED: frozenset[Effect] = frozenset({"write"})
 """Effects that may run at L3 without approval. Effects that others can see always need approval."""
 
 
-def gate(effect: Effect, level: Level, *, asked_for: bool = False) -> GateDecision:
-    """Decide what a call may do. `asked_for`: the action can be undone, and the user's newest message asks for exactly
-    this."""
-    if level == "L3" and effect in UNASKED and asked_for:
+def gate(effect: Effect, level: Level, *, is_requested: bool = False) -> GateDecision:
+    """Decide what a call may do. `is_requested`: the action can be undone, and the user's newest message asks for
+    exactly this."""
+    if level == "L3" and effect in UNASKED and is_requested:
         return GateDecision("run", "The user asked for exactly this.")
     answer = TABLE[effect][level]
     return GateDecision(answer, REASONS[answer])

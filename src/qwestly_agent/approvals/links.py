@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.decide import Decision, settle
-from qwestly_agent.approvals.previews import reworded
+from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.previews import pair_reworded
 from qwestly_agent.approvals.templates import Brand, moment, render
-from qwestly_agent.approvals.view import published_at
+from qwestly_agent.approvals.view import public_url
 from qwestly_agent.base.clock import Clock, format_duration
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
@@ -48,7 +48,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 _VERBS: Mapping[str, Verb] = {"approve": "approve", "revise": "revise", "reject": "reject"}
 
 
-class TooOften(AgentError):
+class LinkRateExceeded(AgentError):
     code, http_status = "too_often", 429
     sentence = "Too many people are opening this page. Please try again in a minute."
 
@@ -91,7 +91,7 @@ class Limits:
     asked: dict[str, int] = field(default_factory=dict)
 
     def count(self, now: float, *keys: str, times: int = 1) -> None:
-        """Count a request. Raises `TooOften`."""
+        """Count a request. Raises `LinkRateExceeded`."""
         if int(now // MINUTE_SECONDS) != self.minute:
             self.minute = int(now // MINUTE_SECONDS)
             self.asked.clear()
@@ -100,7 +100,7 @@ class Limits:
             known = key if key in self.asked or len(self.asked) < MOST_REMEMBERED else ""
             self.asked[known] = self.asked.get(known, 0) + times
             if self.asked[known] > MOST_A_MINUTE:
-                raise TooOften(retry_after=MINUTE_SECONDS)
+                raise LinkRateExceeded(retry_after=MINUTE_SECONDS)
 
 
 def hash_of(token: str) -> str:
@@ -110,7 +110,7 @@ def hash_of(token: str) -> str:
 
 def is_decided_by_link(services: Services, approval: Approval) -> bool:
     action = services.actions.get(approval.tool)
-    return action is not None and action.by_link
+    return action is not None and action.is_link_allowed
 
 
 def effect_of(approval: Approval) -> str:
@@ -118,7 +118,7 @@ def effect_of(approval: Approval) -> str:
     return EFFECTS[approval.effect]
 
 
-async def respond(
+async def render_link_page(
     services: Services, limits: Limits, token: str, source: str, posted: PostedForm | None = None
 ) -> LinkPage:
     """Render the page of this link. If a form was posted, decide first."""
@@ -134,16 +134,18 @@ async def respond(
             return await _look(services, approval)
         return await _answer(services, approval, posted, where=f"link {hash_of(token)[:8]} from {source}")
     except AgentError as error:
-        return failed(error, brand)
+        return error_page(error, brand)
     except PyMongoError as error:
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-        return failed(Unavailable(f"We can’t reach your data right now. {NOTHING_DECIDED} Please try again."), brand)
+        return error_page(
+            Unavailable(f"We can’t reach your data right now. {NOTHING_DECIDED} Please try again."), brand
+        )
     except Exception as error:  # outermost handler: show an error page, and log without user text
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-        return failed(Internal(), brand)
+        return error_page(Internal(), brand)
 
 
-def failed(error: AgentError, brand: Brand) -> LinkPage:
+def error_page(error: AgentError, brand: Brand) -> LinkPage:
     title = NOT_VALID if isinstance(error, NotFound) else "That didn’t work"
     html = render("message.html", brand, title=title, sentence=error.message)
     return LinkPage(error.http_status, html, brand, error.retry_after)
@@ -171,7 +173,7 @@ async def _answer(services: Services, approval: Approval, posted: PostedForm, wh
         return await _page(services, approval, Invalid.http_status, missing, words)
     decision = Decision(decision=_VERBS[posted.decision], args_digest=posted.args_digest[:64], reason=words or None)
     try:
-        decided = await settle(services, approval.user_id, approval.id, decision, by="link", where=where)
+        decided = await decide_and_follow_up(services, approval.user_id, approval.id, decision, by="link", where=where)
     except (ChangedMeanwhile, Braked) as error:
         now = await services.approvals.get(approval.user_id, approval.id)
         notice, is_frozen = f"{error.message} {NOTHING_DECIDED}", isinstance(error, Braked)
@@ -227,7 +229,7 @@ async def _page(
         revisable=approval.revisable,
         heading=heading,
         sentence=sentence,
-        published_at=published_at(approval),
+        public_url=public_url(approval),
         reworded=pairs,
         difference=told,
         notice=notice,
@@ -237,7 +239,7 @@ async def _page(
     return LinkPage(status, html, brand)
 
 
-async def question_before(approvals: Approvals, approval: Approval) -> Approval | None:
+async def previous_round(approvals: Approvals, approval: Approval) -> Approval | None:
     """Return the approval of the previous round; None if there was none, or if it cannot be read."""
     try:
         return await approvals.get(approval.user_id, approval.revises) if approval.revises else None
@@ -247,8 +249,8 @@ async def question_before(approvals: Approvals, approval: Approval) -> Approval 
 
 async def _difference(approvals: Approvals, approval: Approval) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the lines reworded since the previous approval, and the other differences as sentences."""
-    earlier = await question_before(approvals, approval)
-    return reworded(earlier.preview, approval.preview) if earlier else ([], list(approval.preview.difference))
+    earlier = await previous_round(approvals, approval)
+    return pair_reworded(earlier.preview, approval.preview) if earlier else ([], list(approval.preview.difference))
 
 
 async def _name_of(profiles: Profiles, user_id: str) -> str:

@@ -8,8 +8,8 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.links import effect_of, hash_of, is_decided_by_link, question_before
-from qwestly_agent.approvals.previews import reworded
+from qwestly_agent.approvals.links import effect_of, hash_of, is_decided_by_link, previous_round
+from qwestly_agent.approvals.previews import pair_reworded
 from qwestly_agent.approvals.templates import Brand, render, shortly
 from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.clock import to_datetime
@@ -54,7 +54,7 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
     if not (settings.mail_reminders if kind == "reminders" else settings.mail_questions):
         later = reminder_time(approval) if kind == "questions" else None
         return await _note(services.approvals, approval, _line(now, f"not mailed: no {kind} by mail"), mail_at=later)
-    earlier = await question_before(services.approvals, approval)
+    earlier = await previous_round(services.approvals, approval)
     token, ending = new_token() if is_decided_by_link(services, approval) else None, new_token()
     links = (*([hash_of(token)] if token else []), f"{kind}:{hash_of(ending)}")
     claimed, ours = await services.approvals.change(
@@ -97,7 +97,7 @@ def message_of(
     reminder, brand = kind_of(approval, now) == "reminders", Brand.of(settings)
     # Others may see the mail on a screen, and mail providers store it for years.
     told = approval.scrubbed() if approval.kind in PRIVATE else approval
-    rounds = reworded(earlier.preview, told.preview) if earlier else ([], list(told.preview.difference))
+    rounds = pair_reworded(earlier.preview, told.preview) if earlier else ([], list(told.preview.difference))
     given = {
         "person": person,
         "first_name": person.partition(" ")[0],

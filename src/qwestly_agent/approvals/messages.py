@@ -17,7 +17,7 @@ DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
 ones."""
 
 
-def waiting(approval: Approval) -> str:
+def pending_line(approval: Approval) -> str:
     """Return the tool result for a proposal that is now pending."""
     where = " It stands in their queue; go on without it." if approval.answer == "queue" else ""
     return f"Waiting for the user's decision on “{approval.preview.title}” ({approval.id}).{where} {NOTHING_NEW}"

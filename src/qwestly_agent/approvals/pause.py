@@ -297,7 +297,7 @@ async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, A
             await working
 
 
-def interval(age: float) -> float:
+def polling_interval(age: float) -> float:
     """Return the seconds until the next reading of the signals, for a run of this age."""
     return OFTEN_SECONDS if age < OFTEN_UNTIL_SECONDS else SELDOM_SECONDS
 

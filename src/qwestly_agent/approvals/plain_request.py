@@ -100,13 +100,13 @@ def is_plain_request(message: str, changes: Sequence[FieldValues]) -> bool:
     """True if `message` names the fields of these changes and no other, contains each added or removed value verbatim,
     except for the case of a word's first letter, and matches no list of doubts."""
     said = unicodedata.normalize("NFC", visible(message))
-    values = [value for each in changes for value in (*each.new, *each.gone)]
+    values = [value for each in changes for value in (*each.new, *each.removed)]
     spans = [_spans_of(value, said) for value in values]
     if not values or not all(spans):
         return False
     rest = _without(said, [span for each in spans for span in each])
     folded = rest.casefold()
-    lost = [each for each in changes if each.gone]
+    lost = [each for each in changes if each.removed]
     return (
         {found.lastgroup for found in _NAMED.finditer(folded)} == {each.field for each in changes}
         and not _DOUBTS.search(folded)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from qwestly_agent.approvals.word_difference import most_alike
+from qwestly_agent.approvals.word_difference import most_similar
 from qwestly_agent.domain.approval import Approval, Change, Preview
 from qwestly_agent.services import Services
 from qwestly_agent.stores.profiles import Profiles
@@ -22,11 +22,11 @@ class Replacement(Generic[A]):
     current: Callable[[Services, str, A], Awaitable[str | None]]
     new: Callable[[A], str | None]
 
-    async def is_as_done(self, services: Services, user_id: str, args: A) -> bool:
+    async def is_unchanged(self, services: Services, user_id: str, args: A) -> bool:
         """True if the current value is the one that the action wrote with these arguments."""
         return await self.current(services, user_id, args) == self.new(args)
 
-    async def shown(self, services: Services, user_id: str, args: A) -> dict[str, str]:
+    async def read_current(self, services: Services, user_id: str, args: A) -> dict[str, str]:
         current = await self.current(services, user_id, args)
         return {} if current is None else {self.name(args): current}
 
@@ -36,14 +36,14 @@ class Replacement(Generic[A]):
         return Preview(title=self.title(args), changes=(change,))
 
 
-def in_words(value: Any) -> str:
+def format_value(value: Any) -> str:
     match value:
         case None:
             return ""
         case list():
-            return "; ".join(_item(in_words(item), ";") for item in value)
+            return "; ".join(_item(format_value(item), ";") for item in value)
         case dict():
-            return ", ".join(_item(in_words(item), ",") for item in value.values() if item is not None)
+            return ", ".join(_item(format_value(item), ",") for item in value.values() if item is not None)
         case float() if value.is_integer():
             return str(int(value))
         case _:
@@ -55,12 +55,12 @@ def _item(item: str, mark: str) -> str:
     return f"“{item}”" if mark in item else item
 
 
-def named(name: str) -> str:
+def readable_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def value_in_words(value: Any) -> str | None:
-    return in_words(value) or None
+def format_or_none(value: Any) -> str | None:
+    return format_value(value) or None
 
 
 # --- drafted texts ----------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ async def with_person(profiles: Profiles, user_id: str, preview: Preview) -> Pre
     return preview.model_copy(update={"person": (await profiles.get_mail_recipient(user_id)).name})
 
 
-def shown_again(earlier: Approval, was_own: Preview, own: Preview) -> Preview:
+def refresh_preview(earlier: Approval, was_own: Preview, own: Preview) -> Preview:
     """Return the action's current preview, with the proposer's sections in place of the action's own. `was_own` is the
     action's own preview at the time of `earlier`."""
     if earlier.preview.sections == was_own.sections:
@@ -110,12 +110,12 @@ def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str
 
 def _rewritten(before: Preview, now: Preview) -> Iterator[str]:
     """Describe the claims that differ from the earlier preview, in sentences."""
-    gone, new = gone_and_new(before, now)
+    gone, new = diff_claims(before, now)
     yield from (f"New: “{text}”" for text in new)
     yield from (f"Gone: “{text}”" for text in gone)
 
 
-def gone_and_new(before: Preview, now: Preview) -> tuple[list[str], list[str]]:
+def diff_claims(before: Preview, now: Preview) -> tuple[list[str], list[str]]:
     """Return the lines only in the earlier preview, and those only in the current one."""
     old, new = (
         dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
@@ -124,12 +124,12 @@ def gone_and_new(before: Preview, now: Preview) -> tuple[list[str], list[str]]:
     return [text for text in old if new and text not in new], [text for text in new if old and text not in old]
 
 
-def reworded(before: Preview, now: Preview) -> tuple[list[tuple[str, str]], list[str]]:
+def pair_reworded(before: Preview, now: Preview) -> tuple[list[tuple[str, str]], list[str]]:
     """Pair lines that were reworded since the earlier preview, and return the remaining sentences of the difference."""
-    gone, new = gone_and_new(before, now)
+    gone, new = diff_claims(before, now)
     pairs: list[tuple[str, str]] = []
     for text in new:
-        if other := most_alike(text, gone):
+        if other := most_similar(text, gone):
             gone.remove(other)
             pairs.append((other, text))
     told = {sentence for one, other in pairs for sentence in (f"Gone: “{one}”", f"New: “{other}”")}

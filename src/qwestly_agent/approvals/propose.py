@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from qwestly_agent.action import is_about
+from qwestly_agent.action import has_same_subject
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask import Asker, Proposal, ask, id_of_call
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval, id_of_call
 from qwestly_agent.approvals.earned import level_of
-from qwestly_agent.approvals.end import STANDS, withdraw, without_forgotten
+from qwestly_agent.approvals.end import STANDS, expire_pending, without_forgotten
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.gate import GateDecision, gate
-from qwestly_agent.approvals.wish import is_asked_for, named_changes
+from qwestly_agent.approvals.wish import is_requested, requested_changes
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import Approval, Change, Level, canonical_json
 from qwestly_agent.services import ModelServices
@@ -47,13 +47,13 @@ class Proposer:
         await pause.check(self.services.signals, self.user_id)
         own, level = await self._levels(proposal)
         named = await self._named_changes(proposal, level)
-        asked_for = level == "L3" and await self._is_asked_for(proposal, named)
-        decision = gate(proposal.action.effect, level, asked_for=asked_for)
+        is_plainly_requested = level == "L3" and await self._is_requested(proposal, named)
+        decision = gate(proposal.action.effect, level, is_requested=is_plainly_requested)
         if decision.answer == "refuse":
             return decision, None
         if decision.answer != "run":
             await self._check_limits(proposal)
-        asker = Asker(
+        context = ProposalContext(
             user_id=self.user_id,
             run_id=self.run_id,
             level=level,
@@ -65,13 +65,13 @@ class Proposer:
             earned=level != own,
         )
         approval_id = id_of_call(self.conversation_id, self.run_id, call_id)
-        approval = await ask(self.services, approval_id, proposal, asker, decision.answer)
+        approval = await create_approval(self.services, approval_id, proposal, context, decision.answer)
         if decision.answer == "run":
             approval = await execute(self.services, self.user_id, approval.id)
             await self.services.approvals.mark_reported(approval)  # the model learns it from the tool's result
         # Check after writing: either we see that the conversation is gone, or its deletion sees our record.
         elif not await self.services.conversations.exists(self.user_id, self.conversation_id):
-            await withdraw(self.services, self.user_id, self.conversation_id)
+            await expire_pending(self.services, self.user_id, self.conversation_id)
             raise NotFound("The conversation was deleted meanwhile.")
         else:
             approval = await without_forgotten(self.services, approval)
@@ -90,12 +90,12 @@ class Proposer:
         if proposal.unchecked or level == "L0":
             return []
         arguments = proposal.action.parse(proposal.args)
-        return await named_changes(self.services, self.user_id, self.message, proposal.action, arguments)
+        return await requested_changes(self.services, self.user_id, self.message, proposal.action, arguments)
 
-    async def _is_asked_for(self, proposal: Proposal, named: list[Change]) -> bool:
+    async def _is_requested(self, proposal: Proposal, named: list[Change]) -> bool:
         if not named or await self._was_done(proposal) or await self._is_beyond_limit(proposal):
             return False
-        if not await is_asked_for(self.services, self.user_id, self.message, named) or self.unasked:
+        if not await is_requested(self.services, self.user_id, self.message, named) or self.unasked:
             return False
         self.unasked.append(proposal.action.tool)  # no await since the check, as calls run in parallel
         return True
@@ -138,5 +138,5 @@ class Proposer:
         already."""
         asked = await self.services.approvals.list_of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         revised = [each for each in asked if each.status == "revised" and each.revised_by is None]
-        about = [each.id for each in revised if is_about(each, proposal.action.tool, proposal.args)]
+        about = [each.id for each in revised if has_same_subject(each, proposal.action.tool, proposal.args)]
         return about[0] if about else None

@@ -50,7 +50,7 @@ async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[s
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
     counts.update(await copy_left_events(services, seconds_left))
-    counts.update(await put_events(services, seconds_left))
+    counts.update(await publish_events(services, seconds_left))
     await _measure(services.sweeps, services.signals, services.clock)
     return dict(counts)
 
@@ -70,7 +70,7 @@ async def copy_left_events(services: Services, seconds_left: Callable[[], float]
     return counts
 
 
-async def put_events(services: Services, seconds_left: Callable[[], float]) -> Counter[str]:
+async def publish_events(services: Services, seconds_left: Callable[[], float]) -> Counter[str]:
     """Publish the events copied into the feed since the last sweep on the event bus: at least once, in the order of the
     feed. The first sweep starts a minute back."""
     counts, now = Counter[str](), services.clock()

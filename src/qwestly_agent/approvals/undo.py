@@ -6,7 +6,7 @@ The signed-in user requests exactly this, so no level and no model is involved.
 import json
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.earned import note_decision
 from qwestly_agent.approvals.execute import NOT_AS_DONE, execute
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
@@ -34,20 +34,20 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
         raise ChangedMeanwhile(NOT_UNDOABLE)
 
     async def check() -> None:
-        if not await inverse.is_as_done(services, user_id, action.arguments_of(done)):
+        if not await inverse.is_unchanged(services, user_id, action.arguments_of(done)):
             raise ChangedMeanwhile(NOT_AS_DONE)
 
     await pause.check(services.signals, user_id)
     await check()  # and again when the version is known: a deleted subject has none
-    asker = Asker(
+    context = ProposalContext(
         user_id=user_id,
         run_id=done.run_id,
         level=await services.autonomy.level(user_id),
         conversation_id=done.conversation_id,
         undoes=done.id,
     )
-    undone = await ask(
-        services, _id_of(done, number), Proposal(action, json.loads(done.inverse), check=check), asker, "run"
+    undone = await create_approval(
+        services, _id_of(done, number), Proposal(action, json.loads(done.inverse), check=check), context, "run"
     )
     await note_decision(services, undone)
     return await execute(services, user_id, undone.id)

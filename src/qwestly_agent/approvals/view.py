@@ -65,7 +65,7 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
         ),
         approval_id=approval.id,
         status=status,
-        link=published_at(approval),
+        link=public_url(approval),
         undo_until=approval.undo_until,
         preview=approval.preview,
         args=with_iso_moments(approval.arguments),
@@ -74,12 +74,12 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
     )
 
 
-def content_with(content: str, asked: Sequence[ApprovalView]) -> str:
+def content_or_titles(content: str, asked: Sequence[ApprovalView]) -> str:
     """Return the answer's text or, without text, the approvals it requests."""
     return content or "\n\n".join(f"For your decision: {each.preview.title}" for each in asked)
 
 
-def published_at(approval: Approval) -> str | None:
+def public_url(approval: Approval) -> str | None:
     """Return the public address of the result; None if it is not public."""
     url = approval.result.get("url", "")
     return url if approval.effect == "outward" and url.startswith(("https://", "http://127.0.0.1:")) else None

@@ -51,21 +51,26 @@ class Wish(BaseModel):
     quote: Annotated[str, StringConstraints(max_length=1_000)] = ""
 
 
-async def named_changes(
+async def requested_changes(
     services: Services, user_id: str, message: str, action: AnyAction, arguments: Any
 ) -> list[Change]:
     """Return the changes of `action` if it can run without approval, and the user's newest `message` was typed and is a
     plain request by the rules in code; otherwise an empty list. Raises `Unavailable` and errors of the database."""
     inverse = action.inverse
-    if inverse is None or inverse.named is None or action.effect not in UNASKED or not _is_short_and_typed(message):
+    if (
+        inverse is None
+        or inverse.requested_values is None
+        or action.effect not in UNASKED
+        or not _is_short_and_typed(message)
+    ):
         return []
     before = await inverse.arguments(services, user_id, arguments)
-    if not is_plain_request(message, inverse.named(arguments, before)):
+    if not is_plain_request(message, inverse.requested_values(arguments, before)):
         return []
-    return list(action.preview(arguments, await action.shown(services, user_id, arguments)).changes)
+    return list(action.preview(arguments, await action.read_current(services, user_id, arguments)).changes)
 
 
-async def is_asked_for(services: ModelServices, user_id: str, message: str, changes: Sequence[Change]) -> bool:
+async def is_requested(services: ModelServices, user_id: str, message: str, changes: Sequence[Change]) -> bool:
     """True if `message` asks for exactly these changes; False if the judge does not answer."""
     change = [each.model_dump(include={"name", "before", "after"}) for each in changes]
     try:

@@ -18,7 +18,7 @@ class DifferencePart:
     differs: bool
 
 
-def before_and_after(before: str, after: str) -> tuple[list[DifferencePart], list[DifferencePart]]:
+def diff_words(before: str, after: str) -> tuple[list[DifferencePart], list[DifferencePart]]:
     """Return the parts of both texts in order; parts in only one text differ."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     if max(len(old), len(new)) > MOST_WORDS:
@@ -33,7 +33,7 @@ def before_and_after(before: str, after: str) -> tuple[list[DifferencePart], lis
     )
 
 
-def most_alike(text: str, others: Sequence[str]) -> str | None:
+def most_similar(text: str, others: Sequence[str]) -> str | None:
     """Return the text with the most words in common; None if none has half of them."""
     words = text.split()[:MOST_WORDS]
     alike = {each: SequenceMatcher(None, each.split()[:MOST_WORDS], words, autojunk=False).ratio() for each in others}

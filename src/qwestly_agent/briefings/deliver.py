@@ -13,7 +13,7 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 
-@state(BriefingState, under_brake=True)
+@state(BriefingState, ignores_brake=True)
 async def deliver(services: Services, given: BriefingState) -> BriefingState:
     """Deliver the briefing. Running it again changes nothing: the briefing is already in the app, and no second mail is
     sent.

@@ -32,7 +32,7 @@ class BriefingsSwept(WorkflowState):
     counts: Mapping[str, int] = Field(default_factory=dict)
 
 
-@state(BriefingsSwept, under_brake=True)
+@state(BriefingsSwept, ignores_brake=True)
 async def sweep(services: Services, _: BriefingsSwept) -> BriefingsSwept:
     now = services.clock()
     due = await services.sweeps.due_briefings(now, services.settings.briefings_a_sweep)

@@ -4,7 +4,7 @@ import re
 
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.approvals.links import INVALID_TOKEN_COUNTS, Limits, LinkPage, failed, hash_of
+from qwestly_agent.approvals.links import INVALID_TOKEN_COUNTS, Limits, LinkPage, error_page, hash_of
 from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
@@ -28,7 +28,7 @@ async def unsubscribe(services: Services, limits: Limits, token: str, source: st
             await services.user_settings.unsubscribe(user_id, kind, services.clock())
         return LinkPage(200, render("unsubscribe.html", brand, ended=posted, kind=kind), brand)
     except AgentError as error:
-        return failed(error, brand)
+        return error_page(error, brand)
     except PyMongoError as error:
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-        return failed(Unavailable("We can’t reach your settings right now. Please try again."), brand)
+        return error_page(Unavailable("We can’t reach your settings right now. Please try again."), brand)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from qwestly_agent.action import Action, Inverse, same
+from qwestly_agent.action import Action, Inverse, keep_arguments
 from qwestly_agent.approvals.arguments import Arguments, CardId, DraftId
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import CardText
@@ -87,10 +87,10 @@ PUBLISH_CARD = Action(
     effect="outward",
     arguments=CardPublication,
     subject=lambda args: candidate_app.card(args.card_id),
-    shown=card_shown,
+    read_current=card_shown,
     preview=publication_preview,
     perform=lambda services, effect, args: services.candidate_app.publish_card(effect, args.card_id, args.content),
-    done="Your card is published.",
+    done_message="Your card is published.",
     published=("content",),
 )
 SAVE_CARD_AS_ACTIVE = Action(
@@ -99,15 +99,15 @@ SAVE_CARD_AS_ACTIVE = Action(
     effect="outward",
     arguments=CardActivation,
     subject=lambda args: candidate_app.card(args.card_id),
-    shown=card_shown,
+    read_current=card_shown,
     preview=activation_preview,
     perform=lambda services, effect, args: services.candidate_app.activate_card(
         effect, args.card_id, active=args.active
     ),
-    done="Which card is shown first is changed.",
+    done_message="Which card is shown first is changed.",
     must_exist=True,
     inverse=Inverse(_shown_first_before, is_shown_first),
-    upgrades={"1c4e57090abfacea1be8ce282ec5c04811762e5b1fbcb4ea3dd421b88eeec6e5": same},
+    upgrades={"1c4e57090abfacea1be8ce282ec5c04811762e5b1fbcb4ea3dd421b88eeec6e5": keep_arguments},
 )
 DELETE_CARD = Action(
     tool="delete_card",
@@ -115,9 +115,9 @@ DELETE_CARD = Action(
     effect="destructive",
     arguments=CardName,
     subject=lambda args: candidate_app.card(args.card_id),
-    shown=card_shown,
+    read_current=card_shown,
     preview=deletion_preview,
     perform=lambda services, effect, args: services.candidate_app.delete_card(effect, args.card_id),
-    done="The card is deleted.",
+    done_message="The card is deleted.",
     must_exist=True,
 )

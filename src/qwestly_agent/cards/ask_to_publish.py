@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, ask_for_workflow
+from qwestly_agent.approvals.ask_for_workflow import ApprovalRequest, request_approval
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.card_state import MOST_ROUNDS
@@ -43,8 +43,8 @@ async def ask_to_publish(services: Services, given: dict[str, Any]) -> Approval:
         raise NotAllowed
     # What others have seen cannot be undone, so this requires approval at every level.
     answer = "queue" if allowed == "queue" else "ask"
-    question = WorkflowQuestion(approval_id, proposal, answer, draft.conversation_id, draft.id)
-    return await ask_for_workflow(services, given, level, question)
+    question = ApprovalRequest(approval_id, proposal, answer, draft.conversation_id, draft.id)
+    return await request_approval(services, given, level, question)
 
 
 def _id_of_round(draft: Draft, revises: str | None) -> str:

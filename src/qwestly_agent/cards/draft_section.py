@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from qwestly_agent.approvals.contacts import contact_details
+from qwestly_agent.approvals.contacts import find_contact_details
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState
@@ -42,7 +42,7 @@ async def draft_section(services: ModelServices, card: CardState) -> CardState:
         wishes_of(draft),
         before,
         words_of(advert_of(draft)),
-        await contact_details(services.knowledge, services.resumes, card.user_id),
+        await find_contact_details(services.knowledge, services.resumes, card.user_id),
     )
     section = await write_section(services, card.user_id, order, keep, kept)
     tries = section.tries + section.unchecked

@@ -6,7 +6,7 @@ From here on the card does not change: the approval refers to this version.
 from collections.abc import Mapping
 from datetime import date
 
-from qwestly_agent.approvals.contacts import contact_details
+from qwestly_agent.approvals.contacts import find_contact_details
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.by_position import by_position
@@ -34,7 +34,7 @@ LONGEST_HEADLINE = 300
 async def keep_draft(services: Services, card: CardState) -> CardState:
     """Return the state with the gate's answer. Raises `NothingSupported`."""
     draft = await drop_forgotten(services, card.user_id, card.draft_id)
-    details = await contact_details(services.knowledge, services.resumes, card.user_id)
+    details = await find_contact_details(services.knowledge, services.resumes, card.user_id)
     checked = without_contacts(checked_card(draft, card.round, to_datetime(services.clock()).date()), details)
     # A job document is not published; applying with it requires its own approval.
     level = await services.autonomy.level(card.user_id)

@@ -33,7 +33,7 @@ _SAID: Mapping[str, str] = {
 _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 
-@state(CardState, under_brake=True)
+@state(CardState, ignores_brake=True)
 async def note_end(services: Services, card: CardState) -> CardState:
     """It also runs under the brake, because nothing else records the stop."""
     try:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from qwestly_agent.action import is_about
-from qwestly_agent.approvals.arguments import plain
+from qwestly_agent.action import has_same_subject
+from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.card_state import Overtaken
@@ -30,7 +30,7 @@ def profile_proposal(draft: Draft, earlier: Approval) -> Proposal:
     checked, evidence = supported_in(draft), evidence_of(draft)
     action, args = _action(draft, checked)
     unchanged = all(earlier.arguments.get(name) == args[name] for name in action.editable)
-    return drafted_proposal(action, plain(action.parse(args)), checked, evidence, unchanged=unchanged)
+    return drafted_proposal(action, to_json_types(action.parse(args)), checked, evidence, unchanged=unchanged)
 
 
 def _action(draft: Draft, checked: CheckedCard) -> tuple[AnyAction, dict[str, Any]]:
@@ -50,7 +50,7 @@ async def check_still_wanted(services: Services, earlier: Approval, proposal: Pr
     newest = await services.approvals.list_all(earlier.user_id, MOST_READ)
     newer = [each for each in newest if each.created_at >= (earlier.decided_at or 0)]
     others = [each for each in newer if each.id not in (earlier.id, asks_as)]
-    is_asked = earlier.revised_by or any(is_about(each, earlier.tool, proposal.args) for each in others)
+    is_asked = earlier.revised_by or any(has_same_subject(each, earlier.tool, proposal.args) for each in others)
     if (
         is_asked
         or not await _still_stands(services.conversations, services.messages, earlier)
@@ -71,5 +71,5 @@ async def _is_changed(services: Services, earlier: Approval) -> bool:
     if earlier.args == "{}":  # its text was forgotten, with the preview
         return False
     action = services.actions[earlier.tool]
-    shown = await action.shown(services, earlier.user_id, action.arguments_of(earlier))
+    shown = await action.read_current(services, earlier.user_id, action.arguments_of(earlier))
     return shown != dict(earlier.shown)

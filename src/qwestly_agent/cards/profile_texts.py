@@ -6,7 +6,7 @@ twice after an interrupted attempt.
 
 from typing import cast
 
-from qwestly_agent.approvals.contacts import contact_details
+from qwestly_agent.approvals.contacts import find_contact_details
 from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
 from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft, wishes_of
@@ -35,7 +35,7 @@ async def write_profile_text(
         await drop_forgotten(services, user_id, draft.id)
 
     before = revised.card.sections[0] if revised else None
-    details = await contact_details(services.knowledge, services.resumes, user_id)
+    details = await find_contact_details(services.knowledge, services.resumes, user_id)
     order = SectionOrder(outlined, style, evidence_of(draft), wishes_of(draft), before, contacts=details)
     section = await write_section(services, user_id, order, keep, section_draft(draft, outlined.kind))
     card = Card(style=style, headline=None, sections=(section.standing,))

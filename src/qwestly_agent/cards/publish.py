@@ -7,7 +7,7 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import OutcomeUnknown, state
 
 
-@state(CardState, under_brake=True)
+@state(CardState, ignores_brake=True)
 async def publish(services: Services, card: CardState) -> CardState:
     """Raises `OutcomeUnknown` while the outcome is unknown, `PublishingFailed`, and `Braked` if the brake was on before
     the execution started: `execute` checks it, and a started execution is not interrupted."""

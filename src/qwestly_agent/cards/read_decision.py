@@ -14,7 +14,7 @@ from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.workflow_state import expire_if_pending, state
 
 
-@state(CardState, under_brake=True)
+@state(CardState, ignores_brake=True)
 async def read_decision(services: Services, card: CardState) -> CardState:
     """Read the decision, or expire the approval. Under the brake a decision is only recorded, and its time keeps
     running."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from qwestly_agent.approvals.view import ApprovalView, content_with
+from qwestly_agent.approvals.view import ApprovalView, content_or_titles
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.chat.draft_view import DraftView
@@ -201,7 +201,7 @@ def _message_view(message: Message, made: Made) -> MessageView:
     noted = [remembered_view_of(each) for each in current_memories(message, made.memories)]
     return MessageView(
         **shown,
-        content=content_with(message.content, asked),
+        content=content_or_titles(message.content, asked),
         error=message.error,
         feedback=message.feedback,
         approvals=asked,

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.approvals.end import withdraw
+from qwestly_agent.approvals.end import expire_pending
 from qwestly_agent.domain.activity import of_conversation
 from qwestly_agent.services import Services
 
@@ -24,7 +24,7 @@ async def delete(services: Services, user_id: str, conversation_id: str) -> None
     try:
         await services.conversations.delete(user_id, conversation_id)
     finally:
-        await withdraw(services, user_id, conversation_id)
+        await expire_pending(services, user_id, conversation_id)
         await services.approvals.forget_conversation(user_id, conversation_id)
         await services.drafts.forget_conversation(user_id, conversation_id)
         await services.lessons.forget_conversation(user_id, conversation_id)

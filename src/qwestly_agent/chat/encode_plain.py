@@ -18,7 +18,7 @@ from qwestly_agent.agents.design import DesignEvent, NativeEvent
 from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested, Progress
 from qwestly_agent.agents.tools.memories import Remembered
 from qwestly_agent.agents.tools.work import ApprovalShown
-from qwestly_agent.approvals.view import ApprovalView, content_with
+from qwestly_agent.approvals.view import ApprovalView, content_or_titles
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.turn import DraftEnded, Happened, Telling
@@ -45,7 +45,7 @@ async def encode_plain(telling: Telling) -> AsyncIterator[str]:
     except Exception as error:
         yield plain_error(failure_of(error))
         return
-    content = content_with(telling.content(), asked) if asked else telling.content()
+    content = content_or_titles(telling.content(), asked) if asked else telling.content()
     yield _sse("done", {"content": content, "usage": telling.usage(), **end})
 
 

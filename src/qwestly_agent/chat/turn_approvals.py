@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.agents.tools.confirm import confirm_with_user
-from qwestly_agent.approvals.decide import Decision, settle
+from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.approvals.messages import draft_line, outcome_line
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
@@ -83,7 +83,7 @@ async def settle_all(
             args=decided.args,
             reason=decided.reason,
         )
-        approval = await settle(services, user_id, decided.approval_id, decision, by="chat", where=where)
+        approval = await decide_and_follow_up(services, user_id, decided.approval_id, decision, by="chat", where=where)
         settled.append(Settled(decided, approval))
     return tuple(settled)
 

@@ -150,7 +150,7 @@ class TurnRegistry:
     def _interval(self) -> float:
         """Return the seconds until the next reading, which depend on the youngest turn."""
         begun = max(watched.claim.turn.started_at for watched in self._turns.values())
-        return pause.interval(self.clock() - begun)
+        return pause.polling_interval(self.clock() - begun)
 
     async def _read_signals(self) -> None:
         runs_of: dict[str, list[str]] = {}

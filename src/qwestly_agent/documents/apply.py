@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.propose import MOST_WAITING
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.publication import cited_in, supported_in
@@ -132,13 +132,13 @@ class Applying:
     async def _asked(self, proposal: Proposal, run_id: str) -> Approval:
         if len(await self.services.approvals.list_open(self.user_id, MOST_WAITING)) >= MOST_WAITING:
             raise Invalid(TOO_MUCH_WAITS)
-        asker = Asker(self.user_id, run_id, await self.services.autonomy.level(self.user_id))
+        context = ProposalContext(self.user_id, run_id, await self.services.autonomy.level(self.user_id))
         approval_id = f"ap_{sha256_hex(self.user_id, 'apply', canonical_json(proposal.args))[:32]}"
-        approval = await ask(self.services, approval_id, proposal, asker, "queue")
+        approval = await create_approval(self.services, approval_id, proposal, context, "queue")
         if approval.waits(self.services.clock()):
             return approval
         again = f"ap_{sha256_hex(approval_id, run_id)[:32]}"  # it was requested before, and nothing was sent
-        return await ask(self.services, again, proposal, asker, "queue")
+        return await create_approval(self.services, again, proposal, context, "queue")
 
     async def _ready(self, match: JobMatch, document_id: str) -> Draft:
         draft = await self.services.drafts.get(self.user_id, document_id)

@@ -11,7 +11,7 @@ from typing import Any
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.resume import UNDER_WAY
 from qwestly_agent.interviews.draft_state import own_words
-from qwestly_agent.profile.fields import fields_now
+from qwestly_agent.profile.fields import read_fields
 from qwestly_agent.profile.values import ChangedField
 from qwestly_agent.resumes.profile_changes import profile_changes
 from qwestly_agent.services import Services
@@ -39,7 +39,7 @@ class Known:
 
 async def known_of(services: Services, user_id: str) -> Known:
     profile, resumes, memories = await asyncio.gather(
-        fields_now(services.profiles, services.job_searches, user_id),
+        read_fields(services.profiles, services.job_searches, user_id),
         services.resumes.newest(user_id, 1),
         own_words(services.memories, user_id),
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from qwestly_agent.action import Action, digest_of
-from qwestly_agent.approvals.arguments import Arguments, DraftId, Line, plain
+from qwestly_agent.approvals.arguments import Arguments, DraftId, Line, to_json_types
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
 from qwestly_agent.clients import candidate_app
@@ -77,7 +77,7 @@ async def _send(services: Services, effect: candidate_app.Effect, args: JobAppli
         "documents": [{"kind": each.kind, "text": each.text} for each in args.documents],
         "note": args.note,
     }
-    return await services.candidate_app.send_application(effect, args.job_id, plain(body))
+    return await services.candidate_app.send_application(effect, args.job_id, to_json_types(body))
 
 
 async def add_to_list(applications: Applications, job_matches: JobMatches, new: Application) -> Application:
@@ -129,14 +129,14 @@ APPLY = Action(
     effect="outward",
     arguments=JobApplication,
     subject=lambda args: candidate_app.application(args.job_id),
-    shown=_sent_on,
+    read_current=_sent_on,
     preview=_application_preview,
     perform=_send,
-    done="Your application was sent.",
+    done_message="Your application was sent.",
     published=("documents",),
     on_asked=list_asked,
     on_done=list_sent,
-    sent_before=SENT_BEFORE,
+    duplicate_message=SENT_BEFORE,
     revisable=False,
     signed_in_only=True,
 )
@@ -221,10 +221,10 @@ UPDATE_APPLICATION = Action(
     effect="write",
     arguments=ApplicationChange,
     subject=lambda args: f"application:{args.application_id}",
-    shown=_list_shown,
+    read_current=_list_shown,
     preview=_change_preview,
     perform=_change,
-    done="It is changed in your list.",
-    ours=True,
+    done_message="It is changed in your list.",
+    is_own_data=True,
     revisable=False,
 )

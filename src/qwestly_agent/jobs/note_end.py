@@ -7,7 +7,7 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import OVER_BUDGET, state
 
 
-@state(ScoutState, under_brake=True)
+@state(ScoutState, ignores_brake=True)
 async def note_end(services: Services, given: ScoutState) -> ScoutState:
     """It also runs under the brake, because nothing else records the stop."""
     error = given.error.kind if given.error else ""

@@ -33,7 +33,7 @@ class JobsSwept(WorkflowState):
     counts: Mapping[str, int] = Field(default_factory=dict)
 
 
-@state(JobsSwept, under_brake=True)
+@state(JobsSwept, ignores_brake=True)
 async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
     """Start due searches. Users whose brake is on stay due until they release it, as do all users once most of the
     stage's daily budget is spent."""

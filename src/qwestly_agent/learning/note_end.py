@@ -21,7 +21,7 @@ _SAID: Mapping[str, str] = {
 """By the type of error."""
 
 
-@state(LessonState, under_brake=True)
+@state(LessonState, ignores_brake=True)
 async def note_end(services: Services, given: LessonState) -> LessonState:
     """Record the end of the writing. Runs under the brake too, since nothing else would record that it stopped."""
     error = given.error.kind if given.error else ""

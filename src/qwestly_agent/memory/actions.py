@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints
 from qwestly_agent.action import Action
 from qwestly_agent.approvals.arguments import Arguments
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.previews import in_words
+from qwestly_agent.approvals.previews import format_value
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval, Change, Preview, sha256_hex
@@ -95,13 +95,13 @@ KEEP_MEMORIES = Action(
     effect="memory",
     arguments=Keeping,
     subject=lambda _: "memories",
-    shown=_memories_shown,
+    read_current=_memories_shown,
     # The proposer has read the memories and passes its own preview.
     preview=lambda args, shown: Preview(title="Remember something sensitive"),  # noqa: ARG005
     perform=_keep,
-    done="They are remembered.",
+    done_message="They are remembered.",
     on_ended=discard,
-    ours=True,
+    is_own_data=True,
     revisable=False,
 )
 FORGET_MEMORIES = Action(
@@ -110,11 +110,11 @@ FORGET_MEMORIES = Action(
     effect="memory",
     arguments=Forgetting,
     subject=lambda _: "memories",
-    shown=_lineage_shown,
+    read_current=_lineage_shown,
     preview=lambda args, shown: Preview(title="Forget this for good"),  # noqa: ARG005
     perform=_forget,
-    done="It is forgotten for good.",
-    ours=True,
+    done_message="It is forgotten for good.",
+    is_own_data=True,
     revisable=False,
     signed_in_only=True,
 )
@@ -142,7 +142,9 @@ def remember_proposal(memories: Sequence[Memory], memory_ids: Sequence[str], con
 def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
     """Propose to forget; `memories` are all that would be forgotten, including their lineage."""
     title = "Forget this for good" if len(memories) == 1 else f"Forget these {len(memories)} for good"
-    changes = tuple(Change(name=in_words(each.type).capitalize(), before=each.content, after=None) for each in memories)
+    changes = tuple(
+        Change(name=format_value(each.type).capitalize(), before=each.content, after=None) for each in memories
+    )
     return Proposal(
         FORGET_MEMORIES,
         {"memories": {each.id: as_shown(user_id, each) for each in memories}},
@@ -172,7 +174,7 @@ def _preview(memories: Sequence[Memory]) -> Preview:
     return Preview(
         title=title,  # the title is stored and mailed, so it contains no text of the memories
         changes=tuple(
-            Change(name=in_words(each.type).capitalize(), before=None, after=each.content, evidence=(_said(each),))
+            Change(name=format_value(each.type).capitalize(), before=None, after=each.content, evidence=(_said(each),))
             for each in memories
         ),
     )

@@ -1,6 +1,6 @@
 """Apply a run's replacements from the journal, and ask about memories that may be outdated."""
 
-from qwestly_agent.approvals.ask import Asker, ask
+from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
@@ -44,9 +44,9 @@ async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None
     if not outdated:
         return
     level = await services.autonomy.level(run.user_id)
-    asker = Asker(user_id=run.user_id, run_id=run.run_id, level=level)
+    context = ProposalContext(user_id=run.user_id, run_id=run.run_id, level=level)
     approval_id = f"ap_{sha256_hex('outdated', run.user_id, run.run_id)[:32]}"
-    await ask(services, approval_id, outdated_proposal(run.user_id, outdated), asker, "queue")
+    await create_approval(services, approval_id, outdated_proposal(run.user_id, outdated), context, "queue")
     await services.merges.mark_asked(run.user_id, run.outdated, services.clock())
 
 

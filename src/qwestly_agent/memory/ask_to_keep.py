@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, ask_for_workflow
+from qwestly_agent.approvals.ask_for_workflow import ApprovalRequest, request_approval
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.memory.actions import id_of_question, remember_proposal
 from qwestly_agent.memory.forget import still_proposed
@@ -20,5 +20,5 @@ async def ask_to_keep(services: Services, given: dict[str, Any]) -> Approval:
         await services.approvals.get(user_id, approval_id)  # raises `NotFound` unless it was decided already
     # The user may be absent, so the approval is queued at every level.
     proposal = remember_proposal(proposed, memory_ids, given["conversation_id"])
-    question = WorkflowQuestion(approval_id, proposal, "queue", given["conversation_id"])
-    return await ask_for_workflow(services, given, level, question)
+    question = ApprovalRequest(approval_id, proposal, "queue", given["conversation_id"])
+    return await request_approval(services, given, level, question)

@@ -8,7 +8,7 @@ from qwestly_agent.workflow_state import state
 USERS_AT_ONCE = 100
 
 
-@state(ConsolidationPage, under_brake=True)
+@state(ConsolidationPage, ignores_brake=True)
 async def find_users(services: Services, page: ConsolidationPage) -> ConsolidationPage:
     """Continue where the last night ended, and after the last id with the first, up to where this night began."""
     room = min(USERS_AT_ONCE, services.settings.users_a_night - page.seen)

@@ -16,7 +16,7 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import expire_if_pending, state
 
 
-@state(ExtractionState, under_brake=True)
+@state(ExtractionState, ignores_brake=True)
 async def keep_approved(services: Services, given: ExtractionState) -> ExtractionState:
     """Apply the decision, or its absence. It also runs under the brake, because `execute` checks it. Raises
     `Unavailable` while the outcome of an approved record is unknown."""

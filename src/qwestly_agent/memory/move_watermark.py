@@ -11,7 +11,7 @@ CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0
 """Delay after a judge was unavailable: doubled each time, up to a day."""
 
 
-@state(ExtractionState, under_brake=True)
+@state(ExtractionState, ignores_brake=True)
 async def move_watermark(services: Services, given: ExtractionState) -> ExtractionState:
     """It also runs under the brake, as the messages were read."""
     if batch := await batch_of(services.extractions, given):

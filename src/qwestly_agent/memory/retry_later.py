@@ -14,7 +14,7 @@ rejecting provider or Lambda; after the brake it is due at once."""
 _NOT_ITS_FAULT = ("Braked", "OverBudget", "StageOverBudget", "ModelRefused", "Lambda.TooManyRequestsException")
 
 
-@state(ExtractionState, under_brake=True)
+@state(ExtractionState, ignores_brake=True)
 async def retry_later(services: Services, given: ExtractionState) -> ExtractionState:
     """Affects only this conversation. It also runs under the brake."""
     cause, now = given.error.kind if given.error else "", services.clock()

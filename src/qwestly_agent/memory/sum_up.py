@@ -10,7 +10,7 @@ PASSING = ("Unavailable", "DataGone", "Lambda.TooManyRequestsException", "ModelU
 among them, as a person must fix that."""
 
 
-@state(ConsolidationPage, under_brake=True)
+@state(ConsolidationPage, ignores_brake=True)
 async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPage:
     """Users with lasting errors (`broken`) raise an alarm after all users had their turn."""
     failed = [each for each in page.results if each.error and each.error != "Braked"]

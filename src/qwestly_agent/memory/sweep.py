@@ -19,7 +19,7 @@ class Picked(WorkflowState):
     conversations: tuple[dict[str, str], ...] = ()
 
 
-@state(Picked, under_brake=True)
+@state(Picked, ignores_brake=True)
 async def sweep(services: Services, _: Picked) -> Picked:
     """Claim due conversations. Those of users whose brake is on stay due until it is released, as do all once most of
     the stage's daily budget is spent."""

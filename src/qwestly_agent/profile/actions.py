@@ -4,18 +4,18 @@ except for job wishes, which are our own data (`fields.py`)."""
 from collections.abc import Mapping
 from typing import Any
 
-from qwestly_agent.action import Action, FieldValues, Inverse, Redraft, same
-from qwestly_agent.approvals.arguments import plain
-from qwestly_agent.approvals.previews import Replacement, in_words, named, value_in_words
+from qwestly_agent.action import Action, FieldValues, Inverse, Redraft, keep_arguments
+from qwestly_agent.approvals.arguments import to_json_types
+from qwestly_agent.approvals.previews import Replacement, format_or_none, format_value, readable_name
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.profile.fields import (
-    fields_are_as_done,
-    fields_before,
+    are_fields_unchanged,
     fields_preview,
     fields_shown,
-    keep_wishes,
+    inverse_fields,
     set_fields,
+    store_wishes,
 )
 from qwestly_agent.profile.redraft import start_redraft
 from qwestly_agent.profile.values import Ingestion, LinkedInAbout, PreferenceChange, ProfileChange, ProfileChanges
@@ -28,11 +28,11 @@ MOST_ITEMS = 20
 
 
 async def _field(services: Services, user_id: str, args: ProfileChange) -> str | None:
-    return value_in_words((await services.profiles.get_summary(user_id)).get(args.field))
+    return format_or_none((await services.profiles.get_summary(user_id)).get(args.field))
 
 
 async def _preference(services: Services, user_id: str, args: PreferenceChange) -> str | None:
-    return value_in_words((await services.profiles.preferences(user_id)).get(args.name))
+    return format_or_none((await services.profiles.preferences(user_id)).get(args.name))
 
 
 async def _linkedin_url(services: Services, user_id: str, _: Ingestion) -> str | None:
@@ -44,17 +44,17 @@ async def _linkedin_about(services: Services, user_id: str, args: LinkedInAbout)
 
 
 PROFILE_FIELD = Replacement[ProfileChange](
-    title=lambda args: f"Change your {named(args.field)}",
-    name=lambda args: named(args.field).capitalize(),
+    title=lambda args: f"Change your {readable_name(args.field)}",
+    name=lambda args: readable_name(args.field).capitalize(),
     current=_field,
-    new=lambda args: value_in_words(plain(args.value)),
+    new=lambda args: format_or_none(to_json_types(args.value)),
 )
 
 PREFERENCE = Replacement[PreferenceChange](
-    title=lambda args: f"Change your preference for {named(args.name)}",
-    name=lambda args: named(args.name).capitalize(),
+    title=lambda args: f"Change your preference for {readable_name(args.name)}",
+    name=lambda args: readable_name(args.name).capitalize(),
     current=_preference,
-    new=lambda args: value_in_words(plain(args.value)),
+    new=lambda args: format_or_none(to_json_types(args.value)),
 )
 LINKEDIN_PROFILE = Replacement[Ingestion](
     title=lambda _: "Read your LinkedIn profile and keep it",
@@ -77,7 +77,7 @@ async def _field_before(services: Services, user_id: str, args: ProfileChange) -
 def _fields_named(args: ProfileChanges, before: Mapping[str, Any]) -> list[FieldValues]:
     """Return the values that a request must name, by field; empty if a field has no value that a user would name."""
     named = [
-        _named(each.field, plain(each.value), earlier["value"])
+        _named(each.field, to_json_types(each.value), earlier["value"])
         for each, earlier in zip(args.changes, before["changes"], strict=True)
     ]
     return [each for field in named for each in field] if all(named) else []
@@ -103,7 +103,7 @@ def _named(field: str, after: Any, before: Any) -> list[FieldValues]:
 
 
 def _texts(item: Any) -> list[str]:
-    return [in_words(each) for each in (item.values() if isinstance(item, dict) else [item])]
+    return [format_value(each) for each in (item.values() if isinstance(item, dict) else [item])]
 
 
 def _section(approval: Approval) -> str | None:
@@ -118,21 +118,21 @@ UPDATE_PROFILE_FIELD = Action(
     effect="write",
     arguments=ProfileChange,
     subject=lambda _: candidate_app.PROFILE,
-    shown=PROFILE_FIELD.shown,
+    read_current=PROFILE_FIELD.read_current,
     preview=PROFILE_FIELD.preview,
     perform=lambda services, effect, args: services.candidate_app.set_profile_fields(
-        effect, {args.field: plain(args.value)}
+        effect, {args.field: to_json_types(args.value)}
     ),
-    done="Your profile is changed.",
+    done_message="Your profile is changed.",
     published=("value",),
     editable=("value",),
     inverse=Inverse(
         _field_before,
-        PROFILE_FIELD.is_as_done,
-        named=lambda args, before: _named(args.field, plain(args.value), before["value"]),
+        PROFILE_FIELD.is_unchanged,
+        requested_values=lambda args, before: _named(args.field, to_json_types(args.value), before["value"]),
     ),
     redraft=Redraft(_section, start_redraft),
-    upgrades={"6268b819a20cde5cb96167cc731dbd672cbc5da4c778c858e77d60125d426593": same},
+    upgrades={"6268b819a20cde5cb96167cc731dbd672cbc5da4c778c858e77d60125d426593": keep_arguments},
 )
 UPDATE_PROFILE = Action(
     tool="update_profile",
@@ -140,15 +140,15 @@ UPDATE_PROFILE = Action(
     effect="write",
     arguments=ProfileChanges,
     subject=lambda _: candidate_app.PROFILE,
-    shown=fields_shown,
+    read_current=fields_shown,
     preview=fields_preview,
     perform=set_fields,
-    done="Your profile is changed.",
+    done_message="Your profile is changed.",
     published=("changes",),
     editable=("changes",),
-    inverse=Inverse(fields_before, fields_are_as_done, _fields_named),
-    on_done=keep_wishes,
-    upgrades={"a67eefd2b56ad378dda399aff6f469c47560cd2ed353ee665150d6b6a5a894de": same},
+    inverse=Inverse(inverse_fields, are_fields_unchanged, _fields_named),
+    on_done=store_wishes,
+    upgrades={"a67eefd2b56ad378dda399aff6f469c47560cd2ed353ee665150d6b6a5a894de": keep_arguments},
 )
 UPDATE_PREFERENCE = Action(
     tool="update_preference",
@@ -156,18 +156,18 @@ UPDATE_PREFERENCE = Action(
     effect="write",
     arguments=PreferenceChange,
     subject=lambda _: candidate_app.PREFERENCES,
-    shown=PREFERENCE.shown,
+    read_current=PREFERENCE.read_current,
     preview=PREFERENCE.preview,
     perform=lambda services, effect, args: services.candidate_app.set_preference(effect, args.name, args.value),
-    done="Your preferences are changed.",
+    done_message="Your preferences are changed.",
     published=("value",),
     editable=("value",),
     inverse=Inverse(
         _preference_before,
-        PREFERENCE.is_as_done,
-        named=lambda args, before: _named(args.name, plain(args.value), before["value"]),
+        PREFERENCE.is_unchanged,
+        requested_values=lambda args, before: _named(args.name, to_json_types(args.value), before["value"]),
     ),
-    upgrades={"4445417f9c1114a2e1a6cf5deb2ab130139e5db2865e2e0d603207153a1d5012": same},
+    upgrades={"4445417f9c1114a2e1a6cf5deb2ab130139e5db2865e2e0d603207153a1d5012": keep_arguments},
 )
 INGEST_LINKEDIN_PROFILE = Action(
     tool="ingest_linkedin_profile",
@@ -175,12 +175,12 @@ INGEST_LINKEDIN_PROFILE = Action(
     effect="write",
     arguments=Ingestion,
     subject=lambda _: candidate_app.LINKEDIN_PROFILE,
-    shown=LINKEDIN_PROFILE.shown,
+    read_current=LINKEDIN_PROFILE.read_current,
     preview=LINKEDIN_PROFILE.preview,
     perform=lambda services, effect, args: services.candidate_app.ingest_linkedin(
         effect, args.url, refresh=args.refresh
     ),
-    done="Your LinkedIn profile was read.",
+    done_message="Your LinkedIn profile was read.",
 )
 SUGGEST_LINKEDIN_ABOUT = Action(
     tool="hand_over_linkedin_about",
@@ -188,10 +188,10 @@ SUGGEST_LINKEDIN_ABOUT = Action(
     effect="write",
     arguments=LinkedInAbout,
     subject=lambda args: candidate_app.linkedin_suggestion(args.draft_id),
-    shown=LINKEDIN_ABOUT.shown,
+    read_current=LINKEDIN_ABOUT.read_current,
     preview=LINKEDIN_ABOUT.preview,
     perform=lambda services, effect, args: services.candidate_app.suggest_linkedin(effect, args.draft_id, args.text),
-    done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
+    done_message="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
     published=("text",),
     editable=("text",),
     redraft=Redraft(lambda _: "about", start_redraft),

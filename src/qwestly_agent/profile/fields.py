@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, get_args
 
-from qwestly_agent.approvals.arguments import plain
-from qwestly_agent.approvals.previews import named, value_in_words
+from qwestly_agent.approvals.arguments import to_json_types
+from qwestly_agent.approvals.previews import format_or_none, readable_name
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Done, Outcome
@@ -34,10 +34,10 @@ FIELD_NAMES: Mapping[str, str] = {
 
 
 def _name_of(change: FieldChange) -> str:
-    return FIELD_NAMES.get(change.field, named(change.field).capitalize())
+    return FIELD_NAMES.get(change.field, readable_name(change.field).capitalize())
 
 
-async def fields_now(profiles: Profiles, job_searches: JobSearches, user_id: str) -> dict[str, Any]:
+async def read_fields(profiles: Profiles, job_searches: JobSearches, user_id: str) -> dict[str, Any]:
     """Read the current values of all fields that can be changed: profile, preferences and job wishes."""
     profile, preferences, search = await asyncio.gather(
         profiles.get_summary(user_id), profiles.preferences(user_id), job_searches.get(user_id)
@@ -50,16 +50,16 @@ async def fields_shown(services: Services, user_id: str, args: ProfileChanges) -
     return {_name_of(each): value for each in args.changes if (value := current[each.field]) is not None}
 
 
-async def fields_are_as_done(services: Services, user_id: str, args: ProfileChanges) -> bool:
+async def are_fields_unchanged(services: Services, user_id: str, args: ProfileChanges) -> bool:
     """True if the fields have the values that the action wrote with these arguments."""
     return await _fields(services, user_id, args) == {
-        name: value_in_words(value) for name, value in args.values.items()
+        name: format_or_none(value) for name, value in args.values.items()
     }
 
 
 async def _fields(services: Services, user_id: str, args: ProfileChanges) -> dict[str, str | None]:
-    now = await fields_now(services.profiles, services.job_searches, user_id)
-    return {each.field: value_in_words(now.get(each.field)) for each in args.changes}
+    now = await read_fields(services.profiles, services.job_searches, user_id)
+    return {each.field: format_or_none(now.get(each.field)) for each in args.changes}
 
 
 def fields_preview(args: ProfileChanges, shown: Mapping[str, str]) -> Preview:
@@ -67,7 +67,7 @@ def fields_preview(args: ProfileChanges, shown: Mapping[str, str]) -> Preview:
         Change(
             name=_name_of(each),
             before=shown.get(_name_of(each)),
-            after=value_in_words(plain(each.value)),
+            after=format_or_none(to_json_types(each.value)),
             quotes=args.quotes.get(each.field, ()),
         )
         for each in args.changes
@@ -77,8 +77,8 @@ def fields_preview(args: ProfileChanges, shown: Mapping[str, str]) -> Preview:
     return Preview(title=title, changes=tuple(changes))
 
 
-async def fields_before(services: Services, user_id: str, args: ProfileChanges) -> dict[str, Any]:
-    now = await fields_now(services.profiles, services.job_searches, user_id)
+async def inverse_fields(services: Services, user_id: str, args: ProfileChanges) -> dict[str, Any]:
+    now = await read_fields(services.profiles, services.job_searches, user_id)
     return {"changes": [{"field": each.field, "value": now.get(each.field)} for each in args.changes]}
 
 
@@ -89,7 +89,7 @@ async def set_fields(services: Services, effect: candidate_app.Effect, args: Pro
     return await services.candidate_app.set_profile_fields(effect, args.of_candidate_app)
 
 
-async def keep_wishes(services: Services, approval: Approval, args: ProfileChanges) -> None:
+async def store_wishes(services: Services, approval: Approval, args: ProfileChanges) -> None:
     """Store the job wishes once per approval, so that repeated calls do not overwrite the user's later choices."""
     if not args.wishes:
         return

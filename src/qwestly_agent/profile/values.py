@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, get_arg
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationInfo, field_validator
 from typing_extensions import TypeIs
 
-from qwestly_agent.approvals.arguments import Arguments, DraftId, Line, plain
+from qwestly_agent.approvals.arguments import Arguments, DraftId, Line, to_json_types
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.domain.job import Wish
@@ -66,7 +66,7 @@ def is_wish(field: ChangedField) -> TypeIs[Wish]:
 def _coerced(name: str | None, value: Value) -> Value:
     """Convert the value to its field's type and remove invisible characters, so that the executed value is the one
     shown."""
-    return _FIELDS[name].validate_python(plain(value)) if name else value
+    return _FIELDS[name].validate_python(to_json_types(value)) if name else value
 
 
 class _Change(Arguments, Generic[F]):
@@ -102,15 +102,15 @@ class ProfileChanges(Arguments):
 
     @property
     def values(self) -> dict[ChangedField, Any]:
-        return {each.field: plain(each.value) for each in self.changes}
+        return {each.field: to_json_types(each.value) for each in self.changes}
 
     @property
     def of_candidate_app(self) -> dict[ProfileField | Preference, Any]:
-        return {each.field: plain(each.value) for each in self.changes if not is_wish(each.field)}
+        return {each.field: to_json_types(each.value) for each in self.changes if not is_wish(each.field)}
 
     @property
     def wishes(self) -> dict[Wish, Any]:
-        return {each.field: plain(each.value) for each in self.changes if is_wish(each.field)}
+        return {each.field: to_json_types(each.value) for each in self.changes if is_wish(each.field)}
 
 
 class PreferenceChange(Arguments):

@@ -15,7 +15,7 @@ class NotKept(AgentError):
     code, http_status, sentence = "not_kept", 502, "Your résumé was read, but could not be kept as a document."
 
 
-@state(ResumeState, under_brake=True)
+@state(ResumeState, ignores_brake=True)
 async def keep_document(services: Services, given: ResumeState) -> ResumeState:
     """Send the text with the résumé's own idempotency key, so that it is stored once. The brake can stop it only before
     it is sent. Raises `OutcomeUnknown` until the candidate app reports the outcome, and `NotKept` if it refused."""

@@ -27,7 +27,7 @@ _SAID: Mapping[str, str] = {
 """By the type of error."""
 
 
-@state(ResumeState, under_brake=True)
+@state(ResumeState, ignores_brake=True)
 async def note_end(services: Services, given: ResumeState) -> ResumeState:
     """Record the end of the processing. Runs under the brake too, since nothing else would record that it stopped."""
     error = given.error.kind if given.error else ""

@@ -21,7 +21,7 @@ class Advanced(WorkflowState):
     why: Sequence[str] = Field(default_factory=tuple)
 
 
-@state(Advanced, under_brake=True)
+@state(Advanced, ignores_brake=True)
 async def advance(services: Services, _: Advanced) -> Advanced:
     now = services.clock()
     try:

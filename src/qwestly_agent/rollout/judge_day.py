@@ -75,7 +75,7 @@ class _Night:
     """Verdicts by run; None if no judge was available."""
 
 
-@state(JudgedDay, under_brake=True)
+@state(JudgedDay, ignores_brake=True)
 async def judge_day(services: ModelServices, given: JudgedDay) -> JudgedDay:
     now = services.clock()
     answers = await services.answers.list_since(now - DAY_SECONDS)

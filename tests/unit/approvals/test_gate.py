@@ -37,7 +37,7 @@ def test_the_table_has_no_other_cells() -> None:
 def test_what_was_asked_for_runs_at_the_highest_level_alone_and_loosens_nothing_else(
     effect: Effect, level: Level
 ) -> None:
-    answer = gate(effect, level, asked_for=True).answer
+    answer = gate(effect, level, is_requested=True).answer
     assert answer == ("run" if (level, effect) == ("L3", "write") else gate(effect, level).answer)
 
 
@@ -58,8 +58,8 @@ SENTENCES: dict[tuple[Answer, Answer, Answer], str] = {
 
 @pytest.mark.parametrize("level", get_args(Level))
 def test_the_sentence_of_a_level_in_the_settings_is_what_the_table_says(level: Level) -> None:
-    write = gate("write", level, asked_for=True).answer
-    outward, destructive = gate("outward", level, asked_for=True).answer, TABLE["destructive"][level]
+    write = gate("write", level, is_requested=True).answer
+    outward, destructive = gate("outward", level, is_requested=True).answer, TABLE["destructive"][level]
     shown = re.findall(rf'{level}: \{{ name: "\w+", means: "(.+)" \}}', STRINGS.read_text())
     assert shown == [SENTENCES[write, outward, destructive]]
     assert set(UNASKED) <= {"write"}

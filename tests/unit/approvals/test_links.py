@@ -3,7 +3,7 @@
 import pytest
 
 from qwestly_agent.approvals import links
-from qwestly_agent.approvals.links import Limits, TooOften
+from qwestly_agent.approvals.links import Limits, LinkRateExceeded
 
 
 def test_each_link_and_each_source_has_a_count_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -11,7 +11,7 @@ def test_each_link_and_each_source_has_a_count_of_its_own(monkeypatch: pytest.Mo
     limits = Limits()
     for number in range(3):
         limits.count(0, f"link {number}", "from one")
-    with pytest.raises(TooOften):
+    with pytest.raises(LinkRateExceeded):
         limits.count(0, "link 4", "from one")
     limits.count(0, "link 4", "from two")
 
@@ -20,7 +20,7 @@ def test_the_next_minute_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "MOST_A_MINUTE", 1)
     limits = Limits()
     limits.count(59.9, "link")
-    with pytest.raises(TooOften):
+    with pytest.raises(LinkRateExceeded):
         limits.count(59.9, "link")
     limits.count(60, "link")
 
@@ -32,6 +32,6 @@ def test_its_memory_is_bounded_and_who_comes_later_shares_a_count(monkeypatch: p
     for number in range(110):
         limits.count(0, f"from {number}")
     assert len(limits.asked) == 11
-    with pytest.raises(TooOften):
+    with pytest.raises(LinkRateExceeded):
         limits.count(0, "from 111")
     limits.count(0, "from 3")

@@ -182,7 +182,7 @@ def test_amounts_are_marked_and_years_versions_and_markup_are_not() -> None:
     given = {
         "approval": approval(preview=preview), "effect": "", "waits": False, "is_frozen": False, "left": "",
         "by_link": True, "revisable": True, "heading": "", "sentence": "", "notice": "", "words": "", "longest": 1,
-        "person": "", "first_name": "", "zone": "UTC", "published_at": None, "reworded": [], "difference": [],
+        "person": "", "first_name": "", "zone": "UTC", "public_url": None, "reworded": [], "difference": [],
     }  # fmt: skip
     shown = render("page.html", Brand(), **given)
     for said in (

@@ -1,10 +1,10 @@
 """What differs between two texts, word by word."""
 
-from qwestly_agent.approvals.word_difference import before_and_after, most_alike
+from qwestly_agent.approvals.word_difference import diff_words, most_similar
 
 
 def marked(before: str, after: str) -> tuple[str, str]:
-    old, new = before_and_after(before, after)
+    old, new = diff_words(before, after)
     return tuple("".join(f"[{each.text}]" if each.differs else each.text for each in side) for side in (old, new))  # type: ignore[return-value]
 
 
@@ -25,6 +25,6 @@ def test_texts_with_little_in_common_and_very_long_ones_have_no_marks() -> None:
 
 def test_the_line_that_has_most_words_in_common_is_found() -> None:
     others = ["Led a team of five", "Built the shop", "Speaks French"]
-    assert most_alike("Led a team of eight", others) == "Led a team of five"
-    assert most_alike("Has a degree", others) is None
-    assert most_alike("Has a degree", []) is None
+    assert most_similar("Led a team of eight", others) == "Led a team of five"
+    assert most_similar("Has a degree", others) is None
+    assert most_similar("Has a degree", []) is None

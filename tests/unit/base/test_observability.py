@@ -100,7 +100,7 @@ def test_a_turn_writes_its_id_and_its_receipt_but_nothing_that_was_said(
 
 
 def test_a_state_writes_lambdas_request_id_into_its_lines(logger: Logger, written: Lines) -> None:
-    @state(WorkflowState, under_brake=True)
+    @state(WorkflowState, ignores_brake=True)
     async def stumble(services: Any, given: WorkflowState) -> WorkflowState:
         raise ValueError("WORDS")
 

@@ -10,9 +10,9 @@ from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import proposal_tool
-from qwestly_agent.approvals.arguments import plain
+from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.previews import in_words
+from qwestly_agent.approvals.previews import format_value
 from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.profile.actions import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE_FIELD
@@ -79,8 +79,8 @@ async def update_preference(
 def _others(action: AnyAction, args: Mapping[str, Any], values: Sequence[Any]) -> tuple[str, ...]:
     """Return the alternatives as text. Raises `Invalid` for one that the action does not accept."""
     accepted = [action.parse({**args, "value": value}).value for value in values]
-    words = (in_words(plain(value)) for value in accepted)
-    return tuple(dict.fromkeys(each for each in words if each != in_words(plain(args["value"]))))
+    words = (format_value(to_json_types(value)) for value in accepted)
+    return tuple(dict.fromkeys(each for each in words if each != format_value(to_json_types(args["value"]))))
 
 
 async def ingest_linkedin_profile(ctx: RunContext[AgentDeps], force_refresh: bool = False) -> Proposal:

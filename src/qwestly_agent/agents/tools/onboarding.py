@@ -11,9 +11,9 @@ from pydantic_ai.exceptions import ToolFailed
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.tools.base import proposal_tool
-from qwestly_agent.approvals.arguments import plain
+from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.previews import in_words
+from qwestly_agent.approvals.previews import format_value
 from qwestly_agent.approvals.view import view_of
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
@@ -66,7 +66,9 @@ async def propose_profile(
     sources = {_ALL: QuotedSource(id=_ALL, text=quoted(said), language=language_of(said))}
     today = to_datetime(ctx.deps.clock()).date()
     told = (each for each in fields if not _lies(each, sources, today))
-    learnt = [Learnt(each.field, plain(each.value), found) for each in told if (found := _quotes(each, sources))]
+    learnt = [
+        Learnt(each.field, to_json_types(each.value), found) for each in told if (found := _quotes(each, sources))
+    ]
     before = known_before(ctx.deps.interview.latest)
     if not (proposed := await _with_known(ctx.deps, [*learnt, *before])):
         raise ToolFailed("They said none of that in these words. Quote them letter for letter.")
@@ -122,7 +124,7 @@ def _quotes(each: LearntField, sources: dict[str, QuotedSource]) -> tuple[ShownQ
 def _lies(each: LearntField, sources: dict[str, QuotedSource], today: date) -> bool:
     """True if the value has a figure or a date that its quotes lack."""
     quotes = tuple(Quote(source=_ALL, text=words) for words in each.quotes)
-    statement = Statement(text=in_words(plain(each.value)), quotes=quotes)
+    statement = Statement(text=format_value(to_json_types(each.value)), quotes=quotes)
     return not check(statement, sources, today).has_all_figures
 
 

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from qwestly_agent.approvals.word_difference import before_and_after
+from qwestly_agent.approvals.word_difference import diff_words
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.text.clean import unlinked, visible
@@ -83,7 +83,7 @@ def _environment() -> Environment:
     # Mail programs turn anything that looks like an address into a link: ours must be the only one.
     environment.filters["shortly"] = lambda text, most: unlinked(safe_text(shortly(text, most), ()))
     environment.filters["unlinked"] = unlinked
-    environment.globals["before_and_after"] = before_and_after
+    environment.globals["diff_words"] = diff_words
     environment.filters["strong_numbers"] = _strong_numbers
     environment.filters["style"] = lambda brand: Markup(brand.style)  # noqa: S704 -- ours
     return environment

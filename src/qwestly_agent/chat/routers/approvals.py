@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.decide import Decision, settle
-from qwestly_agent.approvals.earned import kinds_of
+from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.earned import list_kinds
 from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
@@ -64,7 +64,7 @@ async def decide_approval(
     if it is frozen.
     """
     where = where_from(request)
-    settled = await settle(services, user_id, approval_id, decision, by="queue", where=where)
+    settled = await decide_and_follow_up(services, user_id, approval_id, decision, by="queue", where=where)
     await flush(services.traces)
     return approval_view_of(settled)
 
@@ -80,7 +80,7 @@ async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> 
 async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
     """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and earned levels
     for each kind of change on which the user has decided."""
-    return earned_view_of(*await kinds_of(services, user_id))
+    return earned_view_of(*await list_kinds(services, user_id))
 
 
 @router.put("/api/autonomy")
