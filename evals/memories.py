@@ -28,7 +28,7 @@ from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.find import NEIGHBOURS
-from qwestly_agent.memory.forget import retold
+from qwestly_agent.memory.forget import match_tombstones
 from qwestly_agent.memory.meaning import OWN_WORDS, RefusedNote, ground_notes
 from qwestly_agent.memory.notes import DropReason
 from qwestly_agent.memory.user_messages import UserMessage, find_note
@@ -180,7 +180,7 @@ def retellings(folder: Path, embed: Embed, near_from: float) -> Iterator[Labelle
         for relation, texts in (("retelling", given["retellings"]), ("other matter", given["others"][1:])):
             for text in texts:
                 beside = float((known @ np.array(embed(text))).max())
-                near = retold((tombstone,), text, text, embed(text), near_from, beside=beside)
+                near = match_tombstones((tombstone,), text, text, embed(text), near_from, beside=beside)
                 yield Labelled(_half(index), given["language"], relation, near is not None)
 
 

@@ -34,7 +34,7 @@ class BackgroundWork:
     services: Services
     user_id: str
 
-    async def under_way(self) -> list[dict[str, Any]]:
+    async def list_running(self) -> list[dict[str, Any]]:
         """Return running work: titles, and ids and labels if it has a record."""
         services, user_id, now = self.services, self.user_id, self.services.clock()
         resumes, search, lessons, interviews, work = await asyncio.gather(
@@ -62,7 +62,7 @@ class BackgroundWork:
             *({"title": title} for title in runs if title),
         ]
 
-    async def ended(self) -> list[dict[str, Any]]:
+    async def list_ended(self) -> list[dict[str, Any]]:
         """Return recently ended work, newest first."""
         return [_told(each) for each in await self.services.activity.newest(self.user_id, MOST_READ, types=ENDED)]
 

@@ -98,7 +98,7 @@ resume_services = Container(_resume_services)
 
 def serve(workflow: Workflow, side: Side) -> Callable[[dict[str, Any], object], dict[str, Any]]:
     """Return the handler of one of a workflow's functions. Its states are imported now, before the first event."""
-    states = {**workflow.states(side), **workflow.scheduled(side)}
+    states = {**workflow.load_states(side), **workflow.load_sweep(side)}
 
     def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
         if side != "reader":

@@ -50,13 +50,13 @@ class Workflow:
         sides: tuple[Side, ...] = ("opener", "reader", "writer")
         return tuple(each for each in sides if getattr(self, each))
 
-    def states(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
+    def load_states(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
         """Import and return the states of one function, by name. Raises `ImportError` or `AttributeError` if one does
         not exist."""
         states = [self._load(each) for each in getattr(self, side)]
         return {each.name: each for each in states}
 
-    def scheduled(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
+    def load_sweep(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
         """Import and return the sweep, by name, if this function runs it."""
         return {self.sweep: self._load(self.sweep)} if self.sweep and side == "writer" else {}
 

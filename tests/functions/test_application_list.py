@@ -11,7 +11,7 @@ from qwestly_agent.domain.application import DAY_SECONDS, FOLLOW_UP_SECONDS, App
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.jobs.actions import UPDATE_APPLICATION
-from qwestly_agent.jobs.follow_ups import tell_due_steps
+from qwestly_agent.jobs.follow_ups import remind_of_due_steps
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.stores.applications import Applications
 from tests.functions.approving import ONE, World
@@ -75,8 +75,8 @@ def test_what_is_forgotten_is_not_written_back(world: World, monkeypatch: pytest
     if writer == "a change":
         changes(world, next_step="Call Ana")
     else:
-        assert world.run(tell_due_steps) == {"not_due": 1}
-        assert world.run(tell_due_steps) == {"told": 1}
+        assert world.run(remind_of_due_steps) == {"not_due": 1}
+        assert world.run(remind_of_due_steps) == {"told": 1}
     assert as_it_stands(world).notes == ""
 
 
@@ -85,15 +85,15 @@ def test_each_step_is_told_once_also_one_that_is_near_when_it_is_entered(world: 
     sent = changes(world, status="applied")
     assert sent.applied_at == world.clock()
     world.clock.advance(FOLLOW_UP_SECONDS + 1)
-    assert world.run(tell_due_steps) == {"told": 1}
+    assert world.run(remind_of_due_steps) == {"told": 1}
     changes(world, status="interview", next_at=world.clock() + DAY_SECONDS / 2)
-    assert world.run(tell_due_steps) == {"told": 1}
-    assert world.run(tell_due_steps) == {}
+    assert world.run(remind_of_due_steps) == {"told": 1}
+    assert world.run(remind_of_due_steps) == {}
     changes(world, notes="Meet Ana")
-    assert world.run(tell_due_steps) == {}
+    assert world.run(remind_of_due_steps) == {}
     changes(world, next_at=world.clock() + 3 * DAY_SECONDS)
     world.clock.advance(2 * DAY_SECONDS)
-    assert world.run(tell_due_steps) == {"told": 1}
+    assert world.run(remind_of_due_steps) == {"told": 1}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_an_interview_is_near_before_it_and_has_passed_after_it(
 ) -> None:
     listed(world)
     changes(world, status="interview", next_at=world.clock() + days * DAY_SECONDS)
-    assert world.run(tell_due_steps) == {"told": 1}
+    assert world.run(remind_of_due_steps) == {"told": 1}
     events = world.run(lambda services: services.activity.newest(USER, 10))
     assert [each.title for each in events if each.type == "application.due"] == [told]
     [item] = world.run(lambda services: follow_ups(services, USER, 0.0))

@@ -25,7 +25,7 @@ from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Sectio
 from qwestly_agent.domain.job import Advert, JobMatch
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.jobs.actions import SENT_BEFORE
-from qwestly_agent.jobs.follow_ups import tell_due_steps
+from qwestly_agent.jobs.follow_ups import remind_of_due_steps
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.applications import Applications
@@ -359,20 +359,20 @@ def test_a_step_is_told_once_when_it_is_due(world: World) -> None:
         applied_at=now,
     )  # fmt: skip
     world.run(lambda services: services.applications.add(new))
-    assert world.run(tell_due_steps) == {}
+    assert world.run(remind_of_due_steps) == {}
     world.clock.advance(FOLLOW_UP_SECONDS + 1)
-    assert world.run(tell_due_steps) == {"told": 1}
-    assert world.run(tell_due_steps) == {}
+    assert world.run(remind_of_due_steps) == {"told": 1}
+    assert world.run(remind_of_due_steps) == {}
     events = world.run(lambda services: services.activity.newest(user_id, 50))
     due = [each for each in events if each.type == "application.due"]
     assert [(each.severity, each.title) for each in due] == [("action_required", "A step of an application is due")]
     at = world.clock() + 3 * DAY_SECONDS
     world.run(lambda s: s.applications.change(user_id, "app_1", world.clock(), status="interview", next_at=at))
     world.clock.advance(2 * DAY_SECONDS + 1)
-    assert world.run(tell_due_steps) == {"told": 1}
+    assert world.run(remind_of_due_steps) == {"told": 1}
     world.run(lambda s: s.applications.change(user_id, "app_1", world.clock(), status="rejected"))
     world.clock.advance(30 * DAY_SECONDS)
-    assert world.run(tell_due_steps) == {}
+    assert world.run(remind_of_due_steps) == {}
 
 
 def test_steps_that_nobody_was_told_of_are_counted_with_the_age_of_the_oldest(
@@ -394,13 +394,13 @@ def test_steps_that_nobody_was_told_of_are_counted_with_the_age_of_the_oldest(
         return [(line["StepsLeft"][0], line["OldestStepsLeft"][0]) for line in lines]
 
     left()
-    world.run(tell_due_steps)
+    world.run(remind_of_due_steps)
     world.clock.advance(FOLLOW_UP_SECONDS + 5_000)
     with monkeypatch.context() as patch:
         patch.setattr(Applications, "record_reminder", fails)
-        assert world.run(tell_due_steps) == {"failed": 3}
+        assert world.run(remind_of_due_steps) == {"failed": 3}
     assert left() == [(0, 0), (3, 5_000)]
-    world.run(tell_due_steps)
+    world.run(remind_of_due_steps)
     assert left() == [(0, 0)]
 
 

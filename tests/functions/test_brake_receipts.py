@@ -154,7 +154,7 @@ async def test_every_state_machine_stops_and_is_named_in_the_receipt(
     talk: Talk, workflow: Workflow, whose: str
 ) -> None:
     services, user_id = talk.services, talk.user_id
-    states = [state for side in workflow.sides for state in workflow.states(side).values()]
+    states = [state for side in workflow.sides for state in workflow.load_states(side).values()]
     stopped = [each for each in states if not each.ignores_brake]
     assert stopped
     braked = EVERYBODY if whose == EVERYBODY else user_id

@@ -39,7 +39,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 DEFINITION = read_machine(Path("statemachines/brief.asl.yaml"))
 MACHINE: dict[str, dict[str, Any]] = DEFINITION["States"]
 TASKS = {name for name, each in MACHINE.items() if each["Type"] == "Task"}
-FUNCTIONS = BRIEF.states("writer")
+FUNCTIONS = BRIEF.load_states("writer")
 
 
 @dataclass

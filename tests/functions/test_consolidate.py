@@ -660,14 +660,14 @@ async def writes_of(work: Callable[[ModelServices], Awaitable[object]], services
 
 
 TOLD = [Someone.remembers_twice, Someone.remembers_a_change]
-Telling = Callable[[Someone], Awaitable[None]]
+AnswerStream = Callable[[Someone], Awaitable[None]]
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", TOLD)
 async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(
-    somebody: Callable[[], Someone], tell: Telling
+    somebody: Callable[[], Someone], tell: AnswerStream
 ) -> None:
     unhurt = somebody()
     await tell(unhurt)
@@ -688,7 +688,7 @@ async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", sample(TOLD[::-1], 1))
 async def test_what_died_and_was_never_delivered_again_is_ended_the_next_night(
-    somebody: Callable[[], Someone], tell: Telling
+    somebody: Callable[[], Someone], tell: AnswerStream
 ) -> None:
     unhurt = somebody()
     await tell(unhurt)
@@ -758,7 +758,9 @@ async def all_nights(someone: Someone) -> None:
 
 
 @pytest.mark.parametrize("tell", TOLD)
-async def test_what_is_taken_back_is_as_it_was_but_for_counters(somebody: Callable[[], Someone], tell: Telling) -> None:
+async def test_what_is_taken_back_is_as_it_was_but_for_counters(
+    somebody: Callable[[], Someone], tell: AnswerStream
+) -> None:
     ada = somebody()
     await tell(ada)
     before = await ada.all()
@@ -791,7 +793,7 @@ async def test_runs_are_taken_back_in_whatever_order(somebody: Callable[[], Some
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", TOLD)
 async def test_whatever_dies_while_it_is_taken_back_the_next_try_ends_it(
-    somebody: Callable[[], Someone], tell: Telling
+    somebody: Callable[[], Someone], tell: AnswerStream
 ) -> None:
     unhurt = somebody()
     await tell(unhurt)

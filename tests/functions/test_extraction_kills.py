@@ -16,7 +16,7 @@ from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.domain.approval import Verb
 from qwestly_agent.memory import extract, keep_approved, move_watermark, reconcile, retry_later, store
-from qwestly_agent.memory.actions import id_of_question, remember_proposal
+from qwestly_agent.memory.actions import approval_id_of_batch, remember_proposal
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.services import ModelServices
 from tests.functions.talking import Talk, talking
@@ -84,7 +84,7 @@ async def conversation(talk: Talk) -> dict[str, Any]:
 
 async def asked(talk: Talk, step: ExtractionState, verb: Verb | None) -> None:
     """As the request handler does; `verb` is how they answered."""
-    approval_id = id_of_question(step.batch_id or "")
+    approval_id = approval_id_of_batch(step.batch_id or "")
     proposed = await talk.services.memories.get_many(talk.user_id, step.memory_ids)
     proposal = remember_proposal(proposed, step.memory_ids, step.conversation_id)
     context = ProposalContext(talk.user_id, step.run_id, "L1", step.conversation_id)

@@ -21,7 +21,7 @@ from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
 from qwestly_agent.memory import forget
 from qwestly_agent.memory.actions import KEEP_MEMORIES, forget_proposal, remember_proposal
-from qwestly_agent.memory.forget import still_proposed
+from qwestly_agent.memory.forget import filter_proposed
 from qwestly_agent.services import Services
 from qwestly_agent.stores.messages import Messages
 from tests.counts import count
@@ -345,7 +345,7 @@ async def proposed(talk: Talk) -> str:
 def keeping(talk: Talk, memory_id: str) -> Tool[AgentDeps]:
     async def keep(ctx: RunContext[AgentDeps]) -> Any:
         """Keep it, or do it at once."""
-        memories = await still_proposed(talk_services(ctx).memories, ctx.deps.user_id, [memory_id])
+        memories = await filter_proposed(talk_services(ctx).memories, ctx.deps.user_id, [memory_id])
         if not memories:
             return {"remembered": "at once"}
         return remember_proposal(memories, [memory_id], ctx.deps.proposer.conversation_id)

@@ -24,7 +24,7 @@ from qwestly_agent.grounding.model import GroundingVerdict, Quote
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.memory.edit import correct, explain
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.forget import Forgotten, forget, retold
+from qwestly_agent.memory.forget import Forgotten, forget, match_tombstones
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.profile.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores.drafts import Draft
@@ -379,7 +379,7 @@ async def test_new_words_are_what_was_forgotten_exactly_or_nearly_or_not_at_all(
     tombstones = await talk.services.tombstones.list_all(talk.user_id)
     [vector] = await talk.services.embeddings.embed([content])
     near_from = talk.services.settings.memory_forgotten_from
-    found = retold(tombstones, content, quote, vector, near_from)
+    found = match_tombstones(tombstones, content, quote, vector, near_from)
     assert (found and ("exact" if found.is_exact else "near")) == expected
 
 
@@ -388,7 +388,7 @@ async def test_near_words_of_the_same_message_are_what_was_forgotten(talk: Talk)
     [tombstone] = await talk.services.tombstones.list_all(talk.user_id)
     [vector] = await talk.services.embeddings.embed(["Worked at Acme as a nurse up to 2019."])
     for message_ids, is_exact in ((tombstone.message_ids, True), (("msg99",), False)):
-        found = retold([tombstone], "Worked at Acme up to 2019.", "", vector, 0.4, message_ids)
+        found = match_tombstones([tombstone], "Worked at Acme up to 2019.", "", vector, 0.4, message_ids)
         assert found is not None
         assert found.is_exact is is_exact
 

@@ -22,7 +22,7 @@ from tests.servers import API_SECRET
 
 FOLDER = Path(__file__).parents[2] / "functions" / "generate_card"
 FUNCTIONS = {each: load_module(FOLDER, each) for each in ("reader", "writer")}
-STATES = {state: FUNCTIONS[side].handler for side in GENERATE_CARD.sides for state in GENERATE_CARD.states(side)}
+STATES = {state: FUNCTIONS[side].handler for side in GENERATE_CARD.sides for state in GENERATE_CARD.load_states(side)}
 SECRET_WORDS = "My salary is a secret of mine"
 
 

@@ -109,7 +109,10 @@ def of_code() -> Iterator[Edge]:
         workflow = next((each for each in WORKFLOWS if each.name == handler.parent.name), None)
         if workflow:
             side = workflow.sides[[*map(str, workflow.sides)].index(handler.stem)]
-            asks_models, used = side == "reader", names_of_states({**workflow.states(side), **workflow.scheduled(side)})
+            asks_models, used = (
+                side == "reader",
+                names_of_states({**workflow.load_states(side), **workflow.load_sweep(side)}),
+            )
         else:
             asks_models = handler.parent.name == "chat" or "container.model_services" in handler.read_text()
             routers = ROUTERS.glob("*.py") if handler.parent.name == "chat" else ()

@@ -261,7 +261,7 @@ def test_each_folder_of_tests_has_its_line() -> None:
 
 def test_each_state_of_a_card_is_explained() -> None:
     explained = {name for table in tables(ARCHITECTURE, "state") for row in table for name in IN_WORDS.findall(row[0])}
-    assert {state for side in GENERATE_CARD.sides for state in GENERATE_CARD.states(side)} <= explained
+    assert {state for side in GENERATE_CARD.sides for state in GENERATE_CARD.load_states(side)} <= explained
 
 
 def test_the_glossary_can_be_read_in_one_go() -> None:

@@ -52,7 +52,7 @@ BY_NAME = {each.name: each for each in WORKFLOWS}
 def states_of(folder: str, side: Side) -> dict[str, StateFunction[Any, Any]]:
     """The states that a function has: one of a workflow, or one that a schedule calls alone."""
     if folder in BY_NAME:
-        return BY_NAME[folder].states(side)
+        return BY_NAME[folder].load_states(side)
     return load_module(TEMPLATE.folder / "functions" / folder, side).STATES
 
 
@@ -91,7 +91,7 @@ class World:
     ) -> Iterator[None]:
         """Another handler for each state of a workflow."""
         with ExitStack() as closing:
-            for name, state in (each for side in workflow.sides for each in workflow.states(side).items()):
+            for name, state in (each for side in workflow.sides for each in workflow.load_states(side).items()):
                 closing.enter_context(self.instead_of(name, partial(wrapped, state), workflow.name))
             yield
 

@@ -40,7 +40,7 @@ STATES = [
     Conforming(workflow, side, state)
     for workflow in WORKFLOWS
     for side in workflow.sides
-    for state in workflow.states(side).values()
+    for state in workflow.load_states(side).values()
 ]
 OF_ONE_USER = [each for each in STATES if issubclass(each.state.model, UserState)]
 IDS = {

@@ -191,13 +191,13 @@ def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: s
         if state["Type"] == "Task" and (substitution := re.fullmatch(r"\$\{(\w+)\}", state["Resource"])):
             called[cast("Side", substitution[1].lower())].add(state_name)
             assert state["Parameters"] == {"state.$": "$$.State.Name", "given.$": "$"}, state_name
-    assert called == {side: {*workflow.states(side)} for side in workflow.sides}
+    assert called == {side: {*workflow.load_states(side)} for side in workflow.sides}
     assert {path.stem for path in folder.glob("*.py")} == {*workflow.sides}
     for side in workflow.sides:
         function = TEMPLATE.python_functions()[given[side.capitalize()][1].removesuffix(".Alias")]
         assert (TEMPLATE.folder / function["CodeUri"], function["Handler"]) == (folder, f"{side}.handler")
         names = {each.rpartition(".")[2]: each for each in getattr(workflow, side)}
-        modules = {each: state.work.__module__ for each, state in workflow.states(side).items()}
+        modules = {each: state.work.__module__ for each, state in workflow.load_states(side).items()}
         assert modules == {
             each: f"{workflow.package}.{path.rpartition('.')[0] or each}" for each, path in names.items()
         }

@@ -11,7 +11,7 @@ from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
-from qwestly_agent.chat.outcomes import Made, of_answer, shown_with
+from qwestly_agent.chat.outcomes import AnswerItems, approvals_shown_with, items_of_answer
 from qwestly_agent.chat.remembered_view import RememberedView, current_memories
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.domain.approval import Level
@@ -120,7 +120,7 @@ def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationLi
 def view_of(
     conversation: Document,
     said: Sequence[Message],
-    made: Made,
+    made: AnswerItems,
     limit: int,
     before: int | None,
     now: float,
@@ -137,7 +137,7 @@ def view_of(
 def ui_view_of(
     conversation: Document,
     said: Sequence[Message],
-    made: Made,
+    made: AnswerItems,
     limit: int,
     before: int | None,
     now: float,
@@ -194,10 +194,10 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
     return page
 
 
-def _message_view(message: Message, made: Made) -> MessageView:
+def _message_view(message: Message, made: AnswerItems) -> MessageView:
     shown = message.model_dump(include={"id", "role", "created_at", "status", "steps", "receipt"})
-    asked = [approval_view_of(each, is_paused=made.is_paused) for each in shown_with(message, made.approvals)]
-    begun = [draft_view_of(each) for each in of_answer(message, made.drafts)]
+    asked = [approval_view_of(each, is_paused=made.is_paused) for each in approvals_shown_with(message, made.approvals)]
+    begun = [draft_view_of(each) for each in items_of_answer(message, made.drafts)]
     noted = [remembered_view_of(each) for each in current_memories(message, made.memories)]
     return MessageView(
         **shown,

@@ -22,7 +22,7 @@ from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.encode_plain import plain_events
-from qwestly_agent.chat.turn import Telling
+from qwestly_agent.chat.turn import AnswerStream
 from qwestly_agent.chat.turn_request import RESUME_SCHEMA
 from qwestly_agent.model_calls.failures import failure_of
 
@@ -39,7 +39,7 @@ def _error(failure: AgentError) -> RunErrorEvent:
 class _AGUIStream(AGUIEventStream[AgentDeps, str]):
     """The library's stream with our own events, our error message and code, and approvals as interrupts."""
 
-    telling: Telling = field(kw_only=True)
+    answer_stream: AnswerStream = field(kw_only=True)
     interrupts: list[Interrupt] = field(default_factory=list[Interrupt])
 
     async def handle_event(self, event: NativeEvent) -> AsyncIterator[BaseEvent]:
@@ -56,7 +56,7 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
                 )
             case _:
                 pass
-        for name, data in plain_events(event, self.telling, spoke=False):
+        for name, data in plain_events(event, self.answer_stream, spoke=False):
             if name != "text_delta":
                 yield CustomEvent(name=name, value=data)
 
@@ -72,7 +72,7 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
     async def after_stream(self) -> AsyncIterator[BaseEvent]:
         async for event in super().after_stream():
             if isinstance(event, RunFinishedEvent):
-                event.result = {"usage": self.telling.usage(), "stopped": self.cancelled is not None}
+                event.result = {"usage": self.answer_stream.usage(), "stopped": self.cancelled is not None}
                 if self.interrupts:
                     event.outcome = RunFinishedInterruptOutcome(interrupts=self.interrupts)
             yield event
@@ -90,7 +90,9 @@ def _interrupt(asked: ApprovalRequested) -> Interrupt:
     )
 
 
-def encode_ag_ui(telling: Telling) -> AsyncIterator[str]:
+def encode_ag_ui(answer_stream: AnswerStream) -> AsyncIterator[str]:
     """Return the events; the last is `RUN_FINISHED` or `RUN_ERROR`."""
-    events = _AGUIStream(thread_id=telling.conversation_id, run_id=telling.run_id, telling=telling)
-    return events.encode_stream(events.transform_stream(telling.events))
+    events = _AGUIStream(
+        thread_id=answer_stream.conversation_id, run_id=answer_stream.run_id, answer_stream=answer_stream
+    )
+    return events.encode_stream(events.transform_stream(answer_stream.events))

@@ -34,7 +34,7 @@ from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
-from qwestly_agent.chat.turn import DraftEnded, Happened, Telling
+from qwestly_agent.chat.turn import AnswerStream, DraftEnded, Happened
 from qwestly_agent.chat.used_sources import SourcesNamed
 from qwestly_agent.domain.source import Source
 from qwestly_agent.model_calls.failures import failure_of
@@ -63,12 +63,12 @@ class _ToolApprovalRequestChunk(ToolApprovalRequestChunk):
 class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
     """The library's stream with one terminal chunk, our error message instead of the provider's, and our labels."""
 
-    telling: Telling = field(kw_only=True)
+    answer_stream: AnswerStream = field(kw_only=True)
 
     async def handle_function_tool_call(self, event: FunctionToolCallEvent) -> AsyncIterator[BaseChunk]:
         async for chunk in super().handle_function_tool_call(event):
             if isinstance(chunk, ToolInputAvailableChunk):
-                title = self.telling.step_of(chunk.tool_call_id).label
+                title = self.answer_stream.step_of(chunk.tool_call_id).label
                 yield _ToolInputAvailableChunk(**vars(chunk), title=title)
             else:
                 yield chunk
@@ -124,7 +124,7 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
         if self.cancelled is None and self._finish_reason != "error":
             if self._step_started:
                 yield FinishStepChunk()
-            yield FinishChunk(finish_reason=self._finish_reason, message_metadata=self.telling.usage())
+            yield FinishChunk(finish_reason=self._finish_reason, message_metadata=self.answer_stream.usage())
         yield DoneChunk()
 
 
@@ -162,7 +162,9 @@ def _answer_at(call_id: str, approval: ApprovalView, said_yes: bool) -> Iterator
         yield ToolOutputAvailableChunk(tool_call_id=call_id, output=output)
 
 
-def encode_ai_sdk(telling: Telling) -> AsyncIterator[str]:
+def encode_ai_sdk(answer_stream: AnswerStream) -> AsyncIterator[str]:
     """Return the chunks; the last before `[DONE]` is `finish`, `abort` or `error`."""
-    chunks = _AISDKStream(sdk_version=SDK_VERSION, server_message_id=telling.message_id, telling=telling)
-    return chunks.encode_stream(chunks.transform_stream(telling.events))
+    chunks = _AISDKStream(
+        sdk_version=SDK_VERSION, server_message_id=answer_stream.message_id, answer_stream=answer_stream
+    )
+    return chunks.encode_stream(chunks.transform_stream(answer_stream.events))

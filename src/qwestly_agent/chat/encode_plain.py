@@ -21,23 +21,23 @@ from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.view import ApprovalView, content_or_titles
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
-from qwestly_agent.chat.turn import DraftEnded, Happened, Telling
+from qwestly_agent.chat.turn import AnswerStream, DraftEnded, Happened
 from qwestly_agent.chat.used_sources import SourcesNamed
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.text.clean import visible_data
 
 
-async def encode_plain(telling: Telling) -> AsyncIterator[str]:
+async def encode_plain(answer_stream: AnswerStream) -> AsyncIterator[str]:
     """Yield the events; the last is `done` or `error`."""
-    yield _sse("conversation", {"conversation_id": telling.conversation_id, "run_id": telling.run_id})
+    yield _sse("conversation", {"conversation_id": answer_stream.conversation_id, "run_id": answer_stream.run_id})
     end: dict[str, Any] = {}
     asked: list[ApprovalView] = []
     spoke = False
     try:
-        async for event in telling.events:
+        async for event in answer_stream.events:
             if isinstance(event, ApprovalRequested):
                 asked.append(event.approval)
-            for name, data in plain_events(event, telling, spoke):
+            for name, data in plain_events(event, answer_stream, spoke):
                 yield _sse(name, data)
                 spoke = spoke or name == "text_delta"
     except RunCancelled:
@@ -45,11 +45,11 @@ async def encode_plain(telling: Telling) -> AsyncIterator[str]:
     except Exception as error:
         yield plain_error(failure_of(error))
         return
-    content = content_or_titles(telling.content(), asked) if asked else telling.content()
-    yield _sse("done", {"content": content, "usage": telling.usage(), **end})
+    content = content_or_titles(answer_stream.content(), asked) if asked else answer_stream.content()
+    yield _sse("done", {"content": content, "usage": answer_stream.usage(), **end})
 
 
-def plain_events(event: NativeEvent, telling: Telling, spoke: bool) -> list[tuple[str, dict[str, Any]]]:
+def plain_events(event: NativeEvent, answer_stream: AnswerStream, spoke: bool) -> list[tuple[str, dict[str, Any]]]:
     """Return names and data of the plain events for an event. `spoke`: True if text was sent before."""
     match event:
         case PartStartEvent(part=TextPart(content=text)):
@@ -58,11 +58,11 @@ def plain_events(event: NativeEvent, telling: Telling, spoke: bool) -> list[tupl
         case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
             return [("text_delta", {"content": text})]
         case FunctionToolCallEvent(part=call):
-            step = telling.step_of(call.tool_call_id)
+            step = answer_stream.step_of(call.tool_call_id)
             told = {"id": step.id, "name": step.name, "label": step.label, "arguments": step.arguments}
             return [("tool_call", told)]
         case FunctionToolResultEvent(part=result):
-            step = telling.step_of(result.tool_call_id)
+            step = answer_stream.step_of(result.tool_call_id)
             return [("tool_result", {"id": step.id, "name": step.name, "ok": result.outcome == "success"})]
         case Happened(activity=activity):
             return [("activity", activity.model_dump(mode="json"))]

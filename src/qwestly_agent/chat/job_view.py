@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.job import JobMatch, JobWishes, MatchStatus, Pay, Reason, Verdict
-from qwestly_agent.jobs.weights import explained
+from qwestly_agent.jobs.weights import describe_weights
 from qwestly_agent.stores.job_searches import JobSearch
 
 
@@ -108,4 +108,4 @@ def job_settings(search: JobSearch, boards: Sequence[str]) -> JobSettings:
 
 
 def job_weights(weights: Mapping[str, float]) -> JobWeights:
-    return JobWeights(items=[Weight(says=says, weight=weight) for says, weight in explained(weights)])
+    return JobWeights(items=[Weight(says=says, weight=weight) for says, weight in describe_weights(weights)])

@@ -16,8 +16,8 @@ T = TypeVar("T", Approval, Draft)
 
 
 @dataclass(frozen=True)
-class Made:
-    """Items made by a conversation's answers, newest first."""
+class AnswerItems:
+    """The approvals, drafts and memories that a conversation's answers made, newest first."""
 
     approvals: Sequence[Approval]
     drafts: Sequence[Draft]
@@ -26,13 +26,13 @@ class Made:
     """True if the brake is on: pending approvals are frozen."""
 
 
-def of_answer(message: Message, made: Sequence[T]) -> list[T]:
+def items_of_answer(message: Message, made: Sequence[T]) -> list[T]:
     """Return the items that this answer made, or those that it replaced; oldest first."""
     runs = (message.run_id, *message.replaces) if message.role == "assistant" else ()
     return [each for each in reversed(made) if each.run_id in runs]
 
 
-def shown_again(message: Message) -> set[str]:
+def reshown_approvals(message: Message) -> set[str]:
     """Return the ids of the approvals whose cards this answer showed again."""
     ids = set()
     for step in message.steps:
@@ -42,7 +42,7 @@ def shown_again(message: Message) -> set[str]:
     return ids
 
 
-def shown_with(message: Message, approvals: Sequence[Approval]) -> list[Approval]:
+def approvals_shown_with(message: Message, approvals: Sequence[Approval]) -> list[Approval]:
     """Return the approvals that this answer requested, and those that it showed again."""
-    asked, again = of_answer(message, approvals), shown_again(message)
+    asked, again = items_of_answer(message, approvals), reshown_approvals(message)
     return [*asked, *(each for each in approvals if each.id in again and each not in asked)]

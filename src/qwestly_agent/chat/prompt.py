@@ -21,7 +21,7 @@ from qwestly_agent.approvals.messages import outcome_line, running_line
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.summary import Summary
-from qwestly_agent.memory.view import sureness_and_origin
+from qwestly_agent.memory.view import confidence_and_origin
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Message
 from qwestly_agent.text.clean import quoted
@@ -69,7 +69,7 @@ class FirstTurnContext(BaseModel):
     def text(self) -> str:
         return f"{self.profile}\n\n{self.memories}\n\n{MAY[self.level]}\n\nToday is {self.today}."
 
-    def still_holds(self, fresh: "FirstTurnContext", last_withdrawn: float | None) -> bool:
+    def is_still_valid(self, fresh: "FirstTurnContext", last_withdrawn: float | None) -> bool:
         """True if this context can still be used instead of `fresh`, one made now.
 
         Memories added or reinforced since can wait until tomorrow; a withdrawn memory cannot.
@@ -118,7 +118,7 @@ def _stints(employment: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def _line(memory: Memory) -> str:
-    known = ", ".join(filter(None, (memory.type, _since(memory), sureness_and_origin(memory))))
+    known = ", ".join(filter(None, (memory.type, _since(memory), confidence_and_origin(memory))))
     return f"- {memory.content[:LONGEST_FIELD_CHARACTERS]} ({known})"
 
 

@@ -12,10 +12,10 @@ from pydantic_ai.exceptions import RunCancelled
 from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.base.errors import AgentError, ConversationBusy, NotFound, TooManyTurns, Unavailable
 from qwestly_agent.chat.services import ChatServices
-from qwestly_agent.chat.turn import Telling, new_events
+from qwestly_agent.chat.turn import AnswerStream, new_events
 from qwestly_agent.chat.turn_registry import KEEP_SECONDS, RENEW_SECONDS, WENT_ON_ELSEWHERE
 from qwestly_agent.chat.turn_store import admit_stream
-from qwestly_agent.chat.used_sources import SourcesNamed, naming
+from qwestly_agent.chat.used_sources import SourcesNamed, name_sources
 from qwestly_agent.stores.conversations import FollowedAnswer
 from qwestly_agent.stores.messages import USAGE
 
@@ -24,8 +24,8 @@ RESTARTING = "The service is restarting. Please reload this conversation."
 
 
 @dataclass(frozen=True)
-class Following:
-    """A reader of a running answer."""
+class AnswerReader:
+    """Reads a running answer from the text that its process stores."""
 
     services: ChatServices
     user_id: str
@@ -56,9 +56,9 @@ class Following:
         await self.services.usage.release(self.user_id, [self.reader_id])
 
 
-async def begin_to_follow(
+async def follow_answer(
     services: ChatServices, user_id: str, conversation_id: str, gone: asyncio.Event
-) -> Following | None:
+) -> AnswerReader | None:
     """Return a follower, or None if no turn of this user is running there. Raises `TooManyTurns`."""
     now = services.clock()
     try:
@@ -67,7 +67,7 @@ async def begin_to_follow(
         return None
     if run_id is None:
         return None
-    following = Following(services, user_id, conversation_id, run_id, f"reader_{services.new_id()}", gone)
+    following = AnswerReader(services, user_id, conversation_id, run_id, f"reader_{services.new_id()}", gone)
     load = await services.usage.attach(user_id, following.reader_id, now)
     try:
         await admit_stream(services, user_id, load, now)
@@ -77,7 +77,7 @@ async def begin_to_follow(
     return following
 
 
-async def telling_again(following: Following) -> Telling | None:
+async def wait_for_answer_stream(following: AnswerReader) -> AnswerStream | None:
     """Wait until a part of the answer is stored; None if the reader disconnects before."""
     states = following.states()
     async for found in states:
@@ -86,7 +86,7 @@ async def telling_again(following: Following) -> Telling | None:
     return None
 
 
-def _telling(following: Following, found: FollowedAnswer, states: AsyncIterator[FollowedAnswer]) -> Telling:
+def _telling(following: AnswerReader, found: FollowedAnswer, states: AsyncIterator[FollowedAnswer]) -> AnswerStream:
     latest = found.partial
 
     async def events() -> AsyncIterator[NativeEvent]:
@@ -107,12 +107,12 @@ def _telling(following: Following, found: FollowedAnswer, states: AsyncIterator[
                 return
             state = following_state
         if latest and not are_sources_named:  # its process died before naming them
-            for named in naming(latest.answer.steps):
+            for named in name_sources(latest.answer.steps):
                 yield named
         if failure := _failure_of(state):
             raise failure
 
-    return Telling(
+    return AnswerStream(
         conversation_id=following.conversation_id,
         run_id=following.run_id,
         message_id=(latest and latest.answer.continues) or f"msg_{following.run_id}",

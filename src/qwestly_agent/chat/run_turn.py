@@ -44,12 +44,12 @@ from qwestly_agent.chat.activity_view import views_of
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.prompt import model_history, prompt_of
 from qwestly_agent.chat.services import ChatServices
-from qwestly_agent.chat.title import title_for
+from qwestly_agent.chat.title import generate_title
 from qwestly_agent.chat.turn import DraftEnded, Happened, Turn, replaced_runs
 from qwestly_agent.chat.turn_approvals import USE_THE_CARD
 from qwestly_agent.chat.turn_registry import RunningTurn
-from qwestly_agent.chat.turn_store import TurnStore, briefly
-from qwestly_agent.chat.used_sources import naming
+from qwestly_agent.chat.turn_store import TurnStore, limit_last_try
+from qwestly_agent.chat.used_sources import name_sources
 from qwestly_agent.documents.apply import Applying
 from qwestly_agent.documents.service import Documents
 from qwestly_agent.domain.activity import ActivityEvent
@@ -85,7 +85,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
     """
     services.logger.thread_safe_append_keys(run_id=turn.run_id, conversation_id=turn.claim.conversation_id)
     if turn.answered:
-        async for event in repeat(services, turn, turn.answered):
+        async for event in repeat_answer(services, turn, turn.answered):
             yield event
         return
     services.logger.info(Event.TURN_STARTED)
@@ -97,26 +97,26 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
         event = ApprovalDecided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
         record.take(event, services.clock())
         yield event
-    if card := turn.approvals.pointed_at:
+    if card := turn.approvals.referred_approval:
         record.calls.fixed_words = USE_THE_CARD
         shown = ApprovalShown(approval=view_of(card))
         record.take(shown, services.clock())
         yield shown
-    for draft in turn.approvals.told:
+    for draft in turn.approvals.unreported_drafts:
         ended = DraftEnded(draft=draft_view_of(draft))
         record.take(ended, services.clock())
         yield ended
 
     async def keep() -> None:
         await _keep_assignment(services.partial_answers, turn)
-        if record.told.grew:
+        if record.events.has_grown:
             await services.partial_answers.save(turn.claim, turn.partial_answer(services.clock()))
 
     cancellation, titled = Cancellation(), asyncio.ensure_future(_title(services, turn))
     with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
         try:
-            if turn.went_back:  # its last turns died without reporting it
-                for event in words_of_ours(WENT_BACK_BEFORE):
+            if turn.has_returned_to_base:  # its last turns died without reporting it
+                for event in answer_text_events(WENT_BACK_BEFORE):
                     record.take(event, services.clock())
                     yield event
             async for event in _answer(services, turn, cancellation):
@@ -128,7 +128,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
             _note_failure(services, turn, error, watched)
         if titled.done() and not titled.exception():
             record.title = titled.result()
-        for told in (*naming(record.steps()), *await happened(services, turn)):
+        for told in (*name_sources(record.steps()), *await read_turn_events(services, turn)):
             record.take(told, services.clock())
             yield told
         try:
@@ -144,7 +144,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
 
 async def _title(services: ChatServices, turn: Turn) -> str:
     """Return a title; empty if the conversation has one, or if the beginning of its first message suffices."""
-    return "" if turn.history else await title_for(services, turn.claim.user_id, turn.text)
+    return "" if turn.history else await generate_title(services, turn.claim.user_id, turn.text)
 
 
 async def _keep_assignment(partial_answers: PartialAnswers, turn: Turn) -> None:
@@ -169,7 +169,7 @@ async def _answer(services: ChatServices, turn: Turn, cancellation: Cancellation
     moderated, calls = turn.moderated, turn.record.calls
     async with turn.agent.run(asked) as run:
         try:
-            async for event in sanitized(aiter(run), hosts, calls.made):
+            async for event in sanitize_events(aiter(run), hosts, calls.made):
                 if moderated and isinstance(event, PartStartEvent):  # no text or call was sent before it
                     if not calls.trouble and await _is_in_danger(services, turn, moderated):
                         calls.trouble = Trouble("self_harm", language_of(typed_in(turn.text)))
@@ -178,7 +178,7 @@ async def _answer(services: ChatServices, turn: Turn, cancellation: Cancellation
                 yield event
         finally:
             with suppress(UserError):  # cancelled before it started
-                messages = [sanitized_message(message, hosts) for message in run.new_messages()]
+                messages = [sanitize_message(message, hosts) for message in run.new_messages()]
                 turn.record.keep(messages, budget.prompt_characters)
     if moderated and calls.trouble:  # again, now without a model
         async for event in _answer(services, replace(turn, moderated=None), cancellation):
@@ -290,7 +290,7 @@ def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched:
         error = watched.error or error
     record.status = "failed"
     record.error = failure_of(error, has_shown_text=bool(record.content))
-    if turn.goes_back:
+    if turn.returns_to_base:
         record.error.message += f" {WENT_BACK}"
     services.logger.warning(Event.TURN_FAILED, extra={"code": record.error.code, **cause_of(error)})
 
@@ -298,7 +298,7 @@ def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched:
 # --- repeated and fixed words -----------------------------------------------------------------------------------------
 
 
-async def repeat(services: Services, turn: Turn, answered: Message) -> AsyncIterator[NativeEvent]:
+async def repeat_answer(services: Services, turn: Turn, answered: Message) -> AsyncIterator[NativeEvent]:
     """Repeat the earlier answer and its sources."""
     now = services.clock()
     await asyncio.gather(
@@ -306,11 +306,11 @@ async def repeat(services: Services, turn: Turn, answered: Message) -> AsyncIter
         services.usage.settle(turn.claim.user_id, turn.run_id, {}, turn.load, now),
     )
     turn.record.texts.append(answered.content)
-    for event in (*words_of_ours(answered.content), *naming(answered.steps)):
+    for event in (*answer_text_events(answered.content), *name_sources(answered.steps)):
         yield event
 
 
-def words_of_ours(text: str) -> tuple[NativeEvent, NativeEvent]:
+def answer_text_events(text: str) -> tuple[NativeEvent, NativeEvent]:
     """Return the events of a text part of the answer."""
     part = TextPart(text)
     return PartStartEvent(index=0, part=part), PartEndEvent(index=0, part=part)
@@ -322,14 +322,14 @@ def words_of_ours(text: str) -> tuple[NativeEvent, NativeEvent]:
 MOST_TOLD = 50
 
 
-async def happened(services: Services, turn: Turn) -> list[Happened]:
+async def read_turn_events(services: Services, turn: Turn) -> list[Happened]:
     """Return the turn's events for the feed, oldest first; empty if the feed cannot be read, as polls report them
     later."""
     if not _may_have_changed_anything(turn):
         return []
     user_id = turn.claim.user_id
     try:
-        with briefly():
+        with limit_last_try():
             newest = await services.activity.newest(user_id, MOST_TOLD, since=turn.claim.turn.started_at)
             events = [each for each in reversed(newest) if _is_of(turn, each)]
             views = await views_of(services.approvals, services.memories, user_id, events, services.clock())
@@ -389,7 +389,7 @@ def begin_trace(traces: Traces | None, turn: Turn) -> Callable[[], None]:
 # messages are sanitized in the same way, so that a conversation reads later as it was shown.
 
 
-async def sanitized(
+async def sanitize_events(
     events: AsyncIterator[NativeEvent], hosts: Collection[str], made: Collection[str]
 ) -> AsyncIterator[NativeEvent]:
     """Sanitize a run's events. `made` are the ids of the run's tool calls so far; it grows while events arrive.
@@ -434,7 +434,7 @@ async def sanitized(
         raise
 
 
-def sanitized_message(message: ModelMessage, hosts: Collection[str]) -> ModelMessage:
+def sanitize_message(message: ModelMessage, hosts: Collection[str]) -> ModelMessage:
     if not isinstance(message, ModelResponse):
         return message
     parts = [_part(part, hosts) for part in message.parts]

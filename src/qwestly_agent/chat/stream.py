@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Callable
 from qwestly_agent.base.errors import AgentError, Internal
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.chat.encode_plain import encode_plain, plain_error
-from qwestly_agent.chat.resume_stream import begin_to_follow, telling_again
+from qwestly_agent.chat.resume_stream import follow_answer, wait_for_answer_stream
 from qwestly_agent.chat.run_turn import run_turn
 from qwestly_agent.chat.services import ChatServices
-from qwestly_agent.chat.turn import Telling, Turn, step_of
+from qwestly_agent.chat.turn import AnswerStream, Turn, step_of
 from qwestly_agent.chat.turn_request import Protocol
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.text.clean import well_formed
@@ -32,7 +32,7 @@ def headers_of(protocol: Protocol) -> dict[str, str]:
     return {**_HEADERS, "x-vercel-ai-ui-message-stream": "v1"} if protocol == "ai_sdk" else _HEADERS
 
 
-def _encoders(protocol: Protocol) -> tuple[Callable[[Telling], AsyncIterator[str]], Callable[[AgentError], str]]:
+def _encoders(protocol: Protocol) -> tuple[Callable[[AnswerStream], AsyncIterator[str]], Callable[[AgentError], str]]:
     """Return the encoders of answers and of errors."""
     match protocol:
         case "ai_sdk":  # imported late, like the next: see `first_use.py`
@@ -62,15 +62,15 @@ async def start_following(
     """Return the chunks of a response with the running answer from its beginning; None if none is running. Raises
     `TooManyTurns`."""
     gone = asyncio.Event()
-    following = await begin_to_follow(services, user_id, conversation_id, gone)
+    following = await follow_answer(services, user_id, conversation_id, gone)
     if following is None:
         return None
     queue: asyncio.Queue[str | None] = asyncio.Queue()
 
     async def tell() -> None:
         try:
-            if telling := await telling_again(following):
-                await _pump(services, telling, protocol, queue)
+            if answer_stream := await wait_for_answer_stream(following):
+                await _pump(services, answer_stream, protocol, queue)
         except Exception as error:
             services.logger.warning(Event.STREAM_FAILED, extra=cause_of(error))
             _, encode_error = _encoders(protocol)
@@ -83,12 +83,14 @@ async def start_following(
     return _drain(queue, keep_alive_seconds, gone)
 
 
-async def _pump(services: ChatServices, telling: Telling, protocol: Protocol, queue: asyncio.Queue[str | None]) -> None:
+async def _pump(
+    services: ChatServices, answer_stream: AnswerStream, protocol: Protocol, queue: asyncio.Queue[str | None]
+) -> None:
     """Put each event into the queue, and None at the end."""
     encode, encode_error = _encoders(protocol)
     try:
         try:
-            async for event in encode(telling):
+            async for event in encode(answer_stream):
                 queue.put_nowait(well_formed(event).translate(_LINE_ENDS))
         except Exception as error:
             # An event cannot be encoded, but the client must still get an end.
@@ -125,10 +127,10 @@ async def _drain(
             gone.set()
 
 
-def _telling_of(services: ChatServices, turn: Turn) -> Telling:
+def _telling_of(services: ChatServices, turn: Turn) -> AnswerStream:
     """Return the turn's answer for the encoders; reading its events runs the turn."""
     record = turn.record
-    return Telling(
+    return AnswerStream(
         conversation_id=turn.claim.conversation_id,
         run_id=turn.answer_run_id,
         message_id=turn.continues or turn.answer_id,

@@ -33,7 +33,7 @@ class Title(BaseModel):
     title: Annotated[str, StringConstraints(max_length=200)]
 
 
-async def title_for(services: ModelServices, user_id: str, message: str) -> str:
+async def generate_title(services: ModelServices, user_id: str, message: str) -> str:
     """Return a title of at most 60 characters; empty if the beginning of the message is to be used."""
     typed = one_line(typed_in(message))
     if len(typed) <= LONGEST_CHARACTERS or trouble_in(message):

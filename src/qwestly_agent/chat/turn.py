@@ -80,8 +80,8 @@ class Happened(CapabilityEvent, namespace="qwestly"):
 
 
 @dataclass(frozen=True)
-class Telling:
-    """An answer for the encoders: for the reader who requested it, or for a later one."""
+class AnswerStream:
+    """An answer for the encoders, with its events: for the reader who requested it, or for a later one."""
 
     conversation_id: str
     run_id: str
@@ -104,7 +104,7 @@ def _event() -> TypeAdapter[AgentStreamEvent]:
 
 
 @dataclass
-class Told:
+class EventBuffer:
     """The events so far as JSON. Consecutive deltas are joined; thoughts are left out."""
 
     _events: list[str] = field(default_factory=list)
@@ -116,7 +116,7 @@ class Told:
     _dumped: int = 0
 
     @property
-    def grew(self) -> bool:
+    def has_grown(self) -> bool:
         """True if there are more events than at the last `dump`."""
         return self._taken > self._dumped
 
@@ -257,7 +257,7 @@ class Record:
     """True after the variant of a new conversation was stored."""
     title: str = ""
     """Title of a new conversation, if a model made one in time."""
-    told: Told = field(default_factory=Told)
+    events: EventBuffer = field(default_factory=EventBuffer)
     """Events for other readers."""
     _returned: dict[str, tuple[ReturnedRecord, ...]] = field(default_factory=dict[str, tuple[ReturnedRecord, ...]])
     """By the id of a successful call."""
@@ -267,7 +267,7 @@ class Record:
         return "\n\n".join(filter(None, self.texts))
 
     def take(self, event: NativeEvent, now: float) -> None:
-        self.told.take(event)
+        self.events.take(event)
         match event:
             case PartStartEvent(part=TextPart(content=text)):
                 self.texts.append("")
@@ -386,7 +386,7 @@ class Record:
         kept = [_without_instructions(message) for message in self.messages[1:]]
         return ModelMessagesTypeAdapter.dump_json(kept).decode()
 
-    def words_alone(self) -> str:
+    def text_only_messages(self) -> str:
         """Replaces `model_messages` if those cannot be serialized."""
         return ModelMessagesTypeAdapter.dump_json([text_response(self.content)]).decode()
 
@@ -476,7 +476,7 @@ class Turn:
     """When the prompt's data was read, in seconds since the epoch. Content forgotten later may be in the prompt."""
     record: Record
     """Filled while the turn runs."""
-    went_back: bool = False
+    has_returned_to_base: bool = False
     """True if the turns before this one died, so that the conversation continues with the base."""
     continues: str | None = None
     """Id of the answer that the client continues."""
@@ -500,7 +500,7 @@ class Turn:
         return before.after(failed=self.record.status == "failed" and is_ours(self.record.error))
 
     @property
-    def goes_back(self) -> bool:
+    def returns_to_base(self) -> bool:
         """True if this turn is the last of those after which the conversation returns to the base."""
         before, after = self.claim.assignment, self.assignment
         return bool(before and after and after.given_up and not before.given_up)
@@ -603,8 +603,8 @@ class Turn:
 
     def partial_answer(self, now: float) -> PartialAnswer:
         """Return the turn's text so far."""
-        asked, answer = self.messages(now, self.record.words_alone(), {})
-        return PartialAnswer(asked, answer, self.record.told.dump(), self.replaced_run)
+        asked, answer = self.messages(now, self.record.text_only_messages(), {})
+        return PartialAnswer(asked, answer, self.record.events.dump(), self.replaced_run)
 
     def _saw(self) -> tuple[str, ...]:
         """Return the ids that this answer saw, including those of answers in its window or summary, which it may

@@ -12,7 +12,7 @@ from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.approvals.messages import draft_line, outcome_line
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
-from qwestly_agent.chat.outcomes import shown_with
+from qwestly_agent.chat.outcomes import approvals_shown_with
 from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
 from qwestly_agent.domain.approval import Approval, Verb
 from qwestly_agent.services import Services
@@ -23,8 +23,8 @@ from qwestly_agent.text.prompt_tags import APPROVAL_NEWS
 
 
 @dataclass(frozen=True)
-class Settled:
-    """A decision posted with this turn, and the record after it."""
+class AppliedDecision:
+    """A decision posted with this turn, and the approval after it."""
 
     decided: PostedDecision
     approval: Approval
@@ -34,21 +34,21 @@ class Settled:
 class TurnApprovals:
     """Approvals and ended drafts that concern a turn."""
 
-    settled: tuple[Settled, ...]
+    settled: tuple[AppliedDecision, ...]
     unreported: Sequence[Approval]
     """Outcomes to report to the model."""
     ended: Sequence[Draft] = ()
     """Ended drafts that were not reported to the model yet."""
-    pointed_at: Approval | None = None
+    referred_approval: Approval | None = None
     """The approval that a typed yes or no referred to but could not decide."""
 
     @property
-    def told(self) -> Sequence[Draft]:
+    def unreported_drafts(self) -> Sequence[Draft]:
         """Ended drafts, without those whose approval is reported."""
         return [each for each in self.ended if each.approval_id not in {approval.id for approval in self.unreported}]
 
 
-async def settle_all(
+async def decide_all(
     services: Services,
     user_id: str,
     conversation_id: str,
@@ -56,14 +56,14 @@ async def settle_all(
     *,
     ours_alone: bool,
     where: str,
-) -> tuple[Settled, ...]:
+) -> tuple[AppliedDecision, ...]:
     """Apply the decisions on records of this conversation.
 
     With `ours_alone`, a decision on any other record is an error; otherwise it is skipped, as a client may repeat it
     from an old message. Raises `NotFound`, `Braked`, `Changed` and `Invalid`; earlier decisions in the list stay
     decided.
     """
-    settled: list[Settled] = []
+    settled: list[AppliedDecision] = []
     repeated = await services.approvals.get_many(user_id, {each.approval_id for each in decisions if each.earlier})
     pending = {each.id for each in repeated if each.status == "pending"}
     for decided in decisions:
@@ -84,19 +84,19 @@ async def settle_all(
             reason=decided.reason,
         )
         approval = await decide_and_follow_up(services, user_id, decided.approval_id, decision, by="chat", where=where)
-        settled.append(Settled(decided, approval))
+        settled.append(AppliedDecision(decided, approval))
     return tuple(settled)
 
 
 def note_of(approvals: TurnApprovals, under_way: Sequence[str]) -> str:
     """Return the note before the user's text; `under_way` are lines on pending and running work."""
     lines = [outcome_line(each) for each in approvals.unreported]
-    lines += [draft_line(each) for each in approvals.told]
+    lines += [draft_line(each) for each in approvals.unreported_drafts]
     lines += under_way
     return wrap(APPROVAL_NEWS, "\n".join(f"- {quoted(line)}" for line in lines)) if lines else ""
 
 
-def nothing_new(settled: Sequence[Settled]) -> ChangedMeanwhile:
+def nothing_new_error(settled: Sequence[AppliedDecision]) -> ChangedMeanwhile:
     """Return the error for decisions that were all made, and reported to the model, before."""
     outcomes = " ".join(filter(None, (each.approval.outcome for each in settled)))
     return ChangedMeanwhile(f"That was answered already. {outcomes}".strip())
@@ -132,11 +132,11 @@ class TypedAnswer:
     """The result of a typed yes or no."""
 
     decisions: tuple[PostedDecision, ...] = ()
-    pointed_at: Approval | None = None
+    referred_approval: Approval | None = None
     """The approval that must be decided on its card instead."""
 
 
-async def typed_answer(
+async def apply_typed_answer(
     services: Services, user_id: str, conversation_id: str, request: TurnRequest, said: Sequence[Message]
 ) -> TypedAnswer:
     """Return the result of a typed yes or no; an empty one for all other messages. Raises errors of the database."""
@@ -148,7 +148,7 @@ async def typed_answer(
     if last is None or any(step.name == confirm_with_user.__name__ for step in last.steps):
         return TypedAnswer()
     approvals = await services.approvals.list_of_conversation(user_id, conversation_id, MOST_RECENT)
-    cards = shown_with(last, approvals)
+    cards = approvals_shown_with(last, approvals)
     waiting = [each for each in approvals if each.waits(services.clock())]
     # An approval that a workflow requested after that answer is shown below its card.
     if len(cards) != 1 or cards[0].answer != "ask" or cards != waiting[:1]:
@@ -156,7 +156,7 @@ async def typed_answer(
     [card] = cards
     if card.effect in UNASKED and services.actions[card.tool].inverse:
         return TypedAnswer(decisions=(PostedDecision(card.id, verb),))
-    return TypedAnswer(pointed_at=card)
+    return TypedAnswer(referred_approval=card)
 
 
 def verb_of(text: str) -> Verb | None:

@@ -53,8 +53,8 @@ class TurnRequest:
     message_id: str | None
     likely_new: bool
     """True if the conversation probably does not exist yet. A wrong guess costs only a round trip."""
-    goes_on: bool = False
-    """True if the client shows an answer of this conversation, so it must exist."""
+    must_exist: bool = False
+    """True if the conversation must exist already, because the client shows an answer of it."""
     regenerate: bool = False
     """Regenerate the last answer. A message that we never received is answered for the first time."""
     regenerates: str | None = None
@@ -82,7 +82,7 @@ class MessagePart(BaseModel):
     text: str = ""
 
 
-def checked(text: str) -> str:
+def validate_text(text: str) -> str:
     if len(text) > LONGEST_MESSAGE_CHARACTERS:
         raise TooLong(f"A message can have {LONGEST_MESSAGE_CHARACTERS:,} characters; this one has {len(text):,}.")
     if not text.strip():
@@ -121,7 +121,7 @@ def parse_plain(posted: dict[str, Any]) -> TurnRequest:
     return TurnRequest(
         protocol="plain",
         conversation_id=plain.conversation_id,
-        text=None if plain.message is None else checked(plain.message),
+        text=None if plain.message is None else validate_text(plain.message),
         message_id=plain.message_id if regenerate else plain.replaces or plain.message_id,
         likely_new=plain.conversation_id is None,
         regenerate=regenerate,
@@ -186,7 +186,7 @@ def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
         text=_text_of(said) if said else None,
         message_id=(None if regenerate else body.messageId) or said.id if said else None,
         likely_new=len(body.messages) == 1 and not regenerate and not decisions,
-        goes_on=_has_answer(body.messages),
+        must_exist=_has_answer(body.messages),
         regenerate=regenerate,
         regenerates=body.messageId if regenerate else None,
         decisions=decisions,
@@ -240,7 +240,7 @@ def _text_of(message: _UIMessage) -> str:
     parts = [MessagePart.model_validate(part) for part in message.parts]
     if any(part.type == "file" for part in parts):
         raise AttachmentsUnsupported
-    return checked("\n\n".join(part.text for part in parts if part.type == "text"))
+    return validate_text("\n\n".join(part.text for part in parts if part.type == "text"))
 
 
 # --- AG-UI ------------------------------------------------------------------------------------------------------------
@@ -321,10 +321,10 @@ def _resumed(entry: Resumed) -> PostedDecision:
 
 def _content_of(message: _AGUIMessage) -> str:
     if not isinstance(message.content, list):
-        return checked(message.content or "")
+        return validate_text(message.content or "")
     if any(part.type != "text" for part in message.content):
         raise AttachmentsUnsupported
-    return checked("\n\n".join(part.text for part in message.content))
+    return validate_text("\n\n".join(part.text for part in message.content))
 
 
 # --- all three --------------------------------------------------------------------------------------------------------

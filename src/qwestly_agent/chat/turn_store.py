@@ -35,7 +35,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.prompt import READ_LIMIT, FirstTurnContext, UnderWay, day_in, make_context
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn import Record, Turn, is_ours, replaced_runs
-from qwestly_agent.chat.turn_approvals import TurnApprovals, nothing_new, settle_all, typed_answer
+from qwestly_agent.chat.turn_approvals import TurnApprovals, apply_typed_answer, decide_all, nothing_new_error
 from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE
 from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.clients.workflows import Start
@@ -156,7 +156,7 @@ class TurnStore:
             # Not cancelled: a cancelled read could leave the driver's lock held, or lose its connection. The driver's
             # own timeout limits the reads.
             await asyncio.gather(reading, return_exceptions=True)
-            with briefly():
+            with limit_last_try():
                 await self._tried(self._leave(user_id, new, entering))
             raise
         try:
@@ -165,10 +165,12 @@ class TurnStore:
             await self._admit(user_id, load, new.started_at)
             read_at = new.started_at
             is_new = not said.exchange
-            answer = await typed_answer(services, user_id, conversation_id, request, said.recent if is_new else [])
+            answer = await apply_typed_answer(
+                services, user_id, conversation_id, request, said.recent if is_new else []
+            )
             request = replace(request, decisions=request.decisions or answer.decisions)
             approvals = await self._approvals(claim, request, known.unreported, where)
-            approvals = replace(approvals, ended=known.ended, pointed_at=answer.pointed_at)
+            approvals = replace(approvals, ended=known.ended, referred_approval=answer.referred_approval)
             if approvals.settled:  # the decisions may have changed the data read in parallel
                 read_at = services.clock()
                 said, known = await asyncio.gather(
@@ -182,7 +184,7 @@ class TurnStore:
             raise
         except BaseException:
             # The user's message stays in the conversation, and the next turn recovers it.
-            with briefly():
+            with limit_last_try():
                 await self._tried(services.conversations.abandon(claim), self._leave(user_id, new, entering))
             raise
 
@@ -264,7 +266,7 @@ class TurnStore:
             return await conversations.claim(user_id, conversation_id, turn)
         except NotFound:
             # The AI SDK creates conversation ids itself; a plain client knows only ids from us.
-            if request.protocol == "plain" or request.text is None or request.goes_on:
+            if request.protocol == "plain" or request.text is None or request.must_exist:
                 raise
             chosen = designs.choose(request.design, request.role)
             created = await conversations.create(user_id, conversation_id, turn, *chosen)
@@ -293,7 +295,7 @@ class TurnStore:
         """Apply the decisions posted with this turn, and collect the outcomes to report to the model."""
         if not request.decisions:
             return TurnApprovals((), unreported)
-        settled = await settle_all(
+        settled = await decide_all(
             self.services,
             claim.user_id,
             claim.conversation_id,
@@ -306,7 +308,7 @@ class TurnStore:
             return TurnApprovals((), unreported)
         unreported = await self.services.approvals.list_unreported(claim.user_id, claim.conversation_id)
         if not says_more and not unreported:
-            raise nothing_new(settled)
+            raise nothing_new_error(settled)
         return TurnApprovals(settled, unreported)
 
     async def _turn(
@@ -348,7 +350,8 @@ class TurnStore:
             under_way=known.under_way,
             read_at=read_at,
             record=Record(claim.turn.started_at),
-            went_back=claim.assignment != assignment and bool(claim.assignment and claim.assignment.given_up),
+            has_returned_to_base=claim.assignment != assignment
+            and bool(claim.assignment and claim.assignment.given_up),
             continues=request.continues or next((each.continues for each in earlier if each.continues), None),
             replaced=earlier,
             answered=answered,
@@ -404,7 +407,7 @@ class TurnStore:
         # Invalid if there is none yet, or if it is from an earlier version.
         with suppress(ValidationError):
             kept = FirstTurnContext.model_validate(claim.context)
-            if kept.still_holds(fresh, known.last_withdrawn):
+            if kept.is_still_valid(fresh, known.last_withdrawn):
                 return kept
         memories = await first_memories(self.services, claim.user_id, message, known.memories, known.by_words)
         return make_context(known.profile, memories, known.level, today, agent.prompt_version, now)
@@ -434,10 +437,10 @@ class TurnStore:
         services.logger.info(Event.TURN_ENDED, extra={"status": record.status, **receipt})
         measure_turn(record.status, receipt, Counter(call.outcome for call in record.calls.made.values()))
         # After a database error retry once, but briefly, as the user waits for the error.
-        with briefly(isinstance(record.error, Unavailable)):
+        with limit_last_try(isinstance(record.error, Unavailable)):
             written = await asyncio.gather(self._account(turn, now), self._audit(turn), self._count(turn, receipt, now))
             try:
-                with briefly(not all(written)):
+                with limit_last_try(not all(written)):
                     kept = await self._record(turn, now, receipt)
             except PyMongoError:
                 services.running.finish_later(turn.run_id, partial(self._close_late, turn, receipt))
@@ -523,26 +526,26 @@ class TurnStore:
             raise
         except Exception as error:  # the provider's messages cannot be serialized: store only the text
             self.services.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
-            return await self._store(turn, turn.messages(now, turn.record.words_alone(), {}), now, receipt)
+            return await self._store(turn, turn.messages(now, turn.record.text_only_messages(), {}), now, receipt)
 
     async def _store(self, turn: Turn, messages: list[Message], now: float, receipt: dict[str, Any]) -> bool:
         """Store the messages; False if the conversation no longer belongs to this turn."""
         services = self.services
         # A retry without content keeps the earlier answer.
-        nothing_new = turn.replaced and not turn.record.content and turn.record.status != "complete"
+        has_nothing_new = turn.replaced and not turn.record.content and turn.record.status != "complete"
         kept = await services.conversations.finish(
             turn.claim,
-            [] if nothing_new else messages,
-            replaced_run=None if nothing_new else turn.replaced_run,
-            changes=_changes(turn, messages, receipt) | ({} if nothing_new else _told(turn)),
+            [] if has_nothing_new else messages,
+            replaced_run=None if has_nothing_new else turn.replaced_run,
+            changes=_changes(turn, messages, receipt) | ({} if has_nothing_new else _told(turn)),
             cost_usd=turn.record.ceiling_usd(),
             now=now,
         )
-        if kept and not nothing_new and not turn.history:
+        if kept and not has_nothing_new and not turn.history:
             await self._retitle(turn)
         if kept and messages:
             await self._exclude_forgotten(turn)
-        if kept and not nothing_new:
+        if kept and not has_nothing_new:
             # The note is now stored in the conversation, and so is part of every later prompt.
             await asyncio.gather(
                 *(services.approvals.mark_reported(each) for each in turn.approvals.unreported),
@@ -571,7 +574,8 @@ class TurnStore:
             await services.conversation_search.forget_titles(user_id, lambda _: False)
 
 
-def briefly(it_failed: bool = True) -> AbstractContextManager[object]:
+def limit_last_try(it_failed: bool = True) -> AbstractContextManager[object]:
+    """Within the context, shorten the database timeout for the last attempt, if an earlier one failed."""
     return pymongo.timeout(LAST_TRY_SECONDS) if it_failed else nullcontext()
 
 
@@ -611,7 +615,7 @@ def _changes(turn: Turn, messages: Sequence[Message], receipt: dict[str, Any]) -
     """Return the conversation's fields for following turns, and for readers who follow this one."""
     asked, answer = messages
     answer = answer.model_copy(update={"model_messages": "[]", "receipt": receipt})
-    told = PartialAnswer(asked, answer, turn.record.told.dump())
+    told = PartialAnswer(asked, answer, turn.record.events.dump())
     context = turn.context.model_dump(mode="json")
     assignment = turn.assignment
     return {

@@ -9,7 +9,7 @@ from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import to_iso
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.encode_ai_sdk import SDK_VERSION, source_part
-from qwestly_agent.chat.outcomes import Made, of_answer, shown_with
+from qwestly_agent.chat.outcomes import AnswerItems, approvals_shown_with, items_of_answer
 from qwestly_agent.chat.prompt import as_model_saw
 from qwestly_agent.chat.remembered_view import current_memories
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
@@ -17,7 +17,7 @@ from qwestly_agent.domain.approval import Approval
 from qwestly_agent.stores.messages import USAGE, Message, sources_of
 
 
-def ui_message_of(message: Message, made: Made) -> dict[str, Any]:
+def ui_message_of(message: Message, made: AnswerItems) -> dict[str, Any]:
     """Return an AI SDK `UIMessage`, with an answer's calls and results as parts."""
     if message.role == "user":
         parts: list[Any] = [{"type": "text", "text": message.content}]
@@ -30,7 +30,7 @@ def ui_message_of(message: Message, made: Made) -> dict[str, Any]:
             for part in each.parts
         ]
         parts += map(source_part, sources_of(message.steps))
-        asked = shown_with(message, made.approvals)
+        asked = approvals_shown_with(message, made.approvals)
         for each in asked:
             if each.run_id not in message.replaces:
                 _show_as_it_is(parts, each, is_paused=made.is_paused)
@@ -40,7 +40,7 @@ def ui_message_of(message: Message, made: Made) -> dict[str, Any]:
         ]
         parts += [
             {"type": "data-draft", "id": each.id, "data": draft_view_of(each).model_dump(mode="json")}
-            for each in of_answer(message, made.drafts)
+            for each in items_of_answer(message, made.drafts)
         ]
         parts += [
             {"type": "data-memory", "id": each.id, "data": remembered_view_of(each).model_dump(mode="json")}

@@ -94,7 +94,7 @@ class Cursor:
 
     since: datetime
     """Start of the next poll, by the database's clock: the overlap before the last event that was sent."""
-    told: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
     """Short hashes of the events copied since then that were sent to the client."""
     is_active: bool = False
     is_pausing: bool = False
@@ -110,12 +110,12 @@ class Cursor:
 
     def __str__(self) -> str:
         flags = ("a" if self.is_active else "") + ("p" if self.is_pausing else "")
-        return ".".join((str(round(self.since.timestamp() * 1000)), flags, *self.told))
+        return ".".join((str(round(self.since.timestamp() * 1000)), flags, *self.sent))
 
-    def moved(self, copied: Sequence[CopiedEvent]) -> "Cursor":
+    def advance(self, copied: Sequence[CopiedEvent]) -> "Cursor":
         """Advance past these events, ordered by copy time, all copied since `since`."""
         if not copied:
-            return replace(self, told=())
+            return replace(self, sent=())
         again = [each for each in copied if each.copied_at >= copied[-1].copied_at - OVERLAP]
         told = again[-MOST_TOLD:]
         begin = told[0].copied_at if len(told) < len(again) else copied[-1].copied_at - OVERLAP
@@ -148,16 +148,16 @@ async def updates(services: Services, user_id: str, after: str | None) -> Update
     if after is None:
         # First the feed, then the state: changes in between are reported by the next poll.
         last = await services.activity.latest_copied(user_id, MOST_TOLD)
-        cursor = Cursor(to_datetime(0)).moved(last[::-1])
+        cursor = Cursor(to_datetime(0)).advance(last[::-1])
         return await _answer(services, user_id, cursor, await _read_state(services, user_id))
     cursor = Cursor.parse(after)
     found = await services.activity.copied_since(user_id, cursor.since, MOST_EVENTS)
     # The laptop's database compares dates to the second.
     copied = [each for each in found if each.copied_at >= cursor.since]
-    news = [each.event for each in copied if _short(each.event.id) not in cursor.told]
+    news = [each.event for each in copied if _short(each.event.id) not in cursor.sent]
     if not (news or cursor.is_active or cursor.is_pausing):
         return Updates(items=[], cursor=after, active=False)
-    return await _answer(services, user_id, cursor.moved(copied), await _read_named(services, user_id, cursor, news))
+    return await _answer(services, user_id, cursor.advance(copied), await _read_named(services, user_id, cursor, news))
 
 
 async def _read_state(services: Services, user_id: str) -> _Read:

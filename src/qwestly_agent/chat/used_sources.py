@@ -39,7 +39,7 @@ class SourcesNamed(CapabilityEvent, namespace="qwestly"):
     sources: list[Source]
 
 
-def naming(steps: Iterable[Step]) -> list[SourcesNamed]:
+def name_sources(steps: Iterable[Step]) -> list[SourcesNamed]:
     """Return the event with the sources of an answer, if it has any."""
     sources = sources_of(steps)
     return [SourcesNamed(sources=sources)] if sources else []

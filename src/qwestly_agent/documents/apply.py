@@ -16,7 +16,7 @@ from qwestly_agent.documents.head import Head
 from qwestly_agent.domain.application import Application, application_id
 from qwestly_agent.domain.approval import Approval, canonical_json, sha256_hex
 from qwestly_agent.domain.job import JobMatch, match_id
-from qwestly_agent.jobs.actions import APPLY, MOST_DOCUMENTS, add_to_list, list_asked
+from qwestly_agent.jobs.actions import APPLY, MOST_DOCUMENTS, add_requested, add_to_list
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft
@@ -126,7 +126,7 @@ class Applying:
         elif APPLY.arguments_of(approval) != APPLY.parse(proposal.args):
             raise Invalid(ASKED_ALREADY)
         else:  # a process that died after asking may not have listed it
-            await list_asked(self.services, approval)
+            await add_requested(self.services, approval)
         return approval
 
     async def _asked(self, proposal: Proposal, run_id: str) -> Approval:

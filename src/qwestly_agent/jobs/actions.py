@@ -90,14 +90,14 @@ async def add_to_list(applications: Applications, job_matches: JobMatches, new: 
     return application
 
 
-async def list_asked(services: Services, approval: Approval) -> None:
+async def add_requested(services: Services, approval: Approval) -> None:
     """Add the application that this approval would send to the list (idempotent)."""
     now = services.clock()
     application = await add_to_list(services.applications, services.job_matches, _of(approval, now))
     await services.applications.change(approval.user_id, application.id, now, approval_id=approval.id)
 
 
-async def list_sent(services: Services, approval: Approval, args: JobApplication) -> None:
+async def record_as_sent(services: Services, approval: Approval, args: JobApplication) -> None:
     """Record in the user's list that the application of this approval was sent (idempotent)."""
     now = services.clock()
     with suppress(NotFound):  # its user was erased meanwhile
@@ -134,8 +134,8 @@ APPLY = Action(
     perform=_send,
     done_message="Your application was sent.",
     published=("documents",),
-    on_asked=list_asked,
-    on_done=list_sent,
+    on_asked=add_requested,
+    on_done=record_as_sent,
     duplicate_message=SENT_BEFORE,
     revisable=False,
     signed_in_only=True,

@@ -47,7 +47,7 @@ async def check(services: ModelServices, given: ScoutState) -> ScoutState:
     await services.job_searches.count_requests(search, max(0, tries))
     ask = partial(structured_output, services, given.user_id, services.judges[MODEL])
     judge = make_judge(ask, seconds=SECONDS, also=ABOUT_JOBS, retries=tries - 1) if tries > 0 else None
-    kept, was_read = await supported(best, person, judge, to_datetime(services.clock()).date())
+    kept, was_read = await ground_reasons(best, person, judge, to_datetime(services.clock()).date())
     now = services.clock()
     if not was_read:
         await services.job_searches.save_parts(
@@ -57,7 +57,7 @@ async def check(services: ModelServices, given: ScoutState) -> ScoutState:
     return given
 
 
-async def supported(
+async def ground_reasons(
     best: Sequence[JobMatch], person: Person, judge: Judge | None, today: date
 ) -> tuple[Sequence[JobMatch], bool]:
     """Return the matches with supported reasons, and whether the judge read all of them."""

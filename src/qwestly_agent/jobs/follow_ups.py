@@ -9,7 +9,7 @@ from qwestly_agent.base.observability import Event, cause_of, measure_left
 from qwestly_agent.services import Services
 
 
-async def tell_due_steps(services: Services) -> dict[str, int]:
+async def remind_of_due_steps(services: Services) -> dict[str, int]:
     """Remind users, and return counts of the results. Each step is reported once, and only while it is due."""
     now, counts = services.clock(), Counter[str]()
     for user_id, application_id in await services.sweeps.due_applications(now, services.settings.follow_ups_a_sweep):

@@ -45,7 +45,7 @@ _IN_THE_EU = frozenset(
 )
 
 
-def why_ruled_out(advert: Advert, wishes: JobWishes) -> str | None:
+def exclusion_reason(advert: Advert, wishes: JobWishes) -> str | None:
     """Return a sentence for the user on why the advert is ruled out, or None."""
     if word := next((each for each in wishes.never if _names(advert, each)), None):
         return f"You decided against “{word}”."
@@ -64,13 +64,13 @@ def why_ruled_out(advert: Advert, wishes: JobWishes) -> str | None:
     return None
 
 
-def yearly(pay: Pay) -> float | None:
+def annual_pay(pay: Pay) -> float | None:
     """Return the highest annual pay of the range, in its currency."""
     most = pay.highest if pay.highest is not None else pay.lowest
     return None if most is None else most * A_YEAR[pay.per]
 
 
-def folded(text: str) -> str:
+def normalize_words(text: str) -> str:
     """Return lower-case words without accents and punctuation, with a blank at both ends."""
     bare = "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))
     words = " ".join(_WORD.findall(bare))
@@ -78,19 +78,19 @@ def folded(text: str) -> str:
 
 
 def _is_in(place: str, wanted: Iterable[str]) -> bool:
-    here = folded(place)
-    return any(folded(name) in here for each in wanted for name in {each, *_other_names(each)})
+    here = normalize_words(place)
+    return any(normalize_words(name) in here for each in wanted for name in {each, *_other_names(each)})
 
 
 def _names(advert: Advert, word: str) -> bool:
     """True if the company, title or text contains this word or sequence of words."""
     return bool(word.strip()) and any(
-        folded(word) in folded(each) for each in (advert.company, advert.title, advert.text)
+        normalize_words(word) in normalize_words(each) for each in (advert.company, advert.title, advert.text)
     )
 
 
 def _is_less(pay: Pay, wanted: float, currency: str | None) -> bool:
-    most = yearly(pay)
+    most = annual_pay(pay)
     return most is not None and (not currency or not pay.currency or currency == pay.currency) and most < wanted
 
 
@@ -99,9 +99,9 @@ def _may_work(advert: Advert, permits: Iterable[str]) -> bool:
     demands = " ".join(
         advert.text[max(0, m.start() - 80) : m.end() + 80] for m in _NO_SPONSORSHIP.finditer(advert.text)
     )
-    told = folded(advert.place)
+    told = normalize_words(advert.place)
     countries = [each for each in _COUNTRIES if _any_in(each, told)] or [
-        each for each in _COUNTRIES if _any_in(each, folded(demands))
+        each for each in _COUNTRIES if _any_in(each, normalize_words(demands))
     ]
     if not countries:
         return True
@@ -118,7 +118,7 @@ def _any_in(names: Iterable[str], text: str) -> bool:
 
 
 def _country_of(name: str) -> frozenset[str] | None:
-    return next((each for each in _COUNTRIES if folded(name).strip() in each), None)
+    return next((each for each in _COUNTRIES if normalize_words(name).strip() in each), None)
 
 
 def _other_names(name: str) -> Iterable[str]:

@@ -13,7 +13,7 @@ from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.job import Advert, JobMatch, Reason, match_id
 from qwestly_agent.jobs.person import Person, person_of
 from qwestly_agent.jobs.scout_state import MOST_REQUESTS, ScoutState
-from qwestly_agent.jobs.weights import taught
+from qwestly_agent.jobs.weights import learned_weight
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.model_calls.vectors import embed_and_record
@@ -86,7 +86,7 @@ async def rank(services: ModelServices, given: ScoutState) -> ScoutState:
     adverts = await services.adverts.get_many([advert_id for advert_id, _ in search.best])
     batches = [search.best[at : at + AT_A_TIME] for at in range(0, len(search.best), AT_A_TIME)]
     of_the_judge = 1
-    left = left_to_ask(len(batches), search.compared)[: max(0, MOST_REQUESTS - of_the_judge - search.requests)]
+    left = remaining_batches(len(batches), search.compared)[: max(0, MOST_REQUESTS - of_the_judge - search.requests)]
     await services.job_searches.count_requests(search, len(left))
     await services.job_searches.mark_batches_requested(search, left, services.clock())
     asked = (_compare(services, search, person, number, batches[number], adverts) for number in left)
@@ -107,7 +107,7 @@ async def _best(services: ModelServices, search: JobSearch, person: Person) -> S
     kept = await services.adverts.get_many(search.found)
     adverts = [kept[each] for each in search.found if each in kept]
     fits = await _fits(services, search.user_id, person, adverts)
-    told = [(each.id, round(fits[each.id] + taught(search.weights, each), 6)) for each in adverts]
+    told = [(each.id, round(fits[each.id] + learned_weight(search.weights, each), 6)) for each in adverts]
     best = sorted(told, key=lambda each: -each[1])[:BEST]
     await services.job_searches.save_parts(search.user_id, search.run_id, services.clock(), best=best)
     return best
@@ -133,7 +133,7 @@ async def _fits(
     return {each: places[each].total if each in places else 0.0 for each in ids}
 
 
-def left_to_ask(batches: int, compared: Mapping[int, object]) -> Sequence[int]:
+def remaining_batches(batches: int, compared: Mapping[int, object]) -> Sequence[int]:
     """Return the numbers of the batches without an attempt; if all failed, one to retry."""
     left = [number for number in range(batches) if number not in compared]
     return left or (() if any(each is not None for each in compared.values()) else range(batches)[:1])

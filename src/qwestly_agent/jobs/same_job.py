@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from qwestly_agent.domain.job import Advert
-from qwestly_agent.jobs.limits import folded
+from qwestly_agent.jobs.limits import normalize_words
 
 SHINGLE_WORDS = 4
 SAME_FROM = 0.5
@@ -18,7 +18,7 @@ _OF_TITLES = re.compile(
 )
 
 
-def one_of_each(adverts: Iterable[Advert]) -> list[Advert]:
+def merge_duplicates(adverts: Iterable[Advert]) -> list[Advert]:
     """Return the first advert of each job, completed from its duplicates."""
     jobs: list[Advert] = []
     by_title: dict[str, list[int]] = {}
@@ -71,16 +71,16 @@ def _company(advert: Advert) -> str:
 # Each of a night's adverts is compared with many others.
 @lru_cache(maxsize=2_048)
 def bare_title(title: str) -> str:
-    return folded(_OF_TITLES.sub(" ", title)).strip()
+    return normalize_words(_OF_TITLES.sub(" ", title)).strip()
 
 
 @lru_cache(maxsize=2_048)
 def bare_company(company: str) -> str:
-    return " ".join(each for each in folded(company).split() if each not in _OF_COMPANIES)
+    return " ".join(each for each in normalize_words(company).split() if each not in _OF_COMPANIES)
 
 
 def _city(advert: Advert) -> str:
-    return folded(advert.place.split(",")[0]).strip()
+    return normalize_words(advert.place.split(",")[0]).strip()
 
 
 def _may_be(one: str, other: str) -> bool:
@@ -95,5 +95,5 @@ def _shared(one: str, other: str) -> float | None:
 
 
 def _shingles(text: str) -> set[tuple[str, ...]]:
-    words: Sequence[str] = folded(text).split()
+    words: Sequence[str] = normalize_words(text).split()
     return {tuple(words[at : at + SHINGLE_WORDS]) for at in range(len(words) - SHINGLE_WORDS + 1)}

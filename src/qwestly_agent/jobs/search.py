@@ -10,7 +10,7 @@ from qwestly_agent.base.settings import parse_quotas
 from qwestly_agent.clients.job_boards import JobBoard, JobQuery
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.job import Advert
-from qwestly_agent.jobs.same_job import one_of_each
+from qwestly_agent.jobs.same_job import merge_duplicates
 from qwestly_agent.services import Services
 from qwestly_agent.stores.adverts import LONGEST_CACHE_SECONDS, Adverts
 
@@ -45,7 +45,7 @@ async def search_boards(
 
     asked = [(board, query) for query in queries for board in services.job_boards.boards]
     told = await asyncio.gather(*(ask(board, query) for board, query in asked))
-    return FoundJobs(one_of_each(each for adverts in told for each in adverts), tuple(missing))
+    return FoundJobs(merge_duplicates(each for adverts in told for each in adverts), tuple(missing))
 
 
 async def _answer(services: Services, user_id: str, board: JobBoard, query: JobQuery, patience: float) -> list[Advert]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.clients.job_boards import JobQuery, WebPage
 from qwestly_agent.domain.job import Advert, JobMatch, match_id
-from qwestly_agent.jobs.limits import why_ruled_out
+from qwestly_agent.jobs.limits import exclusion_reason
 from qwestly_agent.jobs.search import QUESTIONS_A_DAY, search_boards
 from qwestly_agent.services import Services
 from qwestly_agent.stores.job_matches import NO_SUCH_JOB
@@ -23,7 +23,7 @@ class JobService:
         queried."""
         found = await search_boards(self.services, self.user_id, [JobQuery(words, place, remote_only)])
         wishes = (await self.services.job_searches.get(self.user_id)).wishes
-        fits = [each for each in found.adverts if why_ruled_out(each, wishes) is None]
+        fits = [each for each in found.adverts if exclusion_reason(each, wishes) is None]
         return fits[:MOST_SHOWN], found.missing
 
     async def read(self, job_id: str) -> tuple[Advert, JobMatch | None]:

@@ -17,7 +17,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, Braked, Invalid
 from qwestly_agent.base.observability import Event, cause_of, measure_left
 from qwestly_agent.domain.approval import EVERYBODY, sha256_hex
-from qwestly_agent.jobs.follow_ups import tell_due_steps
+from qwestly_agent.jobs.follow_ups import remind_of_due_steps
 from qwestly_agent.jobs.start import start_scout
 from qwestly_agent.services import Services
 from qwestly_agent.stores.due import Backlog
@@ -51,7 +51,7 @@ async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
                 services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
 
     await asyncio.gather(*map(look, due))
-    steps = await tell_due_steps(services)
+    steps = await remind_of_due_steps(services)
     left = Backlog(0, None) if EVERYBODY in braked else await services.sweeps.job_searches_left(now, braked)
     measure_left("Jobs", left.count, now - (left.due_since or now))
     return JobsSwept(counts={**counts, **{f"steps_{name}": count for name, count in steps.items()}})

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from qwestly_agent.domain.job import Advert, Verdict
-from qwestly_agent.jobs.limits import folded
+from qwestly_agent.jobs.limits import normalize_words
 from qwestly_agent.stores.job_matches import JobMatches
 from qwestly_agent.stores.job_searches import JobSearch
 
@@ -43,12 +43,12 @@ def learn(verdicts: Iterable[tuple[Advert, Verdict]]) -> dict[str, float]:
     return dict(sorted(weights.items(), key=lambda each: (-abs(each[1]), each[0]))[:MOST_FEATURES])
 
 
-def taught(weights: Mapping[str, float], advert: Advert) -> float:
+def learned_weight(weights: Mapping[str, float], advert: Advert) -> float:
     """Return the weights' contribution to this job's fit."""
     return max(-MOST_OF_ALL, min(MOST_OF_ALL, sum(weights.get(each, 0.0) for each in features_of(advert))))
 
 
-def explained(weights: Mapping[str, float]) -> list[tuple[str, float]]:
+def describe_weights(weights: Mapping[str, float]) -> list[tuple[str, float]]:
     """Describe each weight in words, the strongest first."""
     strongest = sorted(weights.items(), key=lambda each: -abs(each[1]))
     return [(_in_words(feature, weight), weight) for feature, weight in strongest]
@@ -61,8 +61,10 @@ def _in_words(feature: str, weight: float) -> str:
 
 
 def _features(advert: Advert) -> Iterator[str]:
-    yield from (f"title:{each}" for each in folded(advert.title).split() if len(each) > 1 and each not in _NO_FEATURES)
-    if company := folded(advert.company).strip():
+    yield from (
+        f"title:{each}" for each in normalize_words(advert.title).split() if len(each) > 1 and each not in _NO_FEATURES
+    )
+    if company := normalize_words(advert.company).strip():
         yield f"company:{company}"
     if advert.is_remote:
         yield "remote"

@@ -18,7 +18,7 @@ from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval, Change, Preview, sha256_hex
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.memory.forget import STAYS, forget_exactly, still_proposed
+from qwestly_agent.memory.forget import STAYS, filter_proposed, forget_exactly
 from qwestly_agent.services import Services
 
 MOST_FORGOTTEN = 200
@@ -39,14 +39,14 @@ class Keeping(Arguments):
 
 class Forgetting(Arguments):
     memories: Annotated[dict[str, str], Field(min_length=1, max_length=MOST_FORGOTTEN)]
-    """`as_shown` of each memory by id, with the whole lineage of each."""
+    """`memory_digest` of each memory by id, with the whole lineage of each."""
 
 
 async def _memories_shown(services: Services, user_id: str, args: Keeping) -> dict[str, str]:
-    return {each.id: each.content for each in await still_proposed(services.memories, user_id, args.memory_ids)}
+    return {each.id: each.content for each in await filter_proposed(services.memories, user_id, args.memory_ids)}
 
 
-def as_shown(user_id: str, memory: Memory) -> str:
+def memory_digest(user_id: str, memory: Memory) -> str:
     """Return a digest of content, count and status. If it differs later, the memory is not what the user saw."""
     return sha256_hex(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
 
@@ -58,7 +58,7 @@ async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> 
 async def _forget(services: Services, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
     """Forget the shown memories that still exist; none if their lineage now includes others."""
     lineage = await services.memories.find_lineage(effect.user_id, list(args.memories))
-    if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
+    if any(args.memories.get(each.id) != memory_digest(effect.user_id, each) for each in lineage):
         return Changed("")
     forgotten = await forget_exactly(services, effect.user_id, list(args.memories))
     return Done(None, {"note": forgotten.note})
@@ -79,7 +79,7 @@ async def discard(services: Services, approval: Approval) -> None:
         case "rejected":
             # Keep memories that the user asked to store since.
             asked = approval.arguments["memory_ids"]
-            proposed = await still_proposed(memories, user_id, asked)
+            proposed = await filter_proposed(memories, user_id, asked)
             await tombstones.begin(user_id, [each.id for each in proposed], services.clock())
             # Include those that a dead process had started to forget.
             await tombstones.end(user_id, asked, services.clock())
@@ -122,7 +122,7 @@ FORGET_MEMORIES = Action(
 FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories")
 
 
-def id_of_question(batch_id: str) -> str:
+def approval_id_of_batch(batch_id: str) -> str:
     """Return the id of a batch's approval; requesting twice makes one record."""
     return f"ap_{sha256_hex('memories', batch_id)[:32]}"
 
@@ -147,7 +147,7 @@ def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
     )
     return Proposal(
         FORGET_MEMORIES,
-        {"memories": {each.id: as_shown(user_id, each) for each in memories}},
+        {"memories": {each.id: memory_digest(user_id, each) for each in memories}},
         rationale=f"Exactly this goes from what your agent remembers, and cannot be brought back. {STAYS}",
         preview=Preview(title=title, changes=changes),
         shown={each.id: each.content for each in memories},

@@ -16,7 +16,7 @@ _APOSTROPHE = re.compile(rf"(?<!\d){_MARKS}")
 _END = re.compile(r"(?:(?<=[^\W\d])[.!?…。！？]+|(?<=\d)\.)\s*$")
 
 
-def folded(content: str) -> str:
+def normalize_content(content: str) -> str:
     # NFC, as NFKC turns "10²" into "102"; `lower`, as `casefold` turns "Maße" into "Masse".
     text = unicodedata.normalize("NFC", content).lower()
     text = _APOSTROPHE.sub("'", _AROUND_A_WORD.sub("", text))
@@ -25,4 +25,4 @@ def folded(content: str) -> str:
 
 def hash_of(content: str) -> str:
     """Return the SHA-256 (hex) of the normalized content, which is the same for equal memories."""
-    return hashlib.sha256(folded(content).encode()).hexdigest()
+    return hashlib.sha256(normalize_content(content).encode()).hexdigest()

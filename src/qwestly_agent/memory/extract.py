@@ -15,11 +15,11 @@ from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.memory import Memory, MemoryType
 from qwestly_agent.domain.ranking import LEAST_IMPORTANCE
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.memory.extraction_state import ExtractionState, batch_id_of, must_be_there
+from qwestly_agent.memory.extraction_state import ExtractionState, batch_id_of, check_still_exists
 from qwestly_agent.memory.find import vectors_or_none
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
-from qwestly_agent.memory.user_messages import UserMessage, find_note, is_evidence, said_in
+from qwestly_agent.memory.user_messages import UserMessage, find_note, is_evidence, user_messages_in
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.extractions import Batch
@@ -114,7 +114,7 @@ async def _found(
         given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES
     )
     said, characters = [], 0
-    for each in said_in(messages, read_from):
+    for each in user_messages_in(messages, read_from):
         characters += sum(map(len, each.typed))
         if characters > MOST_PROMPT_CHARACTERS and said:
             break
@@ -138,7 +138,7 @@ async def _found(
         created_at=services.clock(),
     )
     batch = await services.extractions.add(batch)
-    await must_be_there(services.conversations, services.memories, services.unchecked, services.extractions, batch)
+    await check_still_exists(services.conversations, services.memories, services.unchecked, services.extractions, batch)
     return batch
 
 

@@ -54,7 +54,7 @@ def memory_id(batch: Batch, at: int) -> str:
     return f"mem_{sha256_hex(batch.id, str(at))[:32]}"
 
 
-async def must_be_there(
+async def check_still_exists(
     conversations: Conversations, memories: Memories, unchecked: Unchecked, extractions: Extractions, batch: Batch
 ) -> None:
     """Check that the conversation and its user still exist. Called after writing: either this sees the deletion, or the

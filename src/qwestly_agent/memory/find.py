@@ -50,7 +50,7 @@ async def find(services: ModelServices, user_id: str, query: str, limit: int) ->
     )
 
 
-async def find_something(
+async def find_or_most_salient(
     memories: Memories, user_id: str, query: str, vector: Sequence[float] | None, limit: int, now: float
 ) -> Findings:
     """Return active memories, best first; the most salient ones if there is no vector and no memory contains one of the

@@ -58,8 +58,8 @@ ERROR_OF_ESTIMATE = 0.1
 
 
 @dataclass(frozen=True)
-class Retold:
-    """A new text that repeats forgotten content, or may repeat it."""
+class TombstoneMatch:
+    """A match of a new text with forgotten content that it repeats, or may repeat."""
 
     is_exact: bool
     """True if it has the same words or comes from the same message. Otherwise it is a guess: request approval, do not
@@ -68,7 +68,7 @@ class Retold:
     """Ids of the tombstones."""
 
 
-def retold(
+def match_tombstones(
     tombstones: Sequence[Tombstone],
     content: str,
     quote: str,
@@ -76,7 +76,7 @@ def retold(
     near_from: float,
     message_ids: Collection[str] = (),
     beside: float = -1.0,
-) -> Retold | None:
+) -> TombstoneMatch | None:
     """Return the tombstones that a new text repeats: by hash or message id, otherwise the nearest one, if it is about
     as near as the nearest memory (`beside` is that one's cosine) and its estimated cosine is at least `near_from`.
     Without a vector to compare, the result is a guess without tombstones."""
@@ -87,12 +87,12 @@ def retold(
         if hashes[each.user_id] & each.hashes or not each.message_ids.isdisjoint(message_ids)
     ]
     if same:
-        return Retold(True, tuple(same))
+        return TombstoneMatch(True, tuple(same))
     if tombstones and not vector:
-        return Retold(False, ())
+        return TombstoneMatch(False, ())
     nearest = max(tombstones, key=lambda each: each.cosine(vector), default=None)
     is_near = nearest and nearest.cosine(vector) >= max(near_from, beside - ERROR_OF_ESTIMATE)
-    return Retold(False, (nearest.id,)) if nearest and is_near else None
+    return TombstoneMatch(False, (nearest.id,)) if nearest and is_near else None
 
 
 async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
@@ -242,10 +242,10 @@ async def end_empty(services: Services, user_id: str) -> None:
 
 async def _has_subject(memories: Memories, approval: Approval) -> bool:
     if approval.tool == KEEPS_MEMORIES:
-        return bool(await still_proposed(memories, approval.user_id, approval.arguments["memory_ids"]))
+        return bool(await filter_proposed(memories, approval.user_id, approval.arguments["memory_ids"]))
     return bool(await memories.get_many(approval.user_id, list(approval.arguments["memories"])))
 
 
-async def still_proposed(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
+async def filter_proposed(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
     """Return those of these memories that wait for the user's approval, in order."""
     return [each for each in await memories.get_many(user_id, memory_ids) if each.status == "proposed"]

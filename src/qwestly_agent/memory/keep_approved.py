@@ -10,7 +10,7 @@ from qwestly_agent.approvals.end import scrub
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, Status
-from qwestly_agent.memory.actions import discard, id_of_question
+from qwestly_agent.memory.actions import approval_id_of_batch, discard
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import expire_if_pending, state
@@ -21,7 +21,7 @@ async def keep_approved(services: Services, given: ExtractionState) -> Extractio
     """Apply the decision, or its absence. It also runs under the brake, because `execute` checks it. Raises
     `Unavailable` while the outcome of an approved record is unknown."""
     approval_id = (
-        (given.decided and given.decided.approval_id) or given.approval_id or id_of_question(given.batch_id or "")
+        (given.decided and given.decided.approval_id) or given.approval_id or approval_id_of_batch(given.batch_id or "")
     )
     try:
         approval = await expire_if_pending(services.approvals, services.clock, given.user_id, approval_id)

@@ -11,7 +11,7 @@ from datetime import date
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judge, Judgement, make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
-from qwestly_agent.memory.equality import folded
+from qwestly_agent.memory.equality import normalize_content
 from qwestly_agent.memory.notes import Note
 from qwestly_agent.memory.sensitive import is_sensitive
 from qwestly_agent.text.language import language_of
@@ -80,7 +80,7 @@ def _readings(at: str, note: Note) -> list[_Reading]:
     sentence."""
     quote, alone = Quote(source=at, text=note.quote), note.model_copy(update={"question": "", "trust": "user_said"})
     statement = Statement(text=note.content, quotes=(quote,), language=language_of(note.content))
-    found = [] if folded(note.content) == folded(note.sentence) else [_Reading(alone, statement)]
+    found = [] if normalize_content(note.content) == normalize_content(note.sentence) else [_Reading(alone, statement)]
     if note.question:
         asked = Quote(source=f"{at}?", text=note.question)
         answer = note.model_copy(update={"sensitive": note.sensitive or is_sensitive(note.question)})
@@ -98,7 +98,7 @@ def _needs_yes(note: Note) -> bool:
 
 def _own_words(at: str, note: Note) -> _Reading:
     sentence = note.sentence
-    content = note.content if folded(note.content) == folded(sentence) else sentence
+    content = note.content if normalize_content(note.content) == normalize_content(sentence) else sentence
     sensitive = note.sensitive or is_sensitive(sentence)
     return _Reading(
         note.model_copy(update={"content": content, "quote": sentence, "sensitive": sensitive}),

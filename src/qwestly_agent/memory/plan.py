@@ -62,7 +62,7 @@ async def _planned(
         replacements=tuple(replacements[:cap]),
         left=len(replacements[cap:]),
         compared=tuple(memory_id for memory_id in found.compared if memory_id not in left),
-        outdated=tuple(outdated((each for each in held if each.id not in gone), now)),
+        outdated=tuple(find_outdated((each for each in held if each.id not in gone), now)),
     )
 
 
@@ -86,7 +86,7 @@ async def _related(
         return equal
 
 
-def outdated(held: Iterable[ComparedMemory], now: float) -> list[str]:
+def find_outdated(held: Iterable[ComparedMemory], now: float) -> list[str]:
     """Return memories that may be outdated: those whose end has passed, earliest end first, then unimportant ones not
     said for a year. Excludes those that the user was asked about within a year."""
     ended, unsaid = list[tuple[float, str]](), list[tuple[float, str]]()

@@ -10,7 +10,7 @@ from qwestly_agent.domain.memory import Memory, rank
 from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
 from qwestly_agent.memory.find import NEIGHBOURS, embed_later, max_cosine
-from qwestly_agent.memory.forget import Retold, retold
+from qwestly_agent.memory.forget import TombstoneMatch, match_tombstones
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memories import NearMemory
@@ -57,7 +57,7 @@ async def decide_on_notes(
     decisions: list[NoteDecision] = []
     alike: dict[int, list[Memory]] = {}
     for at, note in enumerate(notes):
-        before = retold(
+        before = match_tombstones(
             tombstones,
             note.content,
             note.quote,
@@ -82,7 +82,7 @@ async def decide_on_notes(
     return [_decided(each, relations.get(at, ())) for at, each in enumerate(decisions)], vectors
 
 
-def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> NoteDecision:
+def _first_decision(note: Note, equal: Memory | None, before: TombstoneMatch | None) -> NoteDecision:
     """Decide before similar memories are compared."""
     if equal is None or equal.id == note.memory_id:
         retells = before.tombstones if before else ()

@@ -23,11 +23,11 @@ from qwestly_agent.memory.actions import remember_proposal
 from qwestly_agent.memory.compare import Pair, compare
 from qwestly_agent.memory.edit import Explanation, explain
 from qwestly_agent.memory.find import find, nearest_cosine, vectors_or_none
-from qwestly_agent.memory.forget import retold
+from qwestly_agent.memory.forget import match_tombstones
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
-from qwestly_agent.memory.user_messages import UserMessage, find_note, said_in
-from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, keep, say_again, write_memory
+from qwestly_agent.memory.user_messages import UserMessage, find_note, user_messages_in
+from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, count_repetition, keep, write_memory
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
 
@@ -122,7 +122,7 @@ class MemoryService:
         note = find_in(UserMessage(self.message_id, self.text, to_datetime(self.services.clock())))
         if note in (DropReason.NOT_SAID, DropReason.DOCUMENT):
             messages = await self.services.messages.list_recent(self.user_id, self.conversation_id, MOST_MESSAGES)
-            earlier = map(find_in, reversed(said_in(messages, 0)))
+            earlier = map(find_in, reversed(user_messages_in(messages, 0)))
             note = next((each for each in earlier if each is not DropReason.NOT_SAID), note)
         if isinstance(note, DropReason):
             raise Invalid(_WHY.get(note, _NOT_SAID))
@@ -151,7 +151,7 @@ class MemoryService:
         tombstones = await services.tombstones.list_all(user_id)
         # In this turn's message the user may ask again for something they had undone; an earlier message does not
         # count.
-        before = retold(
+        before = match_tombstones(
             tombstones,
             note.content,
             note.quote,
@@ -198,7 +198,7 @@ class MemoryService:
         if known and known.id != equal.id:
             raise Invalid(_KNOWN_BESIDE)
         said = note.memory(equal.id, "active", last_seen=self.services.clock())
-        await say_again(self.services.memories, self.services.clock, self.user_id, equal.id, said)
+        await count_repetition(self.services.memories, self.services.clock, self.user_id, equal.id, said)
         return await self.services.memories.get(self.user_id, equal.id)
 
     async def _judged(self, note: Note) -> Note:

@@ -7,7 +7,7 @@ from qwestly_agent.memory.sweep import PICKED_SECONDS
 from qwestly_agent.services import Services
 
 
-async def read_now(services: Services, user_id: str, conversation_id: str) -> None:
+async def start_extraction(services: Services, user_id: str, conversation_id: str) -> None:
     """Start extraction now; at most once a minute for the same messages. Raises `NotFound`.
 
     If it cannot start, or a turn is running, a sweep does it later.

@@ -7,11 +7,11 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.observability import measure_extraction
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
+from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, check_still_exists, memory_id
 from qwestly_agent.memory.find import nearest_cosine
-from qwestly_agent.memory.forget import retold
+from qwestly_agent.memory.forget import match_tombstones
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
-from qwestly_agent.memory.write import say_again, write_memory
+from qwestly_agent.memory.write import count_repetition, write_memory
 from qwestly_agent.services import Services
 from qwestly_agent.stores.extractions import Batch
 from qwestly_agent.workflow_state import state
@@ -33,7 +33,9 @@ async def store(services: Services, given: ExtractionState) -> ExtractionState:
             await _apply(services, batch, at, _resolved(batch, decisions, decision), batch.vectors[at])
             for at, decision in enumerate(decisions)
         ]
-        await must_be_there(services.conversations, services.memories, services.unchecked, services.extractions, batch)
+        await check_still_exists(
+            services.conversations, services.memories, services.unchecked, services.extractions, batch
+        )
         proposed = tuple(memory.id for memory in stored if memory and memory.status == "proposed")
         if any(each.retells for each in decisions):
             await services.watermarks.mark_asked_again(given.user_id, given.conversation_id, batch.id)
@@ -130,7 +132,9 @@ async def _apply(
             )
             return written if written and written.id == new.id else None
         case "reinforce" if decision.target:
-            await say_again(services.memories, services.clock, user_id, decision.target, new, decision.supersedes)
+            await count_repetition(
+                services.memories, services.clock, user_id, decision.target, new, decision.supersedes
+            )
         case _:
             pass
     if note.memory_id and decision.verb != "wait":
@@ -158,7 +162,7 @@ async def _is_forgotten(
         return False
     beside = await nearest_cosine(services.memories, user_id, note.content, vector, memory_id)
     near_from = services.settings.memory_forgotten_from
-    before = retold(tombstones, note.content, note.quote, vector, near_from, beside=beside)
+    before = match_tombstones(tombstones, note.content, note.quote, vector, near_from, beside=beside)
     # Unchecked memories are compared again, and the user decides on repetitions of forgotten ones.
     is_new = decision.verb == "add" and not decision.retells
     return before is not None and (before.is_exact or (is_new and bool(before.tombstones)))

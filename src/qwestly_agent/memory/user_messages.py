@@ -53,7 +53,7 @@ class UserMessage:
         return asked[-1] if asked else ""
 
 
-def said_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
+def user_messages_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
     """Return the user's messages with a `seq` above `after`, each with the agent's message before it."""
     before, found = "", []
     for message in messages:

@@ -45,7 +45,7 @@ def confidence_label(memory: Memory) -> ConfidenceLabel:
             return "unsure"
 
 
-def sureness_and_origin(memory: Memory) -> str:
+def confidence_and_origin(memory: Memory) -> str:
     """Return the confidence label, with the origin unless that is the user's own words."""
     origin = _FROM.get(memory.trust)
     return f"{confidence_label(memory)}: {origin}" if origin else confidence_label(memory)

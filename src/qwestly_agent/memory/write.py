@@ -50,7 +50,7 @@ async def write_memory(
         if equal.status != "unchecked" or not await services.unchecked.replace_judged(
             user_id, judged, key, vector, replaces, events(equal.id)
         ):
-            return await say_again(services.memories, services.clock, user_id, equal.id, memory, replaces)
+            return await count_repetition(services.memories, services.clock, user_id, equal.id, memory, replaces)
         memory = judged
     if is_forgotten and await is_forgotten(memory):
         await services.tombstones.forget(user_id, [memory.id], now)
@@ -61,7 +61,7 @@ async def write_memory(
     return memory
 
 
-async def say_again(
+async def count_repetition(
     memories: Memories, clock: Clock, user_id: str, memory_id: str, said: Memory, replaces: Sequence[str] = ()
 ) -> Memory | None:
     """Count a repetition of a memory; if both are active, supersede those that the new one replaces. None if it is

@@ -52,12 +52,12 @@ def test_what_is_remembered_cannot_leave_its_fence(tag: str) -> None:
 
 
 def test_it_holds_while_nothing_that_is_in_it_became_wrong() -> None:
-    assert made().still_holds(made(now=NOW + 60), last_withdrawn=None)
+    assert made().is_still_valid(made(now=NOW + 60), last_withdrawn=None)
 
 
 def test_a_new_memory_can_wait_until_tomorrow() -> None:
     more = [Memory(id="3", type="fact", content="Has a dog"), *MEMORIES]
-    assert made().still_holds(made(memories=more, now=NOW + 60), last_withdrawn=None)
+    assert made().is_still_valid(made(memories=more, now=NOW + 60), last_withdrawn=None)
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_a_new_memory_can_wait_until_tomorrow() -> None:
     ids=["other instructions", "profile written", "profile gone", "another level", "another day", "a day old"],
 )
 def test_it_is_made_anew_where_it_would_be_wrong(fresh: FirstTurnContext) -> None:
-    assert not made().still_holds(fresh, last_withdrawn=None)
+    assert not made().is_still_valid(fresh, last_withdrawn=None)
 
 
 def test_it_is_good_for_a_day_and_not_a_moment_longer() -> None:
-    assert made().still_holds(made(now=NOW + OLDEST_SECONDS - 0.001), None)
-    assert not made().still_holds(made(now=NOW + OLDEST_SECONDS), None)
+    assert made().is_still_valid(made(now=NOW + OLDEST_SECONDS - 0.001), None)
+    assert not made().is_still_valid(made(now=NOW + OLDEST_SECONDS), None)
 
 
 def test_a_memory_that_was_withdrawn_since_takes_it_with_it() -> None:
     fresh = made(now=NOW + 60)
-    assert made().still_holds(fresh, NOW - 11)
-    assert not made().still_holds(fresh, NOW + 0.001)
+    assert made().is_still_valid(fresh, NOW - 11)
+    assert not made().is_still_valid(fresh, NOW + 0.001)
 
 
 def test_it_survives_the_conversations_document_byte_for_byte() -> None:

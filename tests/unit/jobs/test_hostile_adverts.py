@@ -10,7 +10,7 @@ import pytest
 from qwestly_agent.domain.card import Evidence
 from qwestly_agent.domain.job import Advert, JobMatch, JobWishes, Reason
 from qwestly_agent.grounding.judge import Judged, Question
-from qwestly_agent.jobs.check import supported
+from qwestly_agent.jobs.check import ground_reasons
 from qwestly_agent.jobs.person import Person
 from qwestly_agent.jobs.rank import AT_A_TIME, Compared, answer_of
 
@@ -47,7 +47,7 @@ async def test_no_advert_brings_it_about_that_something_is_shown_as_the_persons_
         match = JobMatch(
             id="job_1", user_id="u", run_id="r", advert=advert, reasons_for=reasons, score=1.9, found_at=0, updated_at=0
         )
-        kept, was_read = await supported([match], PERSON, _says_yes, date(2026, 11, 24))
+        kept, was_read = await ground_reasons([match], PERSON, _says_yes, date(2026, 11, 24))
         assert was_read
         for reason in (each for match in kept for each in (*match.reasons_for, *match.reasons_against)):
             shown += 1

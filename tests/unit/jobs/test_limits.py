@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qwestly_agent.domain.job import Advert, JobWishes, Pay
-from qwestly_agent.jobs.limits import why_ruled_out
+from qwestly_agent.jobs.limits import exclusion_reason
 
 
 def advert(**changes: Any) -> Advert:
@@ -37,7 +37,7 @@ DEMANDS = "You must have the right to work in the United Kingdom."
     ],
 )
 def test_is_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
-    assert why_ruled_out(advert(**changes), JobWishes(**wishes))
+    assert exclusion_reason(advert(**changes), JobWishes(**wishes))
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_is_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
     ],
 )
 def test_is_not_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
-    assert why_ruled_out(advert(**changes), JobWishes(**wishes)) is None
+    assert exclusion_reason(advert(**changes), JobWishes(**wishes)) is None

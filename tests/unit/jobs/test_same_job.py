@@ -6,7 +6,7 @@ import pytest
 
 from infra.local.adverts import postings
 from qwestly_agent.domain.job import Advert, Pay
-from qwestly_agent.jobs.same_job import is_same, one_of_each
+from qwestly_agent.jobs.same_job import is_same, merge_duplicates
 
 TEXT = (
     "We look for a backend engineer who builds services in Python on AWS and owns the database. You will be on call "
@@ -61,7 +61,7 @@ def test_is_another(changes: dict[str, Any]) -> None:
 def test_what_only_one_of_them_says_is_kept() -> None:
     short = advert(1, text=TEXT[:170], attribution="Jobs by Adzuna", posted_at=20.0)
     whole = advert(2, pay=Pay(lowest=1.0), attribution="Via LinkedIn", posted_at=10.0)
-    [both] = one_of_each([short, whole])
+    [both] = merge_duplicates([short, whole])
     assert (both.id, both.text, both.pay, both.posted_at) == ("adzuna:1", TEXT, Pay(lowest=1.0), 10.0)
     assert both.attribution == "Jobs by Adzuna · Via LinkedIn"
 
@@ -72,6 +72,6 @@ def test_of_the_laptops_adverts_no_job_is_there_twice() -> None:
                text=each.text)
         for each in postings()
     ]  # fmt: skip
-    once = one_of_each(told)
+    once = merge_duplicates(told)
     assert len(told) - len(once) >= 20
-    assert one_of_each(once) == once
+    assert merge_duplicates(once) == once

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from qwestly_agent.domain.job import Advert, Verdict
-from qwestly_agent.jobs.weights import MOST, MOST_OF_ALL, explained, learn, taught
+from qwestly_agent.jobs.weights import MOST, MOST_OF_ALL, describe_weights, learn, learned_weight
 
 ENGINEER = Advert(id="1", title="Senior Backend Engineer", company="Kestrel Labs", board="adzuna", is_remote=True)
 NURSE = Advert(id="2", title="Registered Nurse", company="Harbour Health", board="adzuna")
@@ -13,9 +13,9 @@ NURSE = Advert(id="2", title="Registered Nurse", company="Harbour Health", board
 
 def test_a_thumb_moves_what_is_like_it_and_nothing_else() -> None:
     weights = learn([(ENGINEER, "up")])
-    assert taught(weights, ENGINEER) > 0
-    assert taught(weights, NURSE) == 0
-    assert [says for says, _ in explained(weights)] == [
+    assert learned_weight(weights, ENGINEER) > 0
+    assert learned_weight(weights, NURSE) == 0
+    assert [says for says, _ in describe_weights(weights)] == [
         "More jobs at kestrel labs",
         "More remote jobs",
         "More jobs with “backend” in the title",
@@ -26,7 +26,7 @@ def test_a_thumb_moves_what_is_like_it_and_nothing_else() -> None:
 def test_not_this_kind_says_nothing_of_the_company() -> None:
     weights = learn([(ENGINEER, "not_this_kind")])
     assert set(weights) == {"title:backend", "title:engineer"}
-    assert taught(weights, ENGINEER) < 0
+    assert learned_weight(weights, ENGINEER) < 0
 
 
 @pytest.mark.thorough
@@ -39,5 +39,5 @@ def test_thumbs_teach_the_same_in_any_order_and_no_feature_and_no_job_moves_by_m
         weights = learn(given)
         assert weights == learn(chance.sample(given, count))
         assert all(0 < abs(each) <= MOST for each in weights.values())
-        assert abs(taught(weights, ENGINEER)) <= MOST_OF_ALL
+        assert abs(learned_weight(weights, ENGINEER)) <= MOST_OF_ALL
     assert learn([(ENGINEER, "up"), (ENGINEER, "down")]) == {}

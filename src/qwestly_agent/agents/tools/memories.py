@@ -19,8 +19,8 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.memory import FoundMemory, Memory, MemoryType
 from qwestly_agent.memory.actions import FORGET_MEMORIES, MOST_FORGOTTEN, forget_proposal
-from qwestly_agent.memory.find import find_something
-from qwestly_agent.memory.view import Quoted, Sentence, sureness_and_origin
+from qwestly_agent.memory.find import find_or_most_salient
+from qwestly_agent.memory.view import Quoted, Sentence, confidence_and_origin
 
 if TYPE_CHECKING:
     from qwestly_agent.memory.edit import Explanation
@@ -47,7 +47,7 @@ async def search_user_memories(ctx: RunContext[AgentDeps], query: QueryText) -> 
         query: What to look for, in a few words.
     """
     vector = await embed_query(ctx, query)
-    findings = await find_something(ctx.deps.memories, ctx.deps.user_id, query, vector, LIMIT, ctx.deps.clock())
+    findings = await find_or_most_salient(ctx.deps.memories, ctx.deps.user_id, query, vector, LIMIT, ctx.deps.clock())
     found = findings.found
     _note_origin(ctx, [each.memory for each in found])
     replaced = await ctx.deps.memories.list_replaced_by(ctx.deps.user_id, [each.memory.id for each in found])
@@ -169,7 +169,7 @@ def _told(memory: Memory, before: Sequence[Memory] = ()) -> dict[str, Any]:
             "content": memory.content,
             "since": _day(memory.valid_from),
             "told_on": _day(memory.created_at),
-            "how_sure": sureness_and_origin(memory),
+            "how_sure": confidence_and_origin(memory),
             "quote": memory.quote,
             "question": memory.question,
             "before": [_replaced(each) for each in before],

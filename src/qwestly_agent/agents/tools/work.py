@@ -30,8 +30,8 @@ async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     approvals, drafts, under_way, happened = await asyncio.gather(
         ctx.deps.approvals.list_all(user_id, MOST_APPROVALS),
         ctx.deps.drafts.list_all(user_id, MOST_DRAFTS),
-        ctx.deps.background.under_way(),
-        ctx.deps.background.ended(),
+        ctx.deps.background.list_running(),
+        ctx.deps.background.list_ended(),
     )
     waiting = [each for each in approvals if each.waits(now)]
     ended = [each for each in approvals if each.status in FINAL or (each.status == "pending" and each not in waiting)]

@@ -21,11 +21,11 @@ from qwestly_agent.chat.conversation_view import (
 )
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.find_conversations import LONGEST_QUERY_CHARACTERS, FoundConversations, Renamed, find, rename
-from qwestly_agent.chat.outcomes import Made, shown_again
+from qwestly_agent.chat.outcomes import AnswerItems, reshown_approvals
 from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.chat.updates import Updates, updates
-from qwestly_agent.memory.start import read_now
+from qwestly_agent.memory.start import start_extraction
 
 MOST_MADE = 200
 """Maximum approvals, and drafts, shown with a conversation."""
@@ -82,11 +82,13 @@ async def read_conversation(
     ids = [memory_id for message in said for memory_id in ids_of(message)]
     memories = await services.memories.get_many(user_id, ids) if ids else []
     view = ui_view_of if form == "ui" else view_of
-    again = {each for message in said for each in shown_again(message)} - {each.id for each in approvals}
+    again = {each for message in said for each in reshown_approvals(message)} - {each.id for each in approvals}
     approvals = await refresh_outcomes(
         services, [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)]
     )
-    return view(conversation, said, Made(approvals, drafts, memories, is_paused), limit, before, services.clock())
+    return view(
+        conversation, said, AnswerItems(approvals, drafts, memories, is_paused), limit, before, services.clock()
+    )
 
 
 @router.patch("/api/conversations/{conversation_id}")
@@ -117,7 +119,7 @@ async def stop_turn(conversation_id: str, services: TheServices, user_id: TheUse
 @router.post("/api/conversations/{conversation_id}/end")
 async def end_conversation(conversation_id: str, services: TheServices, user_id: TheUser) -> Ending:
     """Extract memories now instead of after the silence. The conversation can be continued at any time."""
-    await read_now(services, user_id, conversation_id)
+    await start_extraction(services, user_id, conversation_id)
     return Ending()
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.memory.edit import correct, explain, undo
-from qwestly_agent.memory.find import find_something, vector_or_none
+from qwestly_agent.memory.find import find_or_most_salient, vector_or_none
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.memory.view import (
     Correction,
@@ -45,7 +45,9 @@ async def list_memories(
     if status != "active":
         raise Invalid("status: Only what holds can be searched.")
     vector = await vector_or_none(services.embeddings, services.logger, query)
-    findings = await find_something(services.memories, user_id, query, vector, after + limit + 1, services.clock())
+    findings = await find_or_most_salient(
+        services.memories, user_id, query, vector, after + limit + 1, services.clock()
+    )
     return memories_of(findings.found[after:], limit, after, findings.by)
 
 
