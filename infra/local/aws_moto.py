@@ -291,7 +291,7 @@ def states(execution_arn: str) -> list[str]:
 
 
 def _entered(execution: Any) -> list[str]:
-    # moto's API deep-copies the whole history at each call. A new execution has no worker at first, then no history.
+    # moto's API deep-copies the whole history at each call. A new execution has no worker yet, then no history.
     environment = getattr(execution.exec_worker, "env", None)
     events = list(environment.event_manager._history_event_list) if environment else []
     return [each["stateEnteredEventDetails"]["name"] for each in events if STATE_ENTERED.fullmatch(each["type"])]

@@ -50,7 +50,7 @@ def is_tolerable(problem: str) -> bool:
 
 
 async def check(database: AsyncDatabase[Document]) -> list[str]:
-    """Return a sentence for everything that is missing."""
+    """Return one message per missing item."""
     return [
         *[problem async for problem in missing_indexes(database)],
         *[problem async for problem in missing_search_indexes(database)],

@@ -66,7 +66,9 @@ async def erase(services: Services, user_id: str) -> dict[str, int]:
                 await _end_execution(services, approval)
     except Exception as error:  # an unreadable record is erased too
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-    erased = {collection: await services.user_data.erase(user_id, collection) for collection in user_collections()}
+    erased: dict[str, int] = {
+        collection: await services.user_data.erase(user_id, collection) for collection in user_collections()
+    }
     await services.sweeps.clear_position_at(user_id)
     return erased
 

@@ -373,7 +373,7 @@ def test_all_that_it_wrote_of_its_user_is_exported_and_erased(
     assert not written_of(world, case.user_id)
 
 
-SWEEPS = {due.COLLECTION: 1}
+SWEEPS: dict[str, int] = {due.COLLECTION: 1}
 
 
 def written_of(world: World, user_id: str) -> Counter[str]:

@@ -197,8 +197,8 @@ def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
 
 
 def _has_answer(messages: list[Any]) -> bool:
-    """True if a user message is followed by an answer with parts. A rejected message has none, and a greeting added by
-    the page precedes all messages."""
+    """True if a user message is followed by an answer with parts. A rejected message has no answer. A greeting does not
+    count, because it precedes the first user message."""
     roles = [each.get("role") for each in messages if isinstance(each, dict) and each.get("parts")]
     return "user" in roles and "assistant" in roles[roles.index("user") :]
 

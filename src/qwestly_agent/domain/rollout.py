@@ -47,7 +47,7 @@ class Trial(_Frozen):
     state: State = "trying"
 
     def tag(self, variant: str, leg: int | None = None) -> str:
-        """Return the tag of a variant's counts in a leg."""
+        """Return the key of a variant's counts in one leg, the time between two changes of its share."""
         return tag_of(self.id, self.leg if leg is None else leg, variant)
 
     @property

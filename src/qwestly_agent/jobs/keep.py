@@ -17,7 +17,7 @@ async def keep(services: Services, given: ScoutState) -> ScoutState:
         if search.run_id != run_id or search.status != "searching":
             return given
         now = services.clock()
-        # Only checked ones: a search without a check stores nothing.
+        # Store only matches that were checked; if the check never ran, store none.
         matches = [
             each.model_copy(update={"found_at": now, "updated_at": now}) for each in search.ranked if each.evidence
         ]

@@ -77,7 +77,7 @@ async def discard(services: Services, approval: Approval) -> None:
     memories, tombstones, user_id = services.memories, services.tombstones, approval.user_id
     match approval.status:
         case "rejected":
-            # Keep memories that the user asked to store since.
+            # Keep memories that the user has since asked to store.
             asked = approval.arguments["memory_ids"]
             proposed = await filter_proposed(memories, user_id, asked)
             await tombstones.begin(user_id, [each.id for each in proposed], services.clock())

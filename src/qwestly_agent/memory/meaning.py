@@ -70,7 +70,7 @@ def _sources(at: str, note: Note) -> list[QuotedSource]:
     said = QuotedSource(
         id=at, text=note.sentence, trust=note.trust, language=language_of(note.context), context=context
     )
-    # With the trust of the answer, so that both are judged in one batch.
+    # The question gets the answer's trust level, so that the judge gets both in one batch.
     asked = QuotedSource(id=f"{at}?", text=note.question, trust=note.trust, fields={"is": ASKED})
     return [said, asked] if note.question else [said]
 

@@ -30,7 +30,7 @@ _CREDENTIAL = pattern(
     r"|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,}|\+?\d(?:[ /()-]{0,2}\d){9,}",
     re.IGNORECASE,
 )
-"""Passwords, PINs, and numbers of accounts, cards and phones."""
+"""Passwords, PINs, and account, card and phone numbers."""
 
 _SENSITIVE = pattern(
     r"\b(?:(?:am|is|i'm) pregnant|schwanger|embarazada|gravida|incinta|miscarriage|hiv[- ]?positiv[eoa]?"

@@ -170,7 +170,7 @@ class Drafts(Store):
         return await self._find({"user_id": user_id}, "created_at", -1, limit)
 
     async def list_tailored(self, user_id: str, limit: int, job_id: str | None = None) -> list[Draft]:
-        """List documents written for jobs, or for this job, without their parts, newest first."""
+        """List documents tailored to jobs (only to this job, if given), newest first, without their parts."""
         of_job = {"job_id": job_id} if job_id else {}
         query = {"user_id": user_id, "kind": {"$in": sorted(TAILORED)}, **of_job}
         return await self._find(query, "created_at", -1, limit)

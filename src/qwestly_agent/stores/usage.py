@@ -53,8 +53,8 @@ class Usage(Store):
         return _load(document or {}, run_id, now)
 
     async def attach(self, user_id: str, reader_id: str, now: float) -> Load:
-        """Count a reader of a running answer among the running turns, until it leaves or its count is not renewed for
-        longer than a lease. Simultaneous readers are ordered: each sees those before it."""
+        """Count a client that re-reads a running answer as a running turn, until it leaves or fails to renew within one
+        lease. Concurrent calls are serialized: each sees the ones before it."""
         document = await self.database[COLLECTION].find_one_and_update(
             {"_id": user_id, "user_id": user_id}, {"$set": {f"running.{reader_id}": now}}
         )

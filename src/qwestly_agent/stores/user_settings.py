@@ -305,7 +305,7 @@ class Signals(Store):
         return bool(own.brake_since or everybody.brake_since)
 
     async def turn_brake_on(self, user_id: str, now: float) -> None:
-        """Turn the brake on without reading anything first (idempotent: `brake_since` keeps the first time)."""
+        """Turn the brake on without a prior read (idempotent: `brake_since` keeps its first value)."""
         # Rounded to milliseconds: receipts compare it, and the laptop's database keeps only fifteen digits.
         since = round(now, 3)
         off = {"_id": user_id, "user_id": user_id, "brake_since": None}

@@ -39,7 +39,7 @@ _NO_NAME = pattern(
     r"\d+[a-z]*|[a-z]|bis|ter|calle|avenida|avda|plaza|paseo|rua|rue|via|viale|avenue|boulevard|place|de|du|des|del|la|las"
     r"|los|le|les|da|do|dos|of|the|van|der|den|am|im|zum|zur|nr?o?"
 )
-"""Words of a street address that are not part of its name."""
+"""Words in a street address that do not belong to the street's name."""
 
 
 @dataclass(frozen=True)
