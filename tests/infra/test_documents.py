@@ -400,7 +400,7 @@ def test_what_the_functions_reserve_is_what_the_runbook_says() -> None:
     assert re.findall(reserved, runbook) == [(str(reserved_by(Stage.load("staging"))), str(prod))]
     assert f"for all three {reserved_by_all() + UNRESERVED}" in runbook
     assert f"Prod's {prod} reserved environments want M30: {prod * FIRST_COMMANDS:,} where each" in runbook
-    assert f"want {prod * MOST_CONNECTIONS:,}," in " ".join(runbook.split())
+    assert f"need {prod * MOST_CONNECTIONS:,} connections" in " ".join(runbook.split())
 
 
 def test_whoever_deploys_is_told_every_secret_and_how_it_is_rotated() -> None:

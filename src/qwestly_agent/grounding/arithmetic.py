@@ -184,8 +184,8 @@ def _sums(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[
 
 
 def counted(figure: Figure, text: str) -> tuple[str, ...]:
-    """Return what a figure counts: the first letters of up to three words after it, stopping at a short word such as "in"
-    or "and"."""
+    """Return what a figure counts: the first letters of up to three words after it, stopping at a short word such as
+    "in" or "and"."""
     behind = re.match(r"(?:[\s-]+[^\W\d_]{4,}){0,3}", text[figure.end_in(text) :])
     return tuple(word.casefold()[:5] for word in re.findall(r"[^\W\d_]+", behind[0] if behind else ""))
 
