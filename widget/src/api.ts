@@ -1,4 +1,4 @@
-/** What the server sends: docs/integrate.md. Moments are ISO 8601, in UTC. */
+/** The server's responses, see docs/integrate.md. Moments are ISO 8601, in UTC. */
 
 export type Thumb = "up" | "down";
 export interface FeedbackView { thumb: Thumb; words?: string | null }
@@ -45,13 +45,13 @@ export interface ShownClaim {
   arithmetic?: string[];
   confirmed?: boolean;
   unchecked?: boolean;
-  is_detail?: boolean; // of the position before it
+  is_detail?: boolean; // true for a detail of the preceding position
 }
 export interface ShownSection { heading: string; kind?: string; claims: ShownClaim[] }
 export interface LeftOut { text: string; why: string[] }
 export interface Preview {
   title: string;
-  person?: string; // whose card it is
+  person?: string; // the name on the card
   changes?: Change[];
   sections?: ShownSection[];
   left_out?: LeftOut[];
@@ -132,7 +132,7 @@ export type Update =
   | { type: "activity"; id: string; at: string; activity: EventView };
 export interface Updates { items: Update[]; cursor: string; active: boolean }
 export interface Page<Item> { items: Item[]; next: string | null }
-/** What one kind of change has earned, in words. */
+/** The earned autonomy of one kind of change. */
 export interface EarnedKind { tool: string; subject: string; title: string; means: string; is_earned: boolean; record: string }
 export interface Settings { level: string; ceiling: string; language: string | null; time_zone: string | null; mail_questions?: boolean; mail_reminders?: boolean }
 export interface BriefingPlan { on: boolean; hour: number; minute: number; days: number[]; mail: boolean; quiet: boolean; time_zone: string; next: string | null }

@@ -1,4 +1,4 @@
-/** The card of one approval: what is asked, the answer, and what became of it. */
+/** The card of one approval: the question, the decision, and the outcome. */
 
 import type { ApprovalView, Decision } from "./api.ts";
 import { type IconName, WORDS_LIMIT, characters, element, grow, icon, showCount, spinner } from "./dom.ts";
@@ -20,7 +20,7 @@ export function became({ tool, status, decided_by: by, undone_by: undoneBy }: Ap
   return by === "link" ? strings.approval.byEmail(words) : words;
 }
 
-/** The value that is asked for and what may be taken in its place, where a pending approval offers a choice. */
+/** The proposed value and its alternatives, if a pending approval offers a choice. */
 function choicesOf({ status, args, editable, alternatives = [] }: ApprovalView): { arg: string; texts: string[] } | null {
   const [arg, ...more] = editable;
   const value = arg && args[arg];
@@ -59,7 +59,7 @@ interface SeveralChange { field: string; value?: unknown }
 const isSeveral = (value: unknown): value is SeveralChange[] =>
   Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "object" && each !== null && "field" in each);
 
-/** Of several changes: which are taken, each with its value; those that no input can edit are taken as they are. */
+/** The fields for several changes: which of them to keep, and their values. Changes that no input can edit are kept as they are. */
 function fieldForSeveral(changes: SeveralChange[], names: string[]): Field {
   const parts = changes.map(({ field, value }, place) => {
     const name = names[place] ?? field;
@@ -99,7 +99,7 @@ export class ApprovalCard {
   });
   #counter = element("p", { class: "counter" });
   #edits = element("div", { class: "edits" });
-  /** Radio buttons of one name are one group, and a record may be shown twice. */
+  /** A unique name per card: radio buttons with the same name form a group, and a record may be shown twice. */
   #group = `choice-${(groups += 1)}`;
   #options = element("div", { class: "options", role: "radiogroup", "aria-label": strings.approval.whichOne });
   #approve = button(strings.approval.approve, () => this.#approveChosen());
@@ -117,10 +117,10 @@ export class ApprovalCard {
   #undo = button(strings.shared.undo, () => this.#takeBack());
   #problem = element("p", { class: "problem failed", role: "status", hidden: true });
   #takeBackNow: () => Promise<void>;
-  /** A text that scrolls is a stop of the keyboard. */
+  /** Makes a scrolling text reachable by keyboard. */
   #resizes = new ResizeObserver(() => void (this.#question.tabIndex = this.#question.scrollHeight > this.#question.clientHeight ? 0 : -1));
 
-  /** `undo()` resolves once what was done is taken back. */
+  /** `undo()` resolves once the effect is undone. */
   constructor(decide: (decision: Decision) => Promise<void>, undo: () => Promise<void>) {
     this.#decide = decide;
     this.#takeBackNow = undo;
@@ -247,7 +247,7 @@ export class ApprovalCard {
     try {
       await this.#decide({ decision, args_digest: this.#view.args_digest, ...more, ...(reason && { reason }) });
     } catch (error) {
-      if (this.#pending) this.#tell(ChatError.from(error).message); // else it was decided elsewhere, and the card shows that
+      if (this.#pending) this.#tell(ChatError.from(error).message); // otherwise it was decided elsewhere, as the card shows
     }
     const keepsFocus = hadFocus && this.#hasFocus;
     this.#sending = false;

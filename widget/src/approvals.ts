@@ -9,7 +9,7 @@ import { strings } from "./strings.ts";
 
 const PAGE = 100; // records per request
 
-/** All known approvals, from whichever response, and the cards that show them. */
+/** All known approvals, from any response, and the cards that show them. */
 type Decide = (view: ApprovalView, decision: Decision) => Promise<void>;
 
 export class Approvals {
@@ -40,9 +40,9 @@ export class Approvals {
     return this.#all().filter(({ conversation_id: id }) => id === conversation);
   }
 
-  /** Returns true if it is new; what is frozen or no longer frozen is not, as the brake says that. A response read before a decision or an undo and arriving after it does not take that back. */
+  /** Returns true if the approval is new; freezing and unfreezing do not count, as the brake shows them. Ignores a response that was read before a decision or an undo and arrives after it. */
   learn(view: ApprovalView): boolean {
-    if (view.undoes) return false; // the card of what it undoes says so
+    if (view.undoes) return false; // shown on the card of the undone approval
     const known = this.#views.get(view.approval_id);
     if (known && (stage(view) < stage(known) || (known.undone_by && !view.undone_by))) return false;
     this.#views.set(view.approval_id, view);
@@ -69,7 +69,7 @@ export class Approvals {
     return card;
   }
 
-  /** Update the times that the cards show. */
+  /** Updates the times shown on the cards. */
   tick() {
     for (const cards of this.#cards.values()) for (const card of cards.values()) card.showTime();
   }
@@ -79,7 +79,7 @@ export class Approvals {
     return view !== undefined && stage(view) === 1;
   }
 
-  /** Reads the newest of everything that was ever asked. */
+  /** Loads the newest approvals of any status. */
   async readAll() {
     await this.#read("all");
   }
@@ -101,14 +101,14 @@ export class Approvals {
     return next;
   }
 
-  /** Takes back what was done; the server's record of it says whether that is done. */
+  /** Undoes the effect; the server's record of the undo has the outcome. */
   async #undo(id: string) {
     const event = encodeURIComponent(`${id}:done`);
     const { by } = await this.#backend.json<{ by: ApprovalView }>("POST", `/api/activity/${event}/undo`);
     this.learn({ ...this.#views.get(id)!, undone_by: by.approval_id, undo_until: null });
   }
 
-  /** One decision at a time per record, from whichever of its cards. */
+  /** Only one decision at a time per record, from any of its cards. */
   #answer(id: string, decision: Decision): Promise<void> {
     const known = this.#deciding.get(id);
     if (known) return known;

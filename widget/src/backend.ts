@@ -21,7 +21,7 @@ export class Tokens {
     return this.#asking;
   }
 
-  /** Takes the token that failed, because another call may have got a newer one meanwhile. */
+  /** Takes the rejected token, because another call may have replaced it meanwhile. */
   reject(token: string) {
     if (this.#token === token) this.#token = null;
   }
@@ -85,7 +85,7 @@ export class Backend {
     return response;
   }
 
-  /** The server's own words for its answers: the caller names their type. */
+  /** Returns the response's JSON; the caller names its type. */
   async json<T>(method: string, path: string, options?: Options): Promise<T> {
     const response = await this.call(method, path, options);
     return response.json().catch(() => {

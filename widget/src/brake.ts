@@ -1,4 +1,4 @@
-/** The brake: a button that pauses everything, and what it stopped. */
+/** The brake: a button that pauses everything, and the list of stopped work. */
 
 import type { BrakeStatus, Receipt } from "./api.ts";
 import { element, icon } from "./dom.ts";
@@ -24,7 +24,7 @@ export function brakeWords({ state, since, receipt, everybody }: BrakeStatus) {
   return [strings.brake.pausedSince(pointInTime(since ?? "")), receipt && receiptWords(receipt)].filter(Boolean).join(" ");
 }
 
-/** Turns the brake on or off. What fails may take effect all the same: it looks, and throws only if it did not. */
+/** Turns the brake on or off. A failed request may have taken effect: reads the status, and throws only if it did not. */
 export async function turnBrake(send: (method: string) => Promise<BrakeStatus>, pulling: boolean): Promise<BrakeStatus> {
   try {
     return await send(pulling ? "POST" : "DELETE");

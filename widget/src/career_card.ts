@@ -1,4 +1,4 @@
-/** A card as others will see it: headline, timeline, chips, and small numbered marks that open the evidence. */
+/** A card as others will see it: headline, timeline, chips, and small numbers that open the evidence. */
 
 import type { LeftOut, ShownClaim, ShownQuote, ShownSection } from "./api.ts";
 import { element } from "./dom.ts";
@@ -8,7 +8,7 @@ const HEADLINE = "headline";
 const SHAPES = new Set(["experience", "education", "skills", "preferences"]);
 const FIGURE = /(?:[€$£]\s?)?\d[\d.,]*(?:\s?(?:%|k|m|million|billion)(?![\p{L}\d]))?/giu;
 
-/** The sections of a text below its person's name, with the evidence of each claim behind its number. */
+/** The sections of a text below the user's name. The number of a claim opens its evidence. */
 export function showCard(sections: ShownSection[], person = ""): HTMLElement {
   let count = 0;
   const claim = (tag: "li" | "p", { text, quotes = [], arithmetic = [], confirmed, unchecked }: ShownClaim, kind = "") => {
@@ -28,7 +28,7 @@ export function showCard(sections: ShownSection[], person = ""): HTMLElement {
   return element("article", { class: "career", "aria-label": strings.careerCard.label }, ...name, ...nodes);
 }
 
-/** The items of a list, each detail in a list of its own below the item that it belongs to. */
+/** The items of a list, with details in a nested list below their item. */
 function grouped(claims: { item: HTMLElement; isDetail: boolean }[]): HTMLElement[] {
   const items: HTMLElement[] = [];
   for (const { item, isDetail } of claims) {
@@ -50,7 +50,7 @@ const withFigures = (text: string) => {
   return [...nodes, text.slice(from)];
 };
 
-/** A number, and what it opens: each quote in its sentence, and the arithmetic from quoted figures to those of the claim. */
+/** A number that opens the evidence: quotes in their sentences, and the arithmetic from quoted figures to the claim's. */
 function evidence(number: number, quotes: ShownQuote[], arithmetic: string[]): HTMLElement[] {
   const list = element("ul", { class: "evidence", hidden: true }, ...quotes.map(showQuote), ...arithmetic.map((step) => element("li", {}, step)));
   const mark = element(
@@ -74,7 +74,7 @@ function evidence(number: number, quotes: ShownQuote[], arithmetic: string[]): H
 export const showQuote = ({ source, before, quote, after }: ShownQuote) =>
   element("li", {}, element("q", {}, before, element("mark", {}, quote), after), " ", element("cite", {}, source));
 
-/** What a text does not say, and why. */
+/** The left-out claims, with reasons. */
 export const showLeftOut = (items: LeftOut[]) =>
   element(
     "div",

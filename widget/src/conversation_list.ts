@@ -7,15 +7,15 @@ import { ChatError } from "./errors.ts";
 import { strings } from "./strings.ts";
 import { day } from "./time.ts";
 
-const TYPING_MS = 250; // a search begins once nothing was typed for so long
+const TYPING_MS = 250; // delay of a search after the last keystroke
 const TITLE_LIMIT = 80;
 
 interface Options {
-  /** Throws while the chat is off the page. */
+  /** Throws while the chat is not on the page. */
   backend: () => Backend;
   pick: (id: string) => void;
   pickNew: () => void;
-  /** Called when the list was closed where it is a drawer. */
+  /** Called when the list was closed as a drawer. */
   close: () => void;
   deleted: (id: string) => void;
   /** Called with the title of the open conversation whenever it is read. */
@@ -81,7 +81,7 @@ export class ConversationList {
   }
 
   async read(after?: string | null) {
-    const reading = ++this.#reading; // of several responses the last one is shown
+    const reading = ++this.#reading; // show only the latest of several responses
     const words = this.#search.value.trim();
     try {
       const query = new URLSearchParams({ ...(words && { q: words }), ...(after && { after }) }).toString();
@@ -223,7 +223,7 @@ export class ConversationList {
   }
 }
 
-/** A text with the words in it marked, as they are spelled there. */
+/** A text with these words highlighted; they are spelled as in the text. */
 function marked(text: string, words: string[]): (Node | string)[] {
   const nodes: (Node | string)[] = [];
   let from = 0;

@@ -3,7 +3,7 @@ import { strings } from "./strings.ts";
 
 const CONFIRMED_MS = 2_000;
 
-/** A button that copies a text, and shows for a moment that it did. */
+/** A button that copies a text, and confirms it for a moment. */
 export function copyButton(label: string, text: () => string, className = "icon-button"): HTMLButtonElement {
   const button = iconButton("copy", label, async () => {
     try {

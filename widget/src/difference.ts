@@ -1,10 +1,10 @@
 /** The difference between two texts, word by word. */
 
-const MOST_WORDS = 400; // of each text; longer ones are shown whole, because the comparison takes their product
+const MOST_WORDS = 400; // per text; longer texts are not compared, because the cost is quadratic
 
 export type Part = { kind: "same" | "gone" | "new"; text: string };
 
-/** The parts of both texts in their order, by their heaviest common subsequence of words; null if they are too long. */
+/** The parts of both texts in order, by their heaviest common subsequence of words; null if they are too long. */
 export function difference(before: string, after: string): Part[] | null {
   const [old, fresh] = [wordsOf(before), wordsOf(after)];
   if (old.length > MOST_WORDS || fresh.length > MOST_WORDS) return null;
@@ -28,10 +28,10 @@ export function difference(before: string, after: string): Part[] | null {
 
 const wordsOf = (text: string) => text.match(/\s+|[\p{L}\p{N}]+|[^\p{L}\p{N}\s]/gu) ?? [];
 
-/** A blank that both texts have says little. */
+/** The weight of a common word; blanks weigh little. */
 const weightOf = (word: string) => (word.trim() ? 10 : 1);
 
-/** `[i][j]`: the weight of what `old` from i on and `fresh` from j on have in common. */
+/** `[i][j]`: the weight of the best common subsequence of `old` from i and `fresh` from j. */
 function commonWeights(old: string[], fresh: string[]): number[][] {
   const weights = Array.from({ length: old.length + 1 }, () => new Array<number>(fresh.length + 1).fill(0));
   for (let i = old.length - 1; i >= 0; i--) {

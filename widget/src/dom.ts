@@ -1,14 +1,14 @@
-/** Elements, icons and small helpers of text fields. */
+/** Elements, icons and helpers for text fields. */
 
 import { strings } from "./strings.ts";
 
-export const WORDS_LIMIT = 2_000; // characters of a comment on an answer or a decision
-const NEARLY_ALL = 0.95; // share of a limit from which the count is shown
+export const WORDS_LIMIT = 2_000; // maximum characters of a comment on an answer or a decision
+const NEARLY_ALL = 0.95; // share of a limit above which the count is shown
 
 type Attribute = string | boolean | ((event: any) => unknown);
 export type Attributes = Record<string, Attribute>;
 
-/** Attributes are strings or booleans; a function is a listener for the event of its name. */
+/** Creates an element. Attributes are strings or booleans; a function is a listener for the event of that name. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},

@@ -4,7 +4,7 @@ import { strings } from "./strings.ts";
 
 const DRAFT_MARKS: Record<string, IconName> = { unfinished: "info", waiting: "info", drafted: "check", published: "check", rejected: "close", expired: "close", stopped: "close", failed: "alert" };
 
-/** The way of a draft, with the stage where it is; nothing once it is over. */
+/** The stages of a draft, with the current one; nothing after its end. */
 function stagesOf({ stage }: DraftView): HTMLElement[] {
   if (!stage) return [];
   const names = Object.keys(strings.drafts.stages);
@@ -20,12 +20,12 @@ export class Drafts {
   #again: (kind: string) => (() => void) | null;
   #known = new Map<string, DraftView & { line: HTMLElement; at: string }>();
 
-  /** `again` has for a kind of draft what asks for another one, if something does. */
+  /** `again` contains the message that requests another draft, by kind. */
   constructor(again: (kind: string) => (() => void) | null) {
     this.#again = again;
   }
 
-  /** Returns true if it is new; an item can come twice, and late. */
+  /** Returns true if the item is new; items can arrive twice, or late. */
   learn(draft: DraftView, at: string): boolean {
     const known = this.#known.get(draft.draft_id) ?? { line: element("div", { class: "draft" }), at: "" };
     if (at <= known.at) return false;
@@ -36,7 +36,7 @@ export class Drafts {
     return true;
   }
 
-  /** What a pause stopped can be drafted again. */
+  /** Offers to start a draft again that was stopped by a pause. */
   #offers({ status, kind }: DraftView): HTMLElement[] {
     const click = status === "stopped" ? this.#again(kind) : null;
     return click ? [element("button", { type: "button", class: "quiet-button", click }, strings.drafts.draftAgain)] : [];
@@ -45,7 +45,7 @@ export class Drafts {
   /** The lines of a conversation: running drafts; ended ones that `stood` there before; and the last, if it failed or was stopped. */
   lines(conversation: string, stood: (line: HTMLElement) => boolean) {
     const drafts = [...this.#known.values()].filter(({ conversation_id: id }) => id === conversation);
-    const latest = drafts.map(({ at }) => at).sort().at(-1); // all of one form
+    const latest = drafts.map(({ at }) => at).sort().at(-1); // all in the same format
     const shown = ({ status, at, line }: { status: string; at: string; line: HTMLElement }) =>
       status === "running" || status === "waiting" || stood(line) || ((status === "failed" || status === "stopped") && at === latest);
     return drafts.filter(shown).map(({ line }) => line);

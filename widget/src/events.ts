@@ -25,7 +25,7 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   }
 }
 
-/** The events of blocks that came together. Text that follows text is one event, because each is rendered. */
+/** The events of blocks that arrived together. Consecutive text is joined into one event, because each event is rendered. */
 function* joinedEvents(blocks: string[]): Generator<StreamEvent> {
   let held: StreamEvent | null = null;
   try {

@@ -11,7 +11,7 @@ import { QwestlySettings } from "./elements/settings.ts";
 
 export { setStrings } from "./strings.ts";
 
-/** What the package's types promise, the elements have. */
+/** Checks that the elements implement the package's types. */
 const ELEMENTS: { [Name in keyof QwestlyElements]: new () => QwestlyElements[Name] } = {
   "qwestly-activity": QwestlyActivity,
   "qwestly-approvals": QwestlyApprovals,

@@ -1,4 +1,4 @@
-/** Markdown of a growing text, as nodes: GitHub's flavor, cleaned by DOMPurify. HTML in it stays text. */
+/** Renders the Markdown of a growing text as nodes: GitHub's flavor, sanitized by DOMPurify. HTML in it stays text. */
 
 import DOMPurify from "dompurify";
 import type { Token } from "marked";
@@ -22,7 +22,7 @@ interface Part {
 /** The parts that a container shows, in order. */
 const shown = new WeakMap<HTMLElement, Part[]>();
 
-/** What holds the parts of a block that is cut. */
+/** The element that contains the parts of a cut block. */
 const boxes = new WeakMap<Cut, Element>();
 
 /**
@@ -62,14 +62,14 @@ function begin(container: HTMLElement, nodes: ChildNode[], cut: Cut | null): Chi
   return [nodes, ...groupsOf(box).slice(1)];
 }
 
-/** Shows further parts of a block that was begun. Returns the nodes of each. */
+/** Appends further parts to a block. Returns the nodes of each. */
 function addTo(box: Element, nodes: ChildNode[]): ChildNode[][] {
   const groups = groupsOf(boxOf(nodes));
   box.append(...groups.flat());
   return groups;
 }
 
-/** The parts, each with the blank behind it. */
+/** The parts, each with the blank after it. */
 const groupsOf = (box: Element): ChildNode[][] => Array.from(box.children, (child) => (child.nextSibling instanceof Text ? [child, child.nextSibling] : [child]));
 
 const boxOf = ([first]: ChildNode[]) => (first as Element).querySelector(":scope > table > tbody, :scope > pre > code") ?? (first as Element);

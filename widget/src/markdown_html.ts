@@ -1,11 +1,11 @@
-/** Markdown as HTML, block by block: GitHub's flavor by `marked`. HTML in it stays text; who shows it cleans it. */
+/** Markdown as HTML, block by block: GitHub's flavor by `marked`. HTML in it stays text; the caller must sanitize the result. */
 
 import { Marked, type Token, type Tokens, type TokensList } from "marked";
 
 import type { InPieces } from "./markdown_parts.ts";
 import { strings } from "./strings.ts";
 
-/** The references of a text, by which a link in a block may be named. */
+/** A text's link reference definitions, which links in any block may use. */
 export type Links = TokensList["links"];
 
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
@@ -25,7 +25,7 @@ const marked = new Marked({
       const level = Math.min(depth + 2, 6);
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
     },
-    // Loading an image would tell its server who reads what.
+    // Loading an image would reveal the reader to its server.
     image: ({ text, href }) => escaped(strings.markdown.image(text || href)),
     link({ href, raw, tokens }: Tokens.Link) {
       if (!/^https?:\/\//i.test(href) || !URL.canParse(href)) return escaped(raw);

@@ -8,41 +8,41 @@ import type { Token, Tokens } from "marked";
 import { type Links, lexed } from "./markdown_html.ts";
 import { behind, piecesOf } from "./markdown_pieces.ts";
 
-/** A list goes on behind a blank line and the beginning of an item, so three parts of a growing text can change. */
+/** A list can continue after a blank line and the beginning of an item, so the last three parts of a growing text can change. */
 const UNSETTLED_PARTS = 3;
 
-/** Lines of a block of code that are one part. */
+/** Lines per part of a code block. */
 export const CODE_LINES = 50;
 
-/** What makes the parser read the rest of a paragraph as such. */
+/** A prefix that makes the parser treat the rest of a paragraph as a paragraph. */
 const A_WORD = "x ";
 
-/** The type of a token that is shown as it is written. */
+/** The type of a token that is shown as plain text. */
 export const AS_WRITTEN = "as written";
 
-/** A block that is shown part by part. */
+/** A block that is rendered in parts. */
 export interface Cut {
   type: "list" | "table" | "code" | "paragraph";
-  isLoose: boolean; // a list with paragraphs in its items
-  head: string; // what the parser needs before the parts of a table, of code or of a paragraph
+  isLoose: boolean; // true for a list with paragraphs in its items
+  head: string; // the prefix that the parser needs before the parts of a table, code block or paragraph
 }
 
-/** A paragraph that is shown in pieces. */
+/** A paragraph that is rendered in pieces. */
 export type InPieces = Tokens.Paragraph & { pieces: Token[][] };
 
-/** What is known of a part that was read before. */
+/** Data of a part that was parsed before. */
 export interface Known {
   source: string;
   cut: Cut | null;
 }
 
 export interface Reading {
-  settled: number; // so many known parts are not read again
+  settled: number; // number of parts that are not parsed again
   tokens: Token[] & { links?: Links };
-  goesOn: Cut | null; // the cut whose next parts the first token has
+  goesOn: Cut | null; // the cut block that the first token continues
 }
 
-/** Reads what follows the parts that no longer change. */
+/** Parses the text after the parts that no longer change. */
 export function readOn(known: Known[], source: string): Reading {
   const settled = settledParts(known, source);
   const last = settled.at(-1);
@@ -69,7 +69,7 @@ export function sourcesOf(token: Token, goesOn: Cut | null): string[] {
   return sources;
 }
 
-/** A token that is cut, without its first parts. */
+/** The rest of a cut token, without its first parts. */
 export function without(token: Token, count: number, goesOn: Cut | null): Token {
   switch (token.type) {
     case "list":
@@ -77,14 +77,14 @@ export function without(token: Token, count: number, goesOn: Cut | null): Token 
     case "table":
       return { ...token, rows: (token as Tokens.Table).rows.slice(count) } as Token;
     case "code":
-      // The renderer drops a last line's end.
+      // The renderer drops the end of the last line.
       return { ...token, text: codeLines(token as Tokens.Code).slice(count * CODE_LINES).join("\n") + "\n" } as Token;
     default:
       return { ...token, pieces: pieces(token as Tokens.Paragraph, goesOn).slice(count) } as InPieces;
   }
 }
 
-/** How a token is cut; null if it is one part. */
+/** Describes how a token is cut; null if it is a single part. */
 export function cutOf(token: Token): Cut | null {
   if (token.type === "list") return { type: "list", isLoose: (token as Tokens.List).loose, head: "" };
   if (token.type === "paragraph") return pieces(token as Tokens.Paragraph, null).length > 1 ? { type: "paragraph", isLoose: false, head: A_WORD } : null;
@@ -92,7 +92,7 @@ export function cutOf(token: Token): Cut | null {
   return count === 0 ? null : { type: token.type as "table" | "code", isLoose: false, head: token.raw.split(/(?<=\n)/, head).join("") };
 }
 
-/** How many lines a table or a fenced block of code has, behind how many of its head, and how many of them are one part. */
+/** The number of lines of a table or fenced code block, of its head, and per part. */
 function linesOf(token: Token): { head: number; count: number; together: number } {
   if (token.type === "table") return { head: 2, count: (token as Tokens.Table).rows.length, together: 1 };
   if (token.type === "code" && token.codeBlockStyle !== "indented") return { head: 1, count: codeLines(token as Tokens.Code).length, together: CODE_LINES };
@@ -116,7 +116,7 @@ function settledParts(known: Known[], source: string): Known[] {
 
 const restOf = (source: string, parts: Known[]) => source.slice(parts.reduce((length, part) => length + part.source.length, 0));
 
-/** What makes the parser read the rest of a block as such: its head, or an item that makes a list loose. */
+/** The prefix that makes the parser treat the rest of a block as the same block: its head, or an item that makes a list loose. */
 const headOf = ({ type, isLoose, head }: Cut, before: string) => (type === "list" && isLoose ? `${/^ *(?:[-+*]|\d+[.)])/.exec(before)?.[0]} x\n\n` : head);
 
 const itemsOf = (list: Tokens.List, goesOn: Cut | null) => list.items.slice(goesOn?.isLoose ? 1 : 0);
@@ -127,7 +127,7 @@ function continues(token: Token | undefined, cut: Cut, rest: string): boolean {
   return Boolean(first) && rest.startsWith(first!);
 }
 
-/** The parser recurses, so text can be nested too deep for it. */
+/** The parser is recursive, so deeply nested text can make it fail. */
 function tokensOf(rest: string): Token[] & { links?: Links } {
   return unlessTooDeep(() => lexed(rest), () => [{ type: AS_WRITTEN, raw: rest }]);
 }

@@ -1,19 +1,19 @@
-/** The pieces of a long paragraph, each of which stays as it is whatever follows it. */
+/** The pieces of a long paragraph. Text that follows a piece does not change it. */
 
 import type { Token } from "marked";
 
-/** Characters of a piece, at the least. */
+/** Minimum characters of a piece. */
 const LENGTH = 4_000;
 
 const BLANK = /(?<=\S) (?=\S)/g;
 
-/** Signs that open nothing: within a word, between blanks, or around words without an address. */
+/** Characters that open no markup: within a word, between blanks, or around words without an address. */
 const INERT = /(?<=\w)_(?=\w)| \* |\[[^[\]]*\](?![(:[])/g;
 
-/** What later words may close, or make the head of a table. */
+/** Characters that later text may close, or that may start a table. */
 const OPENS = /[*_~`[|]|<[a-z/!?]/i;
 
-/** Cuts inline tokens at blanks before which nothing is open. */
+/** Cuts inline tokens at blanks where no markup is open. */
 export function piecesOf(tokens: Token[]): Token[][] {
   const pieces: Token[][] = [[]];
   let [length, isOpen] = [0, false];
@@ -38,7 +38,7 @@ const cutText = (token: Token, from: number, to?: number): Token => {
   return { ...token, raw, text: raw } as Token;
 };
 
-/** Where the next piece can begin, behind so many characters; 0 if nowhere in this token. */
+/** The position at which the next piece can begin, after that many characters; 0 if there is none in this token. */
 function blankIn(token: Token, length: number): number {
   if (token.type !== "text" || !("text" in token) || token.text !== token.raw) return 0;
   BLANK.lastIndex = Math.max(0, length - 1);

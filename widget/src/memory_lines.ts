@@ -1,4 +1,4 @@
-/** Memories that an answer stored at once: a line each under the answer, with an undo for a day. */
+/** Memories that an answer stored at once: one line each under the answer, which can be undone for a day. */
 
 import type { MemoryView } from "./api.ts";
 import { element } from "./dom.ts";
@@ -29,13 +29,13 @@ export class Memories {
     return line.element;
   }
 
-  /** Update the times that the lines show. */
+  /** Updates the times shown in the lines. */
   tick() {
     for (const line of this.#lines.values()) line.showTime();
   }
 }
 
-/** As a sentence. */
+/** The text as a sentence. */
 export const remembered = (memory: MemoryView) => memory.status === "unchecked" ? strings.memoryLine.noted(quoted(memory)) : strings.memoryLine.remembered(quoted(memory));
 
 class MemoryLine {

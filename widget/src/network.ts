@@ -1,4 +1,4 @@
-/** Errors of the connection: silence and refusal become sentences. */
+/** Connection errors, with messages: no data, or no connection. */
 
 import { ChatError } from "./errors.ts";
 import { strings } from "./strings.ts";

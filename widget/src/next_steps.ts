@@ -1,4 +1,4 @@
-/** What a person could do next: up to three buttons under the last answer, named by the server's code. */
+/** Suggested next steps: up to three buttons under the last answer, as returned by the server. */
 
 import { element } from "./dom.ts";
 import { strings } from "./strings.ts";
@@ -21,7 +21,7 @@ export class NextSteps {
     this.element.hidden = true;
   }
 
-  /** Shows those that were not `said` in the conversation. They are a help alone: what fails is not shown. */
+  /** Shows the steps that were not `said` in the conversation. They are optional, so errors are not shown. */
   async show(said: ReadonlySet<string | null>) {
     const reading = ++this.#reading;
     const steps = await this.#read().catch(() => []);

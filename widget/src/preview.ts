@@ -8,13 +8,13 @@ import { strings } from "./strings.ts";
 
 interface OfMemories { effect: string; heading: string; yes: string; no: string; became: Record<string, string> }
 
-/** The sentences for approvals about memories, in place of the usual ones. */
+/** The sentences for approvals about memories, which replace the usual ones. */
 export function ofMemories(tool: string): OfMemories | undefined {
   const tools: Record<string, OfMemories> = strings.approval.ofMemories;
   return tools[tool];
 }
 
-const MOST_DIFFERENCES = 3; // lines that are shown unfolded
+const MOST_DIFFERENCES = 3; // lines shown without unfolding
 
 const textList = (texts: string[], attributes: Attributes = {}) => element("ul", attributes, ...texts.map((text) => element("li", {}, text)));
 
@@ -36,7 +36,7 @@ const showChange = ({ name, before, after, evidence = [], quotes = [] }: Change)
   );
 };
 
-/** What would be remembered or forgotten, one per line. */
+/** The memories that would be stored or forgotten, one per line. */
 const showMemories = (changes: Change[], { heading }: OfMemories) =>
   element(
     "div",
@@ -55,7 +55,7 @@ const showMemory = ({ name, before, after, evidence = [] }: Change) =>
     evidence.length ? showEvidence(evidence) : "",
   );
 
-/** What changed since the user was last asked; a long list is folded. */
+/** The changes since the previous approval; a long list is folded. */
 function showDifference(difference: string[]): HTMLElement {
   const list = textList(difference, { class: "difference" });
   if (difference.length <= MOST_DIFFERENCES) return list;

@@ -4,7 +4,7 @@ import { element, iconButton } from "./dom.ts";
 import { ChatError } from "./errors.ts";
 import { strings } from "./strings.ts";
 
-/** All pending approvals of all conversations, or one of them. Of all, those decided here stay visible until the queue is closed. */
+/** The pending approvals of all conversations, or one of them. Approvals decided in the whole list stay visible until it is closed. */
 export class Queue {
   readonly element: HTMLDialogElement;
   #approvals!: Approvals;
@@ -25,7 +25,7 @@ export class Queue {
     );
   }
 
-  /** Shows all that waits, or one as a sheet, which closes once it is decided. */
+  /** Shows all pending approvals, or one as a sheet, which closes once it is decided. */
   async open(approvals: Approvals, only: string | null = null) {
     this.#reading = only === null;
     this.#show(approvals, only);
@@ -51,7 +51,7 @@ export class Queue {
     this.refresh();
   }
 
-  /** Also called when something changed while it is open. */
+  /** Updates the queue. Also called after changes while it is open. */
   refresh() {
     if (!this.element.open) return;
     const { waiting } = this.#approvals;

@@ -1,4 +1,4 @@
-/** Takes a résumé that is dropped on the chat or chosen, and says how far its reading is. */
+/** Uploads a résumé that is dropped on the chat or chosen as a file, and shows the progress of its reading. */
 
 import type { ResumeView } from "./api.ts";
 import type { Backend } from "./backend.ts";
@@ -11,11 +11,11 @@ const LARGEST_BYTES = 4 * 1024 * 1024;
 const UNDER_WAY = new Set(["reading", "parsing", "checking", "saving"]);
 const FAILED = new Set(["failed", "stopped"]);
 
-/** The files that are read, as a field takes them. */
+/** The accepted file types, in the format of a file input. */
 export const RESUME_FILES = ".pdf,.docx,.md,.markdown,.txt";
 export const isUnderWay = ({ status }: ResumeView) => UNDER_WAY.has(status);
 
-/** Has a résumé read, unless it is too large. */
+/** Uploads a résumé, unless it is too large. */
 export async function sendResume(backend: Backend, file: File, signal?: AbortSignal): Promise<ResumeView> {
   if (file.size > LARGEST_BYTES) throw new ChatError("too_long", strings.resume.tooLarge);
   const path = `/api/resumes?name=${encodeURIComponent(file.name.slice(0, 120))}`;
@@ -24,7 +24,7 @@ export async function sendResume(backend: Backend, file: File, signal?: AbortSig
 
 interface Uses {
   backend: () => Backend;
-  /** Opens what waits for the user's decision. */
+  /** Opens the pending approvals. */
   review: () => void;
 }
 
@@ -53,7 +53,7 @@ export class ResumeDrop {
     });
   }
 
-  /** Stops asking how far it is; the reading goes on. */
+  /** Stops polling for the progress; the reading continues. */
   stop() {
     this.#work.abort();
     this.line.hidden = true;

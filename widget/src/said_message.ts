@@ -1,4 +1,4 @@
-/** What a person said, which they can edit while nothing follows it. */
+/** A user message, which can be edited while no other message follows it. */
 
 import { element, grow, iconButton, isEnter } from "./dom.ts";
 import { strings } from "./strings.ts";

@@ -1,4 +1,4 @@
-/** The records that an answer used, as chips under it: each opens its passage. */
+/** The sources of an answer, as chips under it. Each opens its passage. */
 
 import type { Source } from "./api.ts";
 import { element } from "./dom.ts";

@@ -1,12 +1,12 @@
-/** Every string that a person sees or a screen reader reads, and what is sent in the person's name. */
+/** All strings shown to users or read by screen readers, and messages sent in the user's name. */
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const ENGLISH = {
-  /** Of dates, numbers, amounts and "in 5 minutes"; times of day follow the browser. */
+  /** The language of dates, numbers, amounts and "in 5 minutes"; times of day follow the browser. */
   locale: "en-US",
 
-  /** Of several elements. */
+  /** Shared by several elements. */
   shared: {
     cancel: "Cancel",
     caughtUp: "You’re all caught up.",
@@ -134,7 +134,7 @@ const ENGLISH = {
     /** By the name of a tool's argument. */
     arguments: { query: "Looked for", phrase: "Looked for", value: "New value", wish: "Your wish", kind: "About", rationale: "Why" },
     asked: "asked for your approval",
-    /** Sent in the person's name to have an answer continued that broke off. */
+    /** Sent in the user's name to continue an interrupted answer. */
     continue: "Continue where you left off.",
     copyAnswer: "Copy answer",
     done: "done",
@@ -256,7 +256,7 @@ const ENGLISH = {
     keepItTo: (limit: string) => `Please keep it to ${limit} characters.`,
     label: (title: string) => `Approval: ${title}`,
     noLongerAsked: "No longer asked",
-    /** In place of the usual ones, by tool. */
+    /** Replacements of the usual strings, by tool. */
     ofMemories: {
       keep_memories: {
         effect: "Remembered only if you say yes",
@@ -371,7 +371,7 @@ const ENGLISH = {
     draftGrew: (count: number) => `Your draft grew by ${count === 1 ? "one sentence" : `${count} sentences`}.`,
     draftGrowsHere: "Your draft grows here while you talk.",
     empty: "No interviews yet. Most take 10 to 20 minutes, and you can stop anytime.",
-    /** By why it ended. */
+    /** By the reason of the end. */
     endings: {
       covered: "Nearly everything is covered.",
       nothing_new: "We stopped here because your last answers added nothing new.",
@@ -455,7 +455,7 @@ const ENGLISH = {
     readOne: (lesson: string) => `Read ${lesson}`,
     right: "That’s right.",
     start: "Start lesson",
-    /** Of a module. */
+    /** The status of a module. */
     states: { open: "Not started", writing: "In progress", ready: "Learned" },
     stillNeeded: "What you still need",
     stillNeededFor: (goal: string) => `What you still need for ${goal}:`,
@@ -480,7 +480,7 @@ const ENGLISH = {
     forgetForGood: "Forget for good",
     forgetQuestion: "Forget this for good?",
     forgetMeans: "You can’t undo this. What you wrote stays in the conversation until you delete it.",
-    /** What a search says where meaning could not be compared, by how it found. */
+    /** Notices of searches that could not compare meaning, by search method. */
     foundBy: {
       words: "Search by meaning isn’t available right now, so these were found by their words alone.",
       salience: "Nothing has these words, and search by meaning isn’t available right now. Here’s what matters most.",
@@ -610,7 +610,7 @@ const ENGLISH = {
     chooseDocument: "Choose at least one document to send.",
     couldNotPrepare: "We couldn’t prepare your application.",
     documents: "What to send",
-    /** What became of the last request, by its status, where a new one is possible. */
+    /** The outcome of the last request, by its status, if a new one is possible. */
     ended: {
       expired: "Your last request expired. Nothing was sent.",
       rejected: "You declined the last request. Nothing was sent.",
@@ -690,18 +690,18 @@ const ENGLISH = {
 
 export type Strings = typeof ENGLISH;
 
-/** Any of the strings: a group by its name, in it a string, or a function with the same arguments. */
+/** Any of the strings, by group and name: a string, or a function with the same arguments. */
 export type SomeStrings<Group = Strings> = {
   [Name in keyof Group]?: Group[Name] extends string | string[] | ((...values: never[]) => string) ? Group[Name] : SomeStrings<Group[Name]>;
 };
 
-/** Another object after each `setStrings`: read a string when it is shown, and keep none. */
+/** A new object after each `setStrings`: read strings when they are shown, and do not store them. */
 export let strings: Strings = ENGLISH;
 
-/** Sends "change" after strings were replaced. */
+/** Dispatches "change" after strings were replaced. */
 export const STRINGS_CHANGES = new EventTarget();
 
-/** Replaces some strings. Elements of the page show the new ones at once. */
+/** Replaces some strings. The page's elements show the new ones at once. */
 export function setStrings(replaced: SomeStrings): void {
   strings = merged(strings, replaced);
   STRINGS_CHANGES.dispatchEvent(new Event("change"));

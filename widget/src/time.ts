@@ -7,7 +7,7 @@ const relative = (count: number, unit: Intl.RelativeTimeFormatUnit, numeric: "al
   new Intl.RelativeTimeFormat(strings.locale, { numeric }).format(count, unit);
 
 const midnight = (date: Date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
-const daysBetween = (one: Date, other: Date) => Math.round((midnight(other).getTime() - midnight(one).getTime()) / 86_400_000); // one may have 23 or 25 hours
+const daysBetween = (one: Date, other: Date) => Math.round((midnight(other).getTime() - midnight(one).getTime()) / 86_400_000); // a day may have 23 or 25 hours
 
 /** A day for people: "yesterday", "Monday, November 3". */
 export function dayOf(moment: string, now = Date.now()) {
@@ -22,7 +22,7 @@ export const timeOf = (moment: string) => new Date(moment).toLocaleTimeString(un
 /** A time for people: "yesterday at 2:05 PM", "Monday, November 3 at 2:05 PM". */
 export const pointInTime = (moment: string, now = Date.now()) => strings.time.at(dayOf(moment, now), timeOf(moment));
 
-/** The time until a moment, never too short: "in 5 minutes", "tomorrow at 2:05 PM", "in 2 days, on Monday …". */
+/** The time until a moment, rounded up: "in 5 minutes", "tomorrow at 2:05 PM", "in 2 days, on Monday …". */
 export function until(moment: string, now = Date.now()) {
   const minutes = Math.ceil((Date.parse(moment) - now) / 60_000);
   if (minutes <= 0) return relative(0, "second", "auto");
@@ -32,7 +32,7 @@ export function until(moment: string, now = Date.now()) {
   return days > 1 ? strings.time.inDaysOn(relative(days, "day"), at) : at;
 }
 
-/** The day of a moment that comes: "today", "tomorrow", "in 5 days". */
+/** The day of a future moment: "today", "tomorrow", "in 5 days". */
 export function untilDay(moment: string, now = Date.now()) {
   const days = Math.max(0, daysBetween(new Date(now), new Date(moment)) || 0);
   return relative(days, "day", days <= 1 ? "auto" : "always");
@@ -50,7 +50,7 @@ export function seconds(milliseconds: number) {
   return strings.time.seconds((milliseconds / 1000).toFixed(milliseconds < 9_950 ? 1 : 0));
 }
 
-/** The time of today, else the day. */
+/** The time if it is today, otherwise the day. */
 export function day(timestamp: string) {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) return "";

@@ -1,4 +1,4 @@
-/** Colors and type, light and dark: of the elements here, of the local page, and of mails and approval pages. */
+/** Colors and fonts, light and dark, for the elements, the local page, mails and approval pages. */
 
 export const COLORS = {
   background: ["#ffffff", "#131716"],
@@ -17,7 +17,7 @@ export const COLORS = {
 
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
 
-/** Custom properties of an element. A page overrides each by `--qwestly-…`. */
+/** CSS custom properties of an element. A page can override each by `--qwestly-…`. */
 export const TOKENS = [
   "color-scheme: light dark;",
   ...Object.entries(COLORS).map(([name, [light, dark]]) => `--${name}: var(--qwestly-${name}, light-dark(${light}, ${dark}));`),

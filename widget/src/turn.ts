@@ -9,13 +9,13 @@ import { strings } from "./strings.ts";
 import { pointInTime, seconds } from "./time.ts";
 import { sentenceCase } from "./words.ts";
 
-/** Errors for which sending again cannot help: no Retry; a message that was not accepted returns to the input. */
+/** Errors without a Retry button, because a repetition would fail too; a message that was not accepted returns to the input. */
 export const FINAL = new Set(["invalid", "too_long", "attachments_unsupported", "over_budget"]);
 
-/** Characters of an answer that are announced. */
+/** Maximum announced characters of an answer. */
 const SPOKEN_LIMIT = 4_000;
 
-/** Why an answer is not complete, by its status. */
+/** The reasons why an answer is incomplete, by status. */
 const unfinished = (status: string) =>
   status === "stopped" ? strings.turn.stopped : status === "failed" ? strings.errors.internal : strings.turn.interrupted;
 
@@ -47,7 +47,7 @@ interface TurnOptions {
   onContinue: () => void;
   onExplain: () => void;
   onAsk: (view: ApprovalView) => HTMLElement;
-  /** Of what was decided at the user's level, or by a typed yes or no. */
+  /** Notices of decisions made at the user's level, or by a typed yes or no. */
   onDecided: (view: ApprovalView) => HTMLElement;
   onMemory: (memory: MemoryView) => HTMLElement;
   onActivity: (event: EventView) => void;
@@ -60,7 +60,7 @@ interface TurnOptions {
 export class Turn {
   readonly id: string;
   said: string | null;
-  replaces: string | null = null; // id of the message or answer in whose place this one comes
+  replaces: string | null = null; // id of the message or answer that this one replaces
   readonly element: HTMLElement;
   readonly answer: HTMLElement;
   readonly footer: HTMLElement;
@@ -137,7 +137,7 @@ export class Turn {
     this.element.append(this.answer);
   }
 
-  /** Shows when it was said. */
+  /** Shows the time of the message. */
   at(moment: string) {
     this.#when.hidden = false;
     this.#when.dateTime = moment;
@@ -197,7 +197,7 @@ export class Turn {
     renderMarkdown(this.#content, this.#text);
   }
 
-  /** Once a frame: a fast model says more words than a screen shows frames, and each rendering costs as much. */
+  /** Renders at most once per frame: a fast model sends more chunks than the screen shows frames. */
   #renderSoon() {
     this.#frame ||= requestAnimationFrame(() => {
       this.#render();
@@ -249,7 +249,7 @@ export class Turn {
     this.#refresh();
   }
 
-  /** What was done unasked, at the user's level; what they decided shows on its own card. */
+  /** Shows an action that ran without approval, at the user's level; decisions of the user are shown on their cards. */
   approval_decided(view: ApprovalView) {
     const card = this.#onDecided(view);
     if (view.decided_by === "level") this.place(card);
@@ -277,7 +277,7 @@ export class Turn {
     this.#announce(stopped ? strings.turn.stopped : this.#spokenAnswer());
   }
 
-  /** The answer, or the beginning of a long one: a screen reader reads a status to its end. */
+  /** The answer, or the beginning of a long one, because a screen reader reads a status message to its end. */
   #spokenAnswer(): string {
     const { children, textContent } = this.#content;
     if (textContent!.length <= SPOKEN_LIMIT) return this.#content.innerText;
@@ -312,14 +312,14 @@ export class Turn {
     this.#refresh();
   }
 
-  /** Called once the server has all of the answer. */
+  /** Called once the server has stored the whole answer. */
   rate(feedback: Feedback) {
     this.#feedback = feedback;
     this.footer.append(feedback.element);
     this.#refresh();
   }
 
-  /** Shows other words as the message. */
+  /** Replaces the shown text of the message. */
   say(text: string) {
     this.said = text;
     this.#message?.show(text);
@@ -328,7 +328,7 @@ export class Turn {
   /** Lets a person edit the message and ask for another answer: the server replaces the last ones only. */
   offerReplacing(isOffered: boolean) {
     const isKept = isOffered && this.accepted && this.said !== null;
-    this.#again.hidden = !isKept || this.answerId === null || !this.#continue.hidden; // Regenerate says the same
+    this.#again.hidden = !isKept || this.answerId === null || !this.#continue.hidden; // Regenerate does the same
     this.#message?.offerEdit(isKept);
   }
 
@@ -337,7 +337,7 @@ export class Turn {
     if (this.accepted) this.#retry.hidden = this.#continue.hidden = true;
   }
 
-  /** An answer that broke off can be continued from what was said, or made anew. */
+  /** Lets a user continue an interrupted answer, or regenerate it. */
   #offerContinuing(isOffered: boolean) {
     this.#continue.hidden = !isOffered;
     this.#retry.textContent = isOffered ? strings.turn.regenerate : strings.turn.retry;
@@ -363,7 +363,7 @@ export class Turn {
     if (this.#stepsBox.open && !this.running && unexplained) this.#onExplain();
   }
 
-  /** A step that has no result when its turn ends will never have one. */
+  /** Marks steps without a result as ended, because they will get none after the turn. */
   #showStep({ mark, state, time, why, what, ok, ms, problem, arguments: given }: ShownStep) {
     what.textContent = lookedFor(given);
     what.hidden = !what.textContent;
@@ -388,7 +388,7 @@ export class Turn {
   }
 
   #end(problem: string | null, code?: string) {
-    if (this.#frame) this.#render(); // an answer that broke off has all that was said
+    if (this.#frame) this.#render(); // show all the text of an interrupted answer
     this.running = this.stopping = false;
     this.#stepsBox.open = false;
     this.#problem.classList.remove("failed");
@@ -414,17 +414,17 @@ export class Turn {
   }
 }
 
-/** What is nobody's wish: bounds, and ids of records. */
+/** Arguments that are not shown: limits, and ids of records. */
 const UNSAID = /^(limit|after|.*_ids?)$/;
 
-/** What a step was asked for: "Looked for: payments". */
+/** The arguments of a step, in words: "Looked for: payments". */
 function lookedFor(given: string | undefined): string {
   const names: Record<string, string> = strings.turn.arguments;
   try {
     const told = Object.entries(JSON.parse(given || "{}") as Record<string, unknown>).filter(([name, value]) => !UNSAID.test(name) && value !== null && value !== "");
     return told.map(([name, value]) => strings.shared.labeled((Object.hasOwn(names, name) && names[name]) || sentenceCase(name), wordsOf(value))).join(" · ");
   } catch {
-    return (given ?? "").replaceAll(/["{}[\]]/g, ""); // the beginning of a JSON that was too long
+    return (given ?? "").replaceAll(/["{}[\]]/g, ""); // truncated JSON
   }
 }
 

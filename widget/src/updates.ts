@@ -7,7 +7,7 @@ const OFTEN_MS = 2_000;
 const SELDOM_MS = 30_000;
 
 /**
- * Polls for updates, one request at a time: often while something runs or `watched` says that a person looks on.
+ * Polls for updates, one request at a time: often while work is running or `watched` returns true.
  * `take` receives the items of each response.
  */
 export class Updates {
@@ -17,8 +17,8 @@ export class Updates {
   #cursor: string | null = null;
   #active = false;
   #failures = 0;
-  #current: Promise<void> | null = null; // the request that runs
-  #next: Promise<void> | null = null; // the request that follows it
+  #current: Promise<void> | null = null; // the running request
+  #next: Promise<void> | null = null; // the request after it
   #stopped = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 

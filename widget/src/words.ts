@@ -1,4 +1,4 @@
-/** Names of a program as words for people. */
+/** Identifiers as readable words. */
 
 /** "startDate" and "start_date" are "Start date". */
 export function sentenceCase(name: string): string {

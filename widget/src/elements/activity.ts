@@ -1,4 +1,4 @@
-/** <qwestly-activity>: what the agent did, does and waits for, with why, by which permission, and undo. */
+/** <qwestly-activity>: the agent's past, running and pending actions, with reason, permission and undo. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 
@@ -12,7 +12,7 @@ const PAGE = 30;
 const POLL_MS = 30_000;
 const BRIEFING = "briefing.told";
 
-/** The filters, and the severities that each asks for. */
+/** The filters, and the severities of each. */
 const FILTERS = { everything: [], needsYou: ["action_required"], problems: ["warning"] };
 type Filter = keyof typeof FILTERS;
 
@@ -60,7 +60,7 @@ export class QwestlyActivity extends AgentElement {
   }
 
   async #read(after: string | null) {
-    const reading = ++this.#reading; // of several responses the last one is shown
+    const reading = ++this.#reading; // show only the latest of several responses
     await this.load(strings.shared.couldNotLoad, async () => {
       const query = new URLSearchParams({ limit: String(PAGE), ...(after !== null && { after }) });
       for (const severity of FILTERS[this.filter]) query.append("severity", severity);
@@ -102,7 +102,7 @@ export class QwestlyActivity extends AgentElement {
     </div>`;
   }
 
-  /** A row an action: what became of it, with all steps inside. */
+  /** One row per action: its outcome, with all steps inside. */
   #days() {
     const actions = [...Map.groupBy(this.events, actionOf).values()].map((events) => events.sort((one, other) => stepOf(other) - stepOf(one)));
     const days = Map.groupBy(actions, ([newest]) => sentenceCase(dayOf(newest!.at)));
@@ -130,16 +130,16 @@ export class QwestlyActivity extends AgentElement {
   }
 }
 
-/** The steps of an approval on its way, in their order: clocks of two processes may differ. Whatever else comes of one ends it. */
+/** The intermediate steps of an approval, in order, because the clocks of two processes may differ. Any other step is final. */
 const STEPS = ["asked", "revised", "approved", "executing", "accepted", "unknown"].map((step) => `approval.${step}`);
 const stepOf = ({ type }: EventView) => (STEPS.includes(type) ? STEPS.indexOf(type) : STEPS.length);
 
 const actionOf = ({ id, data }: EventView) => String(data["approval_id"] ?? id);
-/** What happened, without what it happened to: "Done" of "Done: Change your location". */
+/** The event without its subject: "Done" of "Done: Change your location". */
 const verbOf = ({ title, about }: EventView) => (about ? title.split(": ")[0]! : title);
 const titleOf = (event: EventView) => (event.about ? strings.shared.labeled(verbOf(event), event.about) : event.title);
 
-/** A role that is not known is shown in readable words. */
+/** The label of a role; unknown ones are shown as readable words. */
 function nameOf(role: string) {
   const names: Record<string, string> = strings.activity.roles;
   return Object.hasOwn(names, role) ? names[role] : sentenceCase(role);

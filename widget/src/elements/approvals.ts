@@ -1,4 +1,4 @@
-/** <qwestly-approvals>: what waits for the user's decision, and what became of what was asked before. */
+/** <qwestly-approvals>: pending approvals, and the history with outcomes. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 
@@ -17,7 +17,7 @@ export class QwestlyApprovals extends AgentElement {
   static override styles = [BASE_STYLES, CONTROL_STYLES, APPROVAL_STYLES, css`.cards { display: grid; gap: .9rem; }`];
 
   declare state: "waiting" | "all";
-  /** Ids of what is listed, the newest first. */
+  /** Ids of the listed approvals, newest first. */
   declare ids: string[];
   declare next: string | null;
   declare isLoaded: boolean;
@@ -61,7 +61,7 @@ export class QwestlyApprovals extends AgentElement {
     await this.#read(null);
   }
 
-  /** Shows one approval: among what waits, or else in the history. */
+  /** Shows one approval, among the pending ones or in the history. */
   async open(id: string) {
     for (const state of ["waiting", "all"] as const) {
       if (this.state !== state) Object.assign(this, { state, ids: [], next: null, isLoaded: false });
@@ -77,7 +77,7 @@ export class QwestlyApprovals extends AgentElement {
   }
 
   async #read(after: string | null) {
-    const reading = ++this.#reading; // of several responses the last one is shown
+    const reading = ++this.#reading; // show only the latest of several responses
     await this.load(strings.shared.couldNotLoad, async () => {
       const query = new URLSearchParams({ state: this.state, limit: String(PAGE), ...(after !== null && { after: String(after) }) });
       const { items, next } = await this.backend.json<Page<ApprovalView>>("GET", `/api/approvals?${query}`);
@@ -85,7 +85,7 @@ export class QwestlyApprovals extends AgentElement {
       for (const view of items) this.#known.learn(view);
       this.#known.tick();
       const shown = items.filter(({ undoes }) => !undoes).map(({ approval_id: id }) => id);
-      // What was decided here stays in its place until the list is opened again.
+      // Approvals decided here keep their place until the list is opened again.
       const decided = after === null && this.isLoaded && this.state === "waiting" ? this.ids.filter((id) => !shown.includes(id)) : [];
       this.ids = after === null ? [...shown, ...decided] : [...this.ids, ...shown];
       if (decided.some((id) => this.#known.isUnderWay(id))) await this.#known.readAll();

@@ -1,4 +1,4 @@
-/** What the elements beside the chat share: attributes, token, requests, and a sentence for what fails. */
+/** Base class of the elements other than the chat: attributes, token, requests, and error messages. */
 
 import { LitElement, css, unsafeCSS } from "lit";
 
@@ -10,18 +10,18 @@ import { FONT, TOKENS } from "../tokens.ts";
 
 export type GetToken = () => Promise<string>;
 
-/** Attributes `endpoint`, `token-url` and `brand-…`, and the property `getToken`, as `<qwestly-chat>` has them. */
+/** Has the same attributes as `<qwestly-chat>` (`endpoint`, `token-url`, `brand-…`) and the property `getToken`. */
 export abstract class AgentElement extends LitElement {
   static override properties = { endpoint: {}, tokenUrl: { attribute: "token-url" }, getToken: { attribute: false }, problem: { state: true } };
 
   declare endpoint: string;
   declare tokenUrl: string | null;
   declare getToken: GetToken | null;
-  /** Why the last request failed, in a sentence; empty if it did not. */
+  /** The error message of the last request; empty if it succeeded. */
   declare problem: string;
   #backend: Backend | null = null;
   #couldNotLoad = false;
-  /** How often `choose` was called: what was asked before the newest choice is not shown over it. */
+  /** Number of calls of `choose`. Responses to requests from before the newest choice are ignored. */
   protected choices = 0;
 
   constructor() {
@@ -44,13 +44,13 @@ export abstract class AgentElement extends LitElement {
     if (this.getToken || this.tokenUrl !== null) this.refresh();
   }
 
-  /** Of the page, which may have replaced some. */
+  /** Shows the current strings, some of which the page may have replaced. */
   #showStrings = () => {
     this.#showBrand();
     this.requestUpdate();
   };
 
-  /** Above what the element renders. */
+  /** Shows the brand above the element's content. */
   #showBrand() {
     const [name, logo, color] = ["brand-name", "brand-logo", "brand-color"].map((each) => this.getAttribute(each));
     if (color) this.style.setProperty("--qwestly-accent", color);
@@ -64,10 +64,10 @@ export abstract class AgentElement extends LitElement {
     this.#backend = null;
   }
 
-  /** Reads anew what the element shows. */
+  /** Reloads the element's content. */
   abstract refresh(): Promise<void>;
 
-  /** Runs an action of the user's; if it fails, `problem` says why, behind what could not be done. */
+  /** Runs a user's action. If it fails, `problem` names the action and the reason. */
   protected async attempt(what: string, action: () => Promise<void>): Promise<void> {
     this.problem = "";
     this.#couldNotLoad = false;
@@ -78,7 +78,7 @@ export abstract class AgentElement extends LitElement {
     }
   }
 
-  /** Shows a choice at once, then what the server kept; if it kept nothing, what stood before, and `problem` says why. */
+  /** Shows a choice at once, then the value that the server stored. If storing fails, restores the previous value and sets `problem`. */
   protected async choose<T>(before: T, what: Partial<T>, show: (value: T) => void, save: () => Promise<T>): Promise<void> {
     const choice = ++this.choices;
     let kept = before;
@@ -87,7 +87,7 @@ export abstract class AgentElement extends LitElement {
     if (choice === this.choices) show(kept);
   }
 
-  /** Reads what the element shows. Why it could not stands until it can; what an action said stands longer. */
+  /** Loads the element's content. Its error message is cleared by the next successful load, an action's is kept. */
   protected async load(what: string, read: () => Promise<void>): Promise<void> {
     try {
       await read();

@@ -1,4 +1,4 @@
-/** <qwestly-briefing>: the newest briefing, or one of the last thirty, and when the next one comes. */
+/** <qwestly-briefing>: the newest briefing, or one of the last thirty, and the time of the next one. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 
@@ -9,7 +9,7 @@ import { sentenceCase } from "../words.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
 interface Line { text: string; topic: string; source: string; records: string[]; at: string; why: string; now: string }
-/** What it was made from; `as_of` is null where the source could not be read. */
+/** A source of the briefing; `as_of` is null if it could not be read. */
 interface Source { name: string; label: string; as_of: string | null }
 interface Briefing {
   id: string;
@@ -22,9 +22,9 @@ interface Briefing {
 }
 
 const WAIT_MS = 2_000;
-const MOST_WAITS = 60; // a briefing is made within two minutes
+const MOST_WAITS = 60; // a briefing takes at most two minutes
 const NEEDS_YOU = "needs_you";
-const OLD_MS = 86_400_000; // a line or a briefing of which its age is said
+const OLD_MS = 86_400_000; // the age of an older line or briefing is shown
 
 export class QwestlyBriefing extends AgentElement {
   static override properties = { ...AgentElement.properties, briefing: { state: true }, plan: { state: true }, isLoaded: { state: true }, isMaking: { state: true }, isOldest: { state: true } };
@@ -44,7 +44,7 @@ export class QwestlyBriefing extends AgentElement {
   declare isLoaded: boolean;
   declare isMaking: boolean;
   declare isOldest: boolean;
-  #chosen: string | null = null; // id of an older one that is shown
+  #chosen: string | null = null; // id of the older briefing that is shown
 
   constructor() {
     super();
@@ -98,7 +98,7 @@ export class QwestlyBriefing extends AgentElement {
     </div>`;
   }
 
-  /** Shows this one until the newest is asked for. */
+  /** Shows this briefing until the user asks for the newest. */
   async open(id: string) {
     this.#chosen = id;
     await this.refresh();
@@ -111,7 +111,7 @@ export class QwestlyBriefing extends AgentElement {
     this.refresh();
   }
 
-  /** Shows the one before the one that is shown, of the last thirty. */
+  /** Shows the previous briefing, among the last thirty. */
   async #showOlder() {
     await this.load(strings.briefing.couldNotLoad, async () => {
       const { items } = await this.backend.json<Page<Briefing>>("GET", "/api/briefings?limit=30");
@@ -134,7 +134,7 @@ export class QwestlyBriefing extends AgentElement {
     return html`<li class=${topic}><span>${text}<span class="soft">${now || why}${isOld(at) ? ` ${sentenceCase(ago(at))}.` : ""}</span></span>${this.#way(topic, source, text, records[0])}</li>`;
   }
 
-  /** The button that leads to what a line tells of. */
+  /** The button that opens the subject of a line. */
   #way(topic: string, source: string, text: string, record: string | undefined) {
     const way = (label: string, event: () => CustomEvent) => html`<button type="button" class="link" aria-label=${strings.shared.labeled(label, text)} @click=${() => this.dispatchEvent(event())}>${label}</button>`;
     const jobs = (part: string) => () => new CustomEvent("showjobs", { bubbles: true, composed: true, detail: { part, id: record } });

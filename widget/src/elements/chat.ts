@@ -1,6 +1,6 @@
 /** <qwestly-chat endpoint="https://…" token-url="/token">: conversations with the agent. README.md has its attributes.
  *
- * Text of a server or a model becomes text nodes, but for Markdown, which `markdown.ts` renders and cleans.
+ * Texts from the server or a model become text nodes, except Markdown, which `markdown.ts` renders and sanitizes.
  */
 
 import type { ApprovalView, BrakeStatus, Conversation, Decision, EventView, FeedbackView, MemoryView, MessageView, Update, Updates as Polled } from "../api.ts";
@@ -32,16 +32,16 @@ const POLL_MS = 2_000;
 const BUSY_WAIT_S = 2; // if a 409 has no Retry-After
 
 const NEAR_BOTTOM_PX = 48;
-const LANDING_PX = 12; // above a question that one lands at
+const LANDING_PX = 12; // space above a question that was scrolled to
 
-/** Errors of the turn, and not of the decision that it carries; a 404 may be either. */
+/** Errors of the turn itself, not of a decision posted with it; a 404 may be either. */
 const NO_TURN = new Set(["conversation_busy", "too_many_turns", "over_budget", "not_found"]);
-/** Errors of a decision, and not of the answer to it. */
+/** Errors of a decision, not of the agent's answer to it. */
 const OF_DECISION = new Set(["changed", "braked", "not_found", "invalid"]);
 
 type GetToken = () => Promise<string>;
 
-/** What a turn posts: decisions, another try at the last answer, other words for the last message, or a message. */
+/** The content of a turn's request: decisions, a regeneration, an edit of the last message, or a new message. */
 function bodyOf({ decisions, replaces, said, id }: Turn) {
   if (decisions) return { decisions };
   if (!replaces) return { message: said, message_id: id };
@@ -57,22 +57,22 @@ export class QwestlyChat extends HTMLElement {
   #work = new AbortController(); // requests for the open conversation
   #wake: () => void = () => {};
   #pinned = true;
-  #landing: HTMLElement | null = null; // a new question, whose beginning is to be seen
-  #seen = ""; // the response that is shown of the open conversation
+  #landing: HTMLElement | null = null; // a new question, to be scrolled to its beginning
+  #seen = ""; // the response shown for the open conversation
   #loaded = false;
   #approvals!: Approvals;
   #drafts = this.#newDrafts();
   #memories!: Memories;
   #updates: Updates | null = null;
   #resume!: ResumeDrop;
-  #again: (() => void) | null = null; // what the notice offers to try again
+  #again: (() => void) | null = null; // the retry that the notice offers
   #wasPaused = false;
   #role = "chat"; // of the open conversation
-  #nextRole: string | null = null; // of the conversation that is begun next, where it is not the chat's own
+  #nextRole: string | null = null; // of the next new conversation, if it is not the default
 
-  // The parts of the page, in its order.
+  // The parts of the page, in order.
   #chat!: HTMLElement;
-  #strings!: typeof strings; // that its parts were built with
+  #strings!: typeof strings; // with which the parts were built
   #list!: ConversationList;
   #main!: HTMLElement;
   #menu!: HTMLButtonElement;
@@ -146,7 +146,7 @@ export class QwestlyChat extends HTMLElement {
     this.#backend = null;
   }
 
-  /** Begins anew with the strings that the page has replaced, in the conversation that is open. */
+  /** Rebuilds the element after the page replaced strings, and reopens the open conversation. */
   #showStrings = () => {
     const open = this.#backend && this.#conversation;
     this.disconnectedCallback();
@@ -196,7 +196,7 @@ export class QwestlyChat extends HTMLElement {
 
   // State of this tab that survives a reload. The key includes the token's URL: an origin may have several users.
 
-  /** Of conversations that are begun here; null for the chat's own. */
+  /** The role of conversations started here; null for the default. */
   get #newRole() {
     return this.#nextRole ?? this.getAttribute("agent-role");
   }
@@ -222,7 +222,7 @@ export class QwestlyChat extends HTMLElement {
 
   // ── conversations ──
 
-  /** A message that was never accepted returns to the input when its view is left. */
+  /** Returns a message that was never accepted to the input when the user leaves the conversation. */
   #leave() {
     this.#work.abort();
     this.#wake();
@@ -267,7 +267,7 @@ export class QwestlyChat extends HTMLElement {
     await this.#follow(id);
   }
 
-  /** Loads a conversation; while a turn runs in it, takes its stream up, or else reloads it now and then. */
+  /** Loads a conversation. While a turn is running in it, follows its stream, or else reloads it periodically. */
   async #follow(id: string) {
     const { signal } = this.#work;
     try {
@@ -286,18 +286,18 @@ export class QwestlyChat extends HTMLElement {
     }
   }
 
-  /** Follows the answer under way, which is told from its beginning. Returns true if it was read to its end. */
+  /** Follows the running answer, which is streamed from its beginning. Returns true if it was read to its end. */
   async #takeUp(id: string, signal: AbortSignal): Promise<boolean> {
     try {
       const response = await this.#server.call("GET", `/api/chat/${encodeURIComponent(id)}/stream?as=plain`, { signal });
       if (response.status === 204 || !response.body) return false;
       return (await this.#read(response.body, signal, (answerId) => this.#turnOf(answerId))) !== null;
     } catch {
-      return false; // the conversation has what was said
+      return false; // the conversation has the text so far
     }
   }
 
-  /** The turn with this answer, or the last one, if it waits for its answer. */
+  /** The turn with this answer; otherwise the last turn, if it has no answer yet. */
   #turnOf(answerId: string): Turn {
     const last = this.#turns.at(-1);
     const turn = last && (!last.answered || last.answerId === answerId) ? last : this.#addTurn(answerId, null);
@@ -326,7 +326,7 @@ export class QwestlyChat extends HTMLElement {
     if (!document.hidden && this.#backend && this.#conversation && idle) this.#follow(this.#conversation);
   };
 
-  /** The network is back: what it cut off goes on, and a message that it swallowed is sent again, under its id. */
+  /** Called when the network is back: continues an interrupted answer, and sends a lost message again under its id. */
   #reconnect = () => {
     this.#updates?.now();
     const last = this.#turns.at(-1);
@@ -402,7 +402,7 @@ export class QwestlyChat extends HTMLElement {
   #feedback(id: string): Feedback {
     const known = this.#feedbacks.get(id);
     if (known) return known;
-    const backend = this.#server; // the last press is posted even if the element is gone by then
+    const backend = this.#server; // post the last press even if the element is removed meanwhile
     const path = `/api/messages/${encodeURIComponent(id)}/feedback`;
     const post = (feedback: FeedbackView | null) => backend.json("POST", path, { body: feedback ?? { thumb: null } });
     const made = new Feedback(post, this.#announce);
@@ -460,7 +460,7 @@ export class QwestlyChat extends HTMLElement {
     this.#input.focus();
   }
 
-  /** Sends the last message with other words, or without any asks for another answer. */
+  /** Replaces the text of the last message, or regenerates the answer if no text is given. */
   #replace(turn: Turn, text: string | null) {
     if (this.#running || !this.#loaded || turn !== this.#turns.at(-1)) return;
     turn.replaces = text === null ? turn.answerId : turn.id;
@@ -493,7 +493,7 @@ export class QwestlyChat extends HTMLElement {
     this.dispatchEvent(new CustomEvent("turnend"));
   }
 
-  /** Under an answer that was given in a conversation of the chat's own. */
+  /** Shows the next steps under an answer in a conversation with the default role. */
   async #showNext() {
     const last = this.#turns.at(-1);
     if (this.#role !== "chat" || !last?.answerId || last.failure) return this.#next.hide();
@@ -508,7 +508,7 @@ export class QwestlyChat extends HTMLElement {
     else this.send(label);
   }
 
-  /** Ends a reload that a turn has overtaken. */
+  /** Cancels a reload, because a new turn has started. */
   #leaveAlone() {
     this.#work.abort();
     this.#work = new AbortController();
@@ -521,7 +521,7 @@ export class QwestlyChat extends HTMLElement {
     await this.#read(response.body!, signal, () => turn);
   }
 
-  /** Shows an answer as it is told. Returns its turn, or null if the view was left before its end. */
+  /** Shows an answer while it is streamed. Returns its turn, or null if the user left the conversation before its end. */
   async #read(body: ReadableStream<Uint8Array>, signal: AbortSignal, turnOf: (answerId: string) => Turn): Promise<Turn | null> {
     let turn: Turn | null = null;
     for await (const { name, data } of readEvents(body)) {
@@ -533,7 +533,7 @@ export class QwestlyChat extends HTMLElement {
         turn?.done(data);
         return turn;
       }
-      const grows = name === "text_delta" && turn?.writing; // the turn says when it has grown
+      const grows = name === "text_delta" && turn?.writing; // the turn reports new text itself
       if (turn && Turn.hears(name)) turn[name](data);
       if (!grows) this.#changed();
     }
@@ -661,7 +661,7 @@ export class QwestlyChat extends HTMLElement {
     this.#memories.tick();
   }
 
-  /** A line above the composer that a briefing is new, with the way to it. */
+  /** Shows a line above the composer that a new briefing is ready, with a button that opens it. */
   #showBriefed({ title, data }: EventView) {
     const told = { bubbles: true, composed: true, detail: { id: data["briefing_id"] } };
     const open = () => {
@@ -716,7 +716,7 @@ export class QwestlyChat extends HTMLElement {
     });
   }
 
-  /** Places cards of the open conversation that are not shown yet: after the card that they replace, else last. */
+  /** Places the open conversation's new cards: after the card that they replace, otherwise last. */
   #placeAll() {
     const last = this.#turns.at(-1);
     if (!this.#conversation || !last) return;
@@ -952,14 +952,14 @@ export class QwestlyChat extends HTMLElement {
     this.#input.focus();
   }
 
-  /** On a phone a new question opens as a sheet, unless its person is writing. */
+  /** On a phone, opens a new question as a sheet unless the user is typing. */
   #land({ approval_id: id }: ApprovalView) {
     const isFree = !this.#queue.element.open && !this.#list.dialog.open && !this.#drawerOpen && !this.#input.value.trim();
     if (this.clientWidth <= PHONE_PX && isFree) this.#queue.open(this.#approvals, id);
     if (this.#pinned) this.#landing = this.#approvals.card(id, "log").element;
   }
 
-  /** Keeps the end in view, or the beginning of a question that is longer than the view. */
+  /** Keeps the end in view, or the beginning of a question that does not fit into the view. */
   #stick() {
     if (!this.#pinned) return;
     this.#log.scrollTop = this.#log.scrollHeight;

@@ -1,4 +1,4 @@
-/** <qwestly-interview>: an interview or the onboarding, its conversation beside the draft that grows from it. */
+/** <qwestly-interview>: an interview or the onboarding: the conversation, and the growing draft next to it. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -11,8 +11,8 @@ import { pointInTime } from "../time.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 import type { QwestlyChat } from "./chat.ts";
 
-const POLL_MS = 2_000; // while the draft is written
-const MOST_CHARACTERS = 80; // of a topic's or an aspect's name
+const POLL_MS = 2_000; // while the draft is being written
+const MOST_CHARACTERS = 80; // in the name of a topic or an aspect
 
 type Role = "interview" | "onboarding";
 type Form = { kind: "topic" } | { kind: "aspect"; topic: string; name: string | null };
@@ -28,9 +28,9 @@ export class QwestlyInterview extends AgentElement {
   static override styles = [BASE_STYLES, INTERVIEW_STYLES];
 
   declare items: InterviewSummary[];
-  /** Of the interview that is open; null while one is chosen. */
+  /** The role of the open interview; null while the user chooses one. */
   declare openRole: Role | null;
-  /** Id of its conversation; null until the first message is sent. */
+  /** Id of the interview's conversation; null until the first message is sent. */
   declare shown: string | null;
   declare view: InterviewView | null;
   declare tab: "chat" | "draft";
@@ -38,7 +38,7 @@ export class QwestlyInterview extends AgentElement {
   declare versions: InterviewVersion[] | null;
   declare said: string;
   declare isLoaded: boolean;
-  #opened: string | null = null; // what the chat was opened with
+  #opened: string | null = null; // the value with which the chat was opened
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reading = 0;
 
@@ -68,7 +68,7 @@ export class QwestlyInterview extends AgentElement {
     return this.renderRoot.querySelector<QwestlyChat>("qwestly-chat");
   }
 
-  /** Reads the draft, and again until it has heard the newest answer. */
+  /** Reads the draft repeatedly until it includes the newest answer. */
   async #read() {
     clearTimeout(this.#timer);
     if (!this.shown) return;
@@ -113,7 +113,7 @@ export class QwestlyInterview extends AgentElement {
   }
 
   async #change(method: string, where: string, body: unknown, said: string) {
-    const reading = ++this.#reading; // a response under way is older than this change
+    const reading = ++this.#reading; // ignore pending responses, which are older than this change
     await this.attempt(strings.shared.couldNotChange, async () => {
       const view = await this.backend.json<InterviewView>(method, `${this.#path}${where}`, { body });
       if (reading !== this.#reading) return;
@@ -138,7 +138,7 @@ export class QwestlyInterview extends AgentElement {
       const response = await this.backend.call("GET", `${this.#path}/draft`);
       const address = URL.createObjectURL(await response.blob());
       Object.assign(document.createElement("a"), { href: address, download: "interview.md" }).click();
-      setTimeout(() => URL.revokeObjectURL(address)); // the download has begun by then
+      setTimeout(() => URL.revokeObjectURL(address)); // after the download has started
     });
   }
 
@@ -239,7 +239,7 @@ export class QwestlyInterview extends AgentElement {
     </section>`;
   }
 
-  /** Moves a topic that waits among the others that do: the first of them is asked about next. */
+  /** Moves a pending topic among the other pending ones. The first of them comes next. */
   async #move(waiting: TopicView[], from: number, by: 1 | -1) {
     const titles = waiting.map(({ title }) => title);
     const [moved] = titles.splice(from, 1);

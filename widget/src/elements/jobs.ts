@@ -1,4 +1,4 @@
-/** <qwestly-jobs>: jobs that were found, applications, documents, the résumé, and what is looked for. */
+/** <qwestly-jobs>: found jobs, applications, documents, the résumé, and search wishes. */
 
 import { type TemplateResult, html, nothing } from "lit";
 
@@ -13,7 +13,7 @@ import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
-// Applications last: where a server takes none, no other button moves once that is known.
+// Applications last, so that no other button moves if the server turns out not to support them.
 const PARTS = ["matches", "documents", "resumes", "wishes", "applications"] as const;
 type Part = (typeof PARTS)[number];
 
@@ -29,7 +29,7 @@ export class QwestlyJobs extends AgentElement {
   static override styles = [BASE_STYLES, JOB_STYLES];
 
   declare shown: Part;
-  /** Null until it is known whether this server takes applications; they are offered until then. */
+  /** Null until it is known whether this server supports applications; they are offered until then. */
   declare canApply: boolean | null;
   #opened: string | null = null; // a document's id
 

@@ -1,4 +1,4 @@
-/** <qwestly-learning>: what is due today, the goal and what is between, the library's path, and a lesson. */
+/** <qwestly-learning>: questions due today, the goal and the gaps before it, the learning path, and a lesson. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 
@@ -62,10 +62,10 @@ export class QwestlyLearning extends AgentElement {
 
   declare learning: Learning | null;
   declare lesson: Lesson | null;
-  /** By question: the option that was chosen, and what came of it. */
+  /** The chosen option and its result, by question. */
   declare answered: Map<string, Answer & { chosen: number }>;
   declare isChoosing: boolean;
-  /** By question: how it feels, said before an option is chosen; what is not said is "good". */
+  /** The difficulty that the user chose before answering, by question; "good" by default. */
   declare felt: Map<string, Felt>;
 
   constructor() {
@@ -186,7 +186,7 @@ export class QwestlyLearning extends AgentElement {
     </article>`;
   }
 
-  /** An easy one comes back later, a hard one sooner; it is sent with the answer. */
+  /** Easy questions are repeated later, hard ones sooner. The rating is sent with the answer. */
   #feeling(question: Question) {
     const key = keyOf(question);
     const felt = this.felt.get(key) ?? "good";

@@ -1,4 +1,4 @@
-/** <qwestly-memories>: what is remembered and why; search, correct, forget, and undo of a correction. */
+/** <qwestly-memories>: memories and their origin; search, correct, forget, and undo a correction. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 
@@ -46,13 +46,13 @@ export class QwestlyMemories extends AgentElement {
   declare items: Memory[];
   declare next: string | null;
   declare foundBy: string | null;
-  /** How many wait for the user's yes. */
+  /** Number of memories that wait for approval. */
   declare proposed: number;
   declare whys: Map<string, Why>;
   declare editing: string | null;
   declare forgetting: string | null;
   declare said: string;
-  /** Id of the memory that the last correction made: it can be undone. */
+  /** Id of the memory created by the last correction, which can be undone. */
   declare corrected: string | null;
   declare isLoaded: boolean;
   #query = "";
@@ -68,7 +68,7 @@ export class QwestlyMemories extends AgentElement {
   }
 
   async #read(after: string) {
-    const reading = ++this.#reading; // of several responses the last one is shown
+    const reading = ++this.#reading; // show only the latest of several responses
     await this.load(strings.shared.couldNotLoad, async () => {
       const get = (more: Record<string, string>) => this.backend.json<List>("GET", `/api/memories?${new URLSearchParams(more)}`);
       const isFirst = after === "0";
@@ -78,7 +78,7 @@ export class QwestlyMemories extends AgentElement {
         isFirst ? get({ status: "unchecked", limit: "100" }) : null,
       ]);
       if (reading !== this.#reading) return;
-      // What is not checked yet is found by no search.
+      // Searches do not find unchecked memories.
       this.items = isFirst ? [...(this.#query ? [] : unchecked?.items ?? []), ...items] : [...this.items, ...items];
       if (proposed) this.proposed = proposed.items.length;
       this.next = next;

@@ -1,4 +1,4 @@
-/** <qwestly-settings>: how far the agent may go, pause, time zone, export and erasing. */
+/** <qwestly-settings>: autonomy level, pause, time zone, export and erasure. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
@@ -40,7 +40,7 @@ export class QwestlySettings extends AgentElement {
   declare kinds: EarnedKind[];
   declare plan: BriefingPlan | null;
   declare brake: BrakeStatus | null;
-  /** What was done last, in a sentence. */
+  /** The result of the last action, in a sentence. */
   declare saved: string;
   declare isBusy: boolean;
 
@@ -51,7 +51,7 @@ export class QwestlySettings extends AgentElement {
     Object.assign(this, { settings: null, kinds: [], plan: null, brake: null, saved: "", isBusy: false });
   }
 
-  /** Once at a time: a second reading would take the zone from the browser after the user chose one. */
+  /** Only one load at a time: a second one would take the zone from the browser after the user chose one. */
   override refresh() {
     return (this.#reading ??= this.#read().finally(() => (this.#reading = null)));
   }
@@ -102,7 +102,7 @@ export class QwestlySettings extends AgentElement {
   #chooseDay(plan: BriefingPlan, day: number, on: boolean) {
     const days = on ? [...plan.days, day].sort() : plan.days.filter((each) => each !== day);
     if (days.length) this.#plan({ days });
-    else this.requestUpdate(); // the last day stays: switching off is a choice of its own
+    else this.requestUpdate(); // keep the last day: briefings have a separate switch
   }
 
   async #toggleBrake() {
@@ -155,7 +155,7 @@ export class QwestlySettings extends AgentElement {
     </div>`;
   }
 
-  /** What may be earned beyond the level, and each kind's record; where nothing is to be earned, nothing. */
+  /** The levels that can be earned, and the history of each kind of change; nothing if none can be earned. */
   #earned(level: string, ceiling: string) {
     const further = LEVELS.filter((each) => level !== "L0" && each > level);
     if (!further.length) return nothing;
@@ -221,7 +221,7 @@ export class QwestlySettings extends AgentElement {
 const check = (label: string, checked: boolean, change: (checked: boolean) => void) =>
   html`<label class="check"><input type="checkbox" .checked=${live(checked)} @change=${(event: Event) => change((event.target as HTMLInputElement).checked)}>${label}</label>`;
 
-/** What was never set, as the browser says it. A zone that no database has, as Chrome's `Etc/Unknown`, is left out. */
+/** Settings that were never set, as reported by the browser. Invalid zones, such as Chrome's `Etc/Unknown`, are left out. */
 function fromBrowser({ language, time_zone: zone }: Settings): Partial<Settings> {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const known = here === "UTC" || Intl.supportedValuesOf("timeZone").includes(here);
@@ -230,7 +230,7 @@ function fromBrowser({ language, time_zone: zone }: Settings): Partial<Settings>
 
 const valueOf = (event: Event) => (event.target as HTMLSelectElement).value;
 
-/** A value that is not listed is listed as it is. */
+/** Adds the current value to the options if it is not among them. */
 function options(known: [string, string][], chosen: string | null, name: (value: string) => string) {
   const listed = chosen === null || known.some(([value]) => value === chosen) ? known : [[chosen, name(chosen)] as [string, string], ...known];
   return listed.map(([value, name]) => html`<option value=${value} ?selected=${value === chosen}>${name}</option>`);

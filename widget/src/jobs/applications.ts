@@ -1,4 +1,4 @@
-/** The board of applications: where each stands, and what comes next. */
+/** The board of applications, with the status and next step of each. */
 
 import { type TemplateResult, html, nothing } from "lit";
 
@@ -14,7 +14,7 @@ type Status = Application["status"];
 
 const COLUMNS: Status[][] = [["preparing"], ["applied"], ["interview"], ["offer"], ["rejected", "withdrawn", "closed"]];
 
-const USUAL_TIME = "09:00"; // of a step with a day alone
+const USUAL_TIME = "09:00"; // of a step that has a day but no time
 
 export class JobApplications extends AgentElement {
   static override properties = { ...AgentElement.properties, items: { state: true }, edited: { state: true }, applying: { state: true }, said: { state: true } };
@@ -47,7 +47,7 @@ export class JobApplications extends AgentElement {
     });
   }
 
-  /** Sends what was changed alone: a suggested step that nobody touched is not the person's. */
+  /** Sends only the changed fields: an untouched suggestion is not the user's own step. */
   #save(application: Application, event: Event) {
     event.preventDefault();
     const data = new FormData(event.target as HTMLFormElement);
@@ -107,20 +107,20 @@ export class JobApplications extends AgentElement {
   }
 }
 
-/** What the fields of an application hold before anybody types. */
+/** The initial values of an application's fields. */
 const fieldsOf = ({ next_step: step, next_at: next, notes }: Application) => ({ step: step ?? "", notes: notes ?? "", day: next ? localDay(next) : "", time: next ? localTime(next) : "" });
 
-/** "2026-11-24", as a field for a date takes it. */
+/** The format of a date input: "2026-11-24". */
 function localDay(moment: string): string {
   const date = new Date(moment);
   return Number.isNaN(date.getTime()) ? "" : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 }
 
-/** When the next step is: an interview has a time, and what is late says since when. */
+/** The time of the next step: interviews have a time of day, and overdue steps their due date. */
 function momentWords(next: string, status: Status, isDue: boolean): string {
   const moment = status === "interview" ? strings.time.at(dayWords(next), timeOf(next)) : dayWords(next);
   return isDue ? strings.applications.since(moment) : status === "interview" ? strings.applications.on(moment) : strings.applications.by(moment);
 }
 
-/** "14:30", as a field for a time takes it. */
+/** The format of a time input: "14:30". */
 const localTime = (moment: string) => new Date(moment).toTimeString().slice(0, 5);

@@ -1,4 +1,4 @@
-/** The form to apply for a job: which documents, a note, and then an approval that shows exactly what is sent. */
+/** The form to apply for a job: documents and a note, followed by an approval that shows exactly what is sent. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 
@@ -10,10 +10,10 @@ import { dayWords } from "./words.ts";
 
 const LONGEST_NOTE = 2_000;
 
-/** What became of the last request, where a new one is possible. */
+/** The outcome of the last request, if a new one is possible. */
 const ended = (status: string) => (strings.apply.ended as Record<string, string>)[status];
 
-/** How an application can go on: its button, or why there is none. Without one, the job has not been applied for. */
+/** The next action for an application: a button, or the reason why there is none. `application` is null if there is none yet. */
 export function applyTools(from: HTMLElement, title: string, application: Application | null, open: () => void): TemplateResult {
   const { approval_id: id, approval_status: status } = application ?? {};
   if (id && status === "pending") {
@@ -32,7 +32,7 @@ function whyNot({ status, approval_status: asked, applied_at: applied }: Applica
   return strings.apply.marked(strings.applications.statuses[status], strings.applications.statuses.preparing);
 }
 
-/** Tells the page which approval its person wants to see. */
+/** Notifies the page which approval the user wants to see. */
 export function showApproval(from: HTMLElement, id: string) {
   from.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true, detail: { id } }));
 }
@@ -43,7 +43,7 @@ export class JobApply extends AgentElement {
 
   declare jobId: string;
   declare jobTitle: string;
-  /** That are ready for this job. */
+  /** The documents that are ready for this job. */
   declare documents: DocumentView[] | null;
 
   constructor() {

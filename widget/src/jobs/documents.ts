@@ -1,4 +1,4 @@
-/** Documents for jobs: each sentence with its quotes, what of the advert it covers, what was left out, and the files. */
+/** Documents for jobs: sentences with quotes, coverage of the advert, left-out claims, and downloads. */
 
 import { type TemplateResult, html, nothing } from "lit";
 
@@ -11,7 +11,7 @@ import { JOB_STYLES } from "../styles/jobs.ts";
 import type { CoverageItem, DocumentDetail, DocumentView, HeadField } from "./types.ts";
 import { dayWords, quoteRow } from "./words.ts";
 
-const POLL_MS = 2_000; // while it is written
+const POLL_MS = 2_000; // while the document is being written
 const HEAD: HeadField[] = ["name", "location", "email", "phone", "links"];
 
 const pathOf = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
@@ -24,7 +24,7 @@ export class JobDocuments extends AgentElement {
   declare opened: string | null;
   declare items: DocumentView[] | null;
   declare document: DocumentDetail | null;
-  /** What a download has at its top. */
+  /** The fields in the head of a download. */
   #head = new Set<HeadField>(["name", "location"]);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #page = element("article", { class: "page-like" });
@@ -71,7 +71,7 @@ export class JobDocuments extends AgentElement {
       const address = URL.createObjectURL(await response.blob());
       const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
       element("a", { href: address, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(address)); // the download has begun by then
+      setTimeout(() => URL.revokeObjectURL(address)); // after the download has started
     });
   }
 

@@ -1,4 +1,4 @@
-/** The jobs that were found: why they fit and why not, what to do with each, and a search on demand. */
+/** The found jobs: reasons for and against, actions for each, and a search on demand. */
 
 import { type TemplateResult, html, nothing } from "lit";
 
@@ -15,7 +15,7 @@ const POLL_MS = 3_000; // while a search runs
 const MOST_LISTED = 50;
 const LISTS: MatchStatus[] = ["new", "saved", "hidden"];
 
-/** Where a job went that was in the list a moment ago, and what it was there. */
+/** A job that was just moved out of the list: its new status and its previous one. */
 type Move = { to: MatchStatus; from: MatchStatus };
 
 const pathOf = (id: string) => `/api/jobs/${encodeURIComponent(id)}`;
@@ -33,11 +33,11 @@ export class JobMatches extends AgentElement {
   declare moved: Map<string, Move>;
   /** Texts by job, read when they are opened. */
   declare adverts: Map<string, string>;
-  /** By id; null where the server takes none, or until they are read. */
+  /** Applications by id; null if the server does not support them, or until they are loaded. */
   declare applications: Map<string, Application> | null;
   /** Id of the job that is being applied for. */
   declare form: string | null;
-  /** By job: what came of the last request, in a sentence. */
+  /** The result of the last request in a sentence, by job. */
   declare said: Map<string, string>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reading = 0;
@@ -68,7 +68,7 @@ export class JobMatches extends AgentElement {
     return new Map(items.map((each) => [each.id, each]));
   }
 
-  /** What left the list a moment ago keeps its place in it, so that it can be taken back there. */
+  /** Jobs that were just moved keep their place in the list, so that the move can be undone there. */
   #kept(items: JobMatch[]): JobMatch[] {
     if (!this.moved.size || !this.list) return items;
     const fresh = new Map(items.map((each) => [each.id, each]));
@@ -83,7 +83,7 @@ export class JobMatches extends AgentElement {
   }
 
   #put(job: JobMatch) {
-    this.#reading++; // a response under way is older than this
+    this.#reading++; // a pending response is older than this
     if (this.list) this.list = { ...this.list, items: this.list.items.map((each) => (each.id === job.id ? job : each)) };
   }
 

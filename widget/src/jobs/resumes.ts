@@ -1,4 +1,4 @@
-/** The résumé as it was read, beside what was found in it: each field leads to its line, and each line to its field. */
+/** The résumé's text next to the fields that were found in it, with links between fields and lines. */
 
 import { type TemplateResult, html, nothing } from "lit";
 
@@ -10,7 +10,7 @@ import { JOB_STYLES } from "../styles/jobs.ts";
 import { sentenceCase } from "../words.ts";
 import type { ResumeDetail, ResumeField } from "./types.ts";
 
-const POLL_MS = 1_500; // while it is read
+const POLL_MS = 1_500; // while the résumé is being read
 
 interface Found extends ResumeField { path: string; section: string; name: string; value: string }
 
@@ -20,7 +20,7 @@ export class JobResumes extends AgentElement {
 
   declare items: ResumeView[] | null;
   declare detail: ResumeDetail | null;
-  /** Path of the field whose line is marked. */
+  /** Path of the field whose line is highlighted. */
   declare marked: string | null;
   declare isSending: boolean;
   #chosen: string | null = null;
@@ -109,7 +109,7 @@ export class JobResumes extends AgentElement {
       <span class="soft">${name}</span> <span>${value}</span>${original && original !== value ? html` <span class="soft">${strings.resumes.writtenAs(original)}</span>` : nothing}${isChecked ? nothing : html` <span class="badge">${strings.shared.notDoubleChecked}</span>`}</button></li>`;
   }
 
-  /** The text with the lines that fields were found in; where two fields share words, the first has them. */
+  /** The text, with the lines of fields highlighted. Words shared by two fields belong to the first. */
   #text(text: string, found: Found[]) {
     const parts: unknown[] = [];
     let from = 0;
@@ -137,7 +137,7 @@ function fieldsOf({ fields, resume }: ResumeDetail): Found[] {
 const valueAt = (resume: unknown, path: string): unknown =>
   path.split("/").slice(1).reduce((value: any, key) => (value && Object.hasOwn(value, key) ? value[key] : undefined), resume);
 
-/** The name of a pointer's last part that is no index: "Start date" for `startDate`. */
+/** The label of a JSON pointer's last part that is not an index: "Start date" for `startDate`. */
 function nameOf(path: string): string {
   const word = path.split("/").slice(1).filter((part) => !/^\d+$/.test(part)).at(-1) ?? "";
   return sentenceCase(word);

@@ -1,4 +1,4 @@
-/** What the routes of jobs, documents, applications and résumés send. */
+/** The responses of the routes for jobs, documents, applications and résumés. */
 
 import type { LeftOut, ResumeView, ShownClaim, ShownQuote } from "../api.ts";
 
@@ -67,10 +67,10 @@ export interface Application {
   status: "preparing" | "applied" | "interview" | "offer" | "rejected" | "withdrawn" | "closed";
   next_step: string | null;
   next_at: string | null;
-  /** When its person is told; null if nothing is due, or they were told. */
+  /** Time of the reminder; null if no step is due, or if the user was reminded already. */
   due_at: string | null;
   approval_id: string | null;
-  /** Of the approval that asked for it last; null if nothing was asked. */
+  /** Status of the latest approval to send it; null if none was requested. */
   approval_status: string | null;
   can_apply: boolean;
   applied_at: string | null;

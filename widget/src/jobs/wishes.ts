@@ -1,4 +1,4 @@
-/** What a person looks for, whether it is searched each night, and what their thumbs taught. */
+/** The user's search wishes, the switch for the nightly search, and the weights learned from thumbs. */
 
 import { type TemplateResult, html, nothing } from "lit";
 
@@ -25,7 +25,7 @@ export class JobWishes extends AgentElement {
   }
 
   override async refresh() {
-    if (this.renderRoot?.querySelector("form:focus-within")) return; // what is being typed is not read over
+    if (this.renderRoot?.querySelector("form:focus-within")) return; // do not overwrite what the user is typing
     await this.load(strings.wishes.couldNotLoad, async () => {
       [this.settings, this.weights] = await Promise.all([
         this.backend.json<JobSettings>("GET", "/api/jobs/settings"),

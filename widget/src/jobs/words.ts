@@ -6,7 +6,7 @@ import type { ShownQuote } from "../api.ts";
 import { strings } from "../strings.ts";
 import type { Pay } from "./types.ts";
 
-/** A link to a stranger's page; nothing if it is no web address. */
+/** A link to an external page; nothing if it is not a web address. */
 export const outside = (url: string, words: string) =>
   /^https?:\/\//i.test(url) && URL.canParse(url) ? html`<a href=${url} target="_blank" rel="noopener noreferrer">${words}</a>` : nothing;
 

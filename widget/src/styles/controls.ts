@@ -1,4 +1,4 @@
-/** Styles of buttons, fields and marks, in the chat and in the list of approvals. */
+/** Styles of buttons, fields and marks in the chat and the list of approvals. */
 
 export const CONTROL_STYLES = new CSSStyleSheet();
 CONTROL_STYLES.replaceSync(`
