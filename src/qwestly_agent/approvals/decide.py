@@ -48,8 +48,8 @@ async def decide(
 ) -> tuple[Approval, bool]:
     """Decide the record; return it, and True if this decision counted: only the first one does.
 
-    `where` is the decision's origin, for the audit. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` if the user
-    saw another version.
+    `where` is the decision's origin, for the audit. Raises `NotFound`, `Braked`, `Invalid`, and `ChangedMeanwhile` if
+    the user saw another version.
     """
     before = await services.approvals.get(user_id, approval_id)
     if decision.args and decision.decision != "edit":
@@ -74,7 +74,7 @@ async def decide(
 def _decided(
     services: Services, record: Approval, decision: Decision, now: float, by: DecidedBy, where: str
 ) -> Approval:
-    """Apply the decision to the pending record. Raises `Invalid` and `Changed`."""
+    """Apply the decision to the pending record. Raises `Invalid` and `ChangedMeanwhile`."""
     if decision.args_digest != record.args_digest:
         raise ChangedMeanwhile(SEEN_ANOTHER)
     action = services.actions[record.tool]

@@ -72,7 +72,7 @@ class CardState(UserState):
         return {"run_id": self.run_id, "draft_id": self.draft_id}
 
 
-async def tell_progress(
+async def update_progress(
     drafts: Drafts, clock: Clock, card: CardState, *, label: str, status: DraftStatus | None = None, **more: Any
 ) -> None:
     """Show progress to the user."""

@@ -9,7 +9,7 @@ from pydantic_ai.framing import wrap
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
-from qwestly_agent.cards.card_state import CardState, tell_progress
+from qwestly_agent.cards.card_state import CardState, update_progress
 from qwestly_agent.cards.draft_parts import advert_of, coverage_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.forget import drop_forgotten
@@ -68,7 +68,8 @@ class Requirements(BaseModel):
 
 @state(CardState)
 async def cover(services: ModelServices, card: CardState) -> CardState:
-    """Call both models once. Raises what `structured_output` raises, and `ModelUnavailable` without a judge."""
+    """Compare the advert with the evidence, and store the coverage. Both models are called once. Raises the errors of
+    `structured_output`, and `ModelUnavailable` without a judge."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     advert, coverage, evidence = advert_of(draft), coverage_of(draft), evidence_of(draft)
     if advert is None or (coverage and coverage.checked):
@@ -79,7 +80,7 @@ async def cover(services: ModelServices, card: CardState) -> CardState:
         await drop_forgotten(services, card.user_id, card.draft_id)
 
     if coverage is None:
-        await tell_progress(services.drafts, services.clock, card, label="Reading the job posting")
+        await update_progress(services.drafts, services.clock, card, label="Reading the job posting")
         told = [wrap(EVIDENCE, quoted(each.text), id=each.id) for each in evidence.values() if each.publishable]
         compared = await structured_output(
             services,

@@ -22,7 +22,8 @@ MOST_TRIES = 3
 
 @state(CardState)
 async def draft_section(services: ModelServices, card: CardState) -> CardState:
-    """Raises what `structured_output` raises, and `ModelUnavailable` while attempts to reach the judge remain."""
+    """Write, ground and store the section. Raises the errors of `structured_output`, and `ModelUnavailable` while
+    attempts to reach the judge remain."""
     draft, name = await services.drafts.get(card.user_id, card.draft_id), f"section_{card.section}"
     kept = section_draft(draft, card.section)
     before = kept.standing if kept and kept.round < card.round else None

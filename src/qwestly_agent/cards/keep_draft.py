@@ -10,7 +10,7 @@ from qwestly_agent.approvals.contacts import find_contact_details
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.by_position import by_position
-from qwestly_agent.cards.card_state import CardState, NothingSupported, tell_progress
+from qwestly_agent.cards.card_state import CardState, NothingSupported, update_progress
 from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft
 from qwestly_agent.cards.evidence import sources_of
@@ -43,7 +43,7 @@ async def keep_draft(services: Services, card: CardState) -> CardState:
         before = await text_before_wish(services.drafts, draft)
         unchanged = before is not None and is_same_text(draft.kind, before, checked)
         kept = {"round": card.round, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}
-        await tell_progress(
+        await update_progress(
             services.drafts,
             services.clock,
             card,

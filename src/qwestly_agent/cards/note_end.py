@@ -10,7 +10,7 @@ from qwestly_agent.cards.card_state import (
     NothingToTell,
     Overtaken,
     PublishingFailed,
-    tell_progress,
+    update_progress,
 )
 from qwestly_agent.domain.card import NOT_DRAFTED, NOT_DRAFTED_ANEW, NOT_WRITTEN
 from qwestly_agent.services import Services
@@ -42,7 +42,7 @@ async def note_end(services: Services, card: CardState) -> CardState:
         return card.model_copy(update={"end": "stopped"})
     error = card.error.kind if card.error else ""
     end, label = await _end_of(services.approvals, draft, error)
-    await tell_progress(services.drafts, services.clock, card, status=end, label=label)
+    await update_progress(services.drafts, services.clock, card, status=end, label=label)
     return card.model_copy(update={"end": "over_budget" if error in OVER_BUDGET else end})
 
 

@@ -5,7 +5,7 @@ Only the record is trusted, not the input that resumed the execution.
 
 from qwestly_agent.approvals.end import REPLACED
 from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.cards.card_state import CardState, tell_progress
+from qwestly_agent.cards.card_state import CardState, update_progress
 from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import person_said
@@ -25,12 +25,12 @@ async def read_decision(services: Services, card: CardState) -> CardState:
     match approval.status:
         case "rejected" | "expired" as decision:
             status, label = DRAFT_ENDS[decision]
-            await tell_progress(services.drafts, services.clock, card, status=status, label=label)
+            await update_progress(services.drafts, services.clock, card, status=status, label=label)
             return card.model_copy(update={"decision": decision})
         case "revised":
             return await _begin_round(services, card, draft, approval)
         case "changed" if approval.outcome == REPLACED:
-            await tell_progress(services.drafts, services.clock, card, status="drafted", label=REPLACED)
+            await update_progress(services.drafts, services.clock, card, status="drafted", label=REPLACED)
             return card.model_copy(update={"decision": "rejected"})
         case "changed" if approval.decided_by == "nobody":  # its evidence was forgotten
             return await _begin_round(
@@ -60,7 +60,7 @@ async def _begin_round(
         wished = [person_said(number, approval.reason).model_dump(mode="json")] if approval.reason else []
         evidence = [*draft.parts["evidence"], *wished]
         # At this point the evidence contains nothing forgotten; a later forgetting flags the draft again.
-        await tell_progress(
+        await update_progress(
             services.drafts, services.clock, card, status="running", round=number, label=label, flagged=False
         )
         await services.drafts.save_parts(card.user_id, card.draft_id, evidence=evidence, revisions=answered)

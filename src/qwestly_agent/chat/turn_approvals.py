@@ -60,7 +60,7 @@ async def decide_all(
     """Apply the decisions on records of this conversation.
 
     With `ours_alone`, a decision on any other record is an error; otherwise it is skipped, as a client may repeat it
-    from an old message. Raises `NotFound`, `Braked`, `Changed` and `Invalid`; earlier decisions in the list stay
+    from an old message. Raises `NotFound`, `Braked`, `ChangedMeanwhile` and `Invalid`; earlier decisions stay
     decided.
     """
     settled: list[AppliedDecision] = []

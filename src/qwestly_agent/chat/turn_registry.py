@@ -79,8 +79,7 @@ class TurnRegistry:
         task.add_done_callback(self._tasks.discard)
 
     def end_all(self) -> None:
-        """The process is about to end: cancel all turns, each of which then records its text so far and informs its
-        reader."""
+        """Cancel all turns before the process ends. Each records its text so far and informs its reader."""
         self.is_ending = True
         for watched in list(self._turns.values()):
             watched.fail(Unavailable("The service is restarting. What I had so far is saved; please try again."))
@@ -96,7 +95,8 @@ class TurnRegistry:
             del self._unfinished[oldest]
 
     async def finish_unfinished(self) -> None:
-        """Try briefly; turns that fail again wait for the next call."""
+        """Record ended turns that could not be stored before, with a short timeout. Turns that fail again wait for the
+        next call."""
         while self._unfinished:
             run_id, finish = self._unfinished.popitem()
             try:

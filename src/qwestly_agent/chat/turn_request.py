@@ -344,7 +344,7 @@ def posted_definitions() -> dict[str, Any]:
 
 
 def parse_turn(body: bytes) -> TurnRequest:
-    """Raises `Invalid`, `TooLong` or `AttachmentsUnsupported`."""
+    """Parse a posted turn of any protocol. Raises `Invalid`, `TooLong` or `AttachmentsUnsupported`."""
     posted = parse_json(body)
     try:
         if "threadId" in posted:
@@ -355,7 +355,7 @@ def parse_turn(body: bytes) -> TurnRequest:
 
 
 def parse_json(body: bytes) -> dict[str, Any]:
-    """Raises `Invalid` if the body is not a JSON object."""
+    """Return the body's JSON object. Raises `Invalid` if it is not one."""
     try:
         posted = from_json(body)
     except ValueError:

@@ -132,8 +132,12 @@ class TurnStore:
     # --- open ---------------------------------------------------------------------------------------------------------
 
     async def open(self, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
-        """Raises errors that need an HTTP status, before the first byte: `ConversationBusy`, `NotFound`, `Changed`,
-        `Invalid`, `TooManyTurns`, `OverBudget`, `Braked`. `where` is the origin of decisions, for their audit."""
+        """Claim the conversation, and read everything that the turn needs. `where` is the origin of decisions, for
+        their audit.
+
+        Raises all errors that need an HTTP status: `ConversationBusy`, `NotFound`, `ChangedMeanwhile`, `Invalid`,
+        `TooManyTurns`, `OverBudget`, `Braked`.
+        """
         services = self.services
         await services.running.finish_unfinished()
         new = NewTurn(
@@ -587,8 +591,8 @@ def _check_choice(request: TurnRequest, claim: ClaimedConversation) -> None:
 
 
 async def admit_stream(services: ChatServices, user_id: str, load: Load, now: float) -> None:
-    """Raises `TooManyTurns` if the user has the maximum of running streams. Releases those whose process died; nothing
-    else does."""
+    """Raise `TooManyTurns` if the user has the maximum number of running streams, after releasing those whose process
+    died."""
     most = services.settings.running_turns
     if len(load.running) < most:
         return

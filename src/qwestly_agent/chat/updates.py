@@ -102,7 +102,7 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str) -> "Cursor":
-        """Raises `Invalid`."""
+        """Parse a cursor that a client sent. Raises `Invalid`."""
         if not re.fullmatch(r"[0-9]{1,14}\.[ap]{0,2}(\.[0-9a-f]{10})*", text):
             raise Invalid("after: That is not a cursor of this list. Leave it out to begin anew.")
         moment, flags, *told = text.split(".")

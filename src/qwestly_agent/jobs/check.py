@@ -37,7 +37,8 @@ person's: they alone say what the person is, has done or wants. A statement is s
 
 @state(ScoutState)
 async def check(services: ModelServices, given: ScoutState) -> ScoutState:
-    """Without a judge nothing is stored, and the next night finds the jobs again. Raises what the stores raise."""
+    """Check the reasons of the best jobs, and store the supported ones. Without a judge nothing is stored, and the next
+    night finds the jobs again."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id != given.run_id or all(each.evidence for each in search.ranked):
         return given

@@ -9,7 +9,7 @@ from qwestly_agent.workflow_state import OVER_BUDGET, state
 
 @state(ScoutState, ignores_brake=True)
 async def note_end(services: Services, given: ScoutState) -> ScoutState:
-    """It also runs under the brake, because nothing else records the stop."""
+    """Record the end of the search. It also runs under the brake, because nothing else records the stop."""
     error = given.error.kind if given.error else ""
     end = "stopped" if error == "Braked" else "failed"
     now = services.clock()

@@ -53,7 +53,7 @@ class JobService:
         return [each for each in newest if each.status != "hidden"][:limit]
 
     async def search_web(self, words: str) -> list[WebPage]:
-        """Raises `Invalid` and `Unavailable`."""
+        """Search the web. Raises `Invalid` if the day's limit is reached, and `Unavailable`."""
         web = self.services.job_boards.web
         if web is None or not await self.services.job_searches.count_board_request(
             self.user_id, self.services.clock(), QUESTIONS_A_DAY

@@ -34,7 +34,7 @@ async def _replace(merges: Merges, clock: Clock, run: ConsolidationRun, each: Re
 
 
 async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None:
-    """Ask once, however often the state is repeated, and leave out memories that have changed since."""
+    """Request approval to forget outdated memories, leaving out those that have changed since. Idempotent."""
     now = services.clock()
     ids = [each.id for each in await services.memories.get_many(run.user_id, run.outdated) if _is_outdated(each, now)]
     outdated = await services.memories.find_lineage(run.user_id, ids)

@@ -12,7 +12,7 @@ from qwestly_agent.services import Services
 
 
 async def ask_to_keep(services: Services, given: dict[str, Any]) -> Approval:
-    """Raises `NotFound` if no memory needs approval any more, and `Braked`."""
+    """Request the approval, and return it. Raises `NotFound` if no memory needs approval any more, and `Braked`."""
     user_id, memory_ids, approval_id = given["user_id"], given["memory_ids"], approval_id_of_batch(given["batch_id"])
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
     proposed = await filter_proposed(services.memories, user_id, memory_ids)

@@ -85,7 +85,7 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
 
 
 async def explain(conversations: Conversations, memories: Memories, user_id: str, memory_id: str) -> Explanation:
-    """Raises `NotFound`."""
+    """Return the memory with its origin and the memories that it replaced. Raises `NotFound`."""
     memory = await memories.get(user_id, memory_id)
     before = await memories.list_replaced_by(user_id, [memory.id])
     said_on = to_datetime(memory.last_seen).date() if memory.last_seen and memory.count == 1 else None

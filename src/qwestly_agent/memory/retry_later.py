@@ -16,7 +16,7 @@ _NOT_ITS_FAULT = ("Braked", "OverBudget", "StageOverBudget", "ModelRefused", "La
 
 @state(ExtractionState, ignores_brake=True)
 async def retry_later(services: Services, given: ExtractionState) -> ExtractionState:
-    """Affects only this conversation. It also runs under the brake."""
+    """Schedule the conversation again, or set it aside. It also runs under the brake."""
     cause, now = given.error.kind if given.error else "", services.clock()
     try:
         reading = await services.watermarks.get(given.user_id, given.conversation_id)

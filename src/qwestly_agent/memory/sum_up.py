@@ -12,7 +12,8 @@ among them, as a person must fix that."""
 
 @state(ConsolidationPage, ignores_brake=True)
 async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPage:
-    """Users with lasting errors (`broken`) raise an alarm after all users had their turn."""
+    """Log failed users, and emit the metrics of the page. Lasting errors (`broken`) raise an alarm after the last
+    page."""
     failed = [each for each in page.results if each.error and each.error != "Braked"]
     for each in failed:
         services.logger.warning(Event.CONSOLIDATION_FAILED, extra={"user_id": each.user_id, "cause": each.error})
