@@ -20,7 +20,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class WantedCall(_Strict):
+class ExpectedCall(_Strict):
     tool: str
     arguments: Mapping[str, str] = {}
     """Patterns that the arguments must match, ignoring case."""
@@ -34,7 +34,7 @@ class WantedCall(_Strict):
 class Expected(_Strict):
     """The expectations for a turn. A list within `must` is met by any one of its calls."""
 
-    must: tuple[WantedCall | tuple[WantedCall, ...], ...] = ()
+    must: tuple[ExpectedCall | tuple[ExpectedCall, ...], ...] = ()
     must_not: tuple[str, ...] = ()
     asks: bool = False
     says: tuple[str, ...] = ()
@@ -154,11 +154,11 @@ def _of_calls(expect: Expected, turn: Turn) -> Iterator[str]:
         yield f"was answered as {turn.receipt.get('help') or 'no'} trouble instead of {expect.help or 'none'}"
 
 
-def any_of(wanted: WantedCall | tuple[WantedCall, ...]) -> tuple[WantedCall, ...]:
+def any_of(wanted: ExpectedCall | tuple[ExpectedCall, ...]) -> tuple[ExpectedCall, ...]:
     return wanted if isinstance(wanted, tuple) else (wanted,)
 
 
-def _told(wanted: WantedCall) -> str:
+def _told(wanted: ExpectedCall) -> str:
     return f"{wanted.tool}({', '.join(f'{name}=~{value}' for name, value in wanted.arguments.items())})"
 
 

@@ -23,7 +23,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage
 
 from evals import trouble
-from infra.doctor.results import Results, each_of, note, right, wrong
+from infra.doctor.results import Results, note, right, run_check_for_each, wrong
 from infra.doctor.target import Target
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.catalog import TOOLS
@@ -134,7 +134,7 @@ async def spend_on_models(about: str, target: Target) -> Results:
             for problem in _problems(models[name], result):
                 yield wrong(about, f"{name}: {problem}")
 
-        async for result in each_of(about, models, one):
+        async for result in run_check_for_each(about, models, one):
             yield result
 
 

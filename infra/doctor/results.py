@@ -51,7 +51,7 @@ async def run_check(about: str, found: Results, whose: str = "") -> list[Result]
     return results
 
 
-async def each_of(about: str, names: Iterable[str], one: Callable[[str], Results]) -> Results:
+async def run_check_for_each(about: str, names: Iterable[str], one: Callable[[str], Results]) -> Results:
     """Run the checks in parallel; a failure does not hide others."""
     for results in await asyncio.gather(*(run_check(about, one(name), name) for name in names)):
         for result in results:

@@ -26,7 +26,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure
 from pymongo.operations import SearchIndexModel
 
-from infra.mongo.indexes import ASSUMED, INDEXES, SEARCH_INDEXES, Assumed, VectorIndex, WordsIndex
+from infra.mongo.indexes import ASSUMED, INDEXES, SEARCH_INDEXES, Assumed, TextSearchIndex, VectorIndex
 from infra.mongo.ingest import ingest, sections_of
 from infra.mongo.roles import AGENT, OPENER, READER, rights
 from infra.stages import WrongUsage, database_settings
@@ -68,7 +68,7 @@ async def apply(database: AsyncDatabase[Document]) -> list[str]:
     ]
 
 
-async def _apply_search_index(database: AsyncDatabase[Document], index: VectorIndex | WordsIndex) -> str:
+async def _apply_search_index(database: AsyncDatabase[Document], index: VectorIndex | TextSearchIndex) -> str:
     existing = await _search_indexes(database, index.collection)
     if existing is None:
         return f"{index.collection}: this server has no search indexes; {EXACTLY}"

@@ -37,7 +37,7 @@ class VectorIndex:
 
 
 @dataclass(frozen=True)
-class WordsIndex:
+class TextSearchIndex:
     collection: str
     name: str
     path: str
@@ -62,13 +62,13 @@ class WordsIndex:
 SEARCH_INDEXES = (
     VectorIndex(memories.COLLECTION, "user_memories_vector_index", "content_embedding", ("user_id", "status")),
     # Stems are made by `text/stems.py` and separated by blanks.
-    WordsIndex(
+    TextSearchIndex(
         memories.COLLECTION, "user_memories_search_index", "words", ("user_id", "status"), analyzer="whitespace"
     ),
     VectorIndex(
         messages.COLLECTION, conversation_search.VECTOR_INDEX, messages.VECTOR, ("user_id", "withheld", "role")
     ),
-    WordsIndex(docs.COLLECTION, "qwestly_docs_search_index", "text"),
+    TextSearchIndex(docs.COLLECTION, "qwestly_docs_search_index", "text"),
     VectorIndex(docs.COLLECTION, "qwestly_docs_vector_index", "embedding"),
     # The candidate app's index. Words are compared in our process. Until the index has the filter field, so are the
     # vectors of a user's chunks.

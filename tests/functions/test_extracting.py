@@ -634,7 +634,7 @@ async def test_what_was_written_without_a_vector_gets_one_with_the_next_reading(
 
 async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    await talk.services.usage.enter(talk.user_id, "run", talk.clock())
+    await talk.services.usage.begin_turn(talk.user_id, "run", talk.clock())
     await talk.services.usage.add_spending(talk.user_id, {"cost_usd": 1.5}, talk.clock())
     with pytest.raises(Exception, match="limit"):
         await talk.is_read()

@@ -117,7 +117,7 @@ async def test_what_a_model_is_asked_outside_a_turn_costs_too(
 ) -> None:
     async with talking(mongodb_uri, database_name, model) as talk:
         await talk.says("I live in Lisbon.")
-        await talk.services.usage.enter(talk.user_id, "run", talk.clock())
+        await talk.services.usage.begin_turn(talk.user_id, "run", talk.clock())
         assert '"_aws"' not in capsys.readouterr().out
         await talk.falls_silent()
         costs = [line["CostUsd"] for line in _lines(capsys.readouterr().out) if "CostUsd" in line]

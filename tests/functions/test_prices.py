@@ -93,7 +93,7 @@ async def test_a_typed_answer_counts_towards_the_day_what_the_list_says(
     model.script(TYPED)
     services = await bootstrap_models(settings_for(mongodb_uri, model.base_url, database_name), clock=clock_at(moment))
     try:
-        await services.usage.enter("u1", "run", services.clock())
+        await services.usage.begin_turn("u1", "run", services.clock())
         await structured_output(
             services, "u1", services.models["pro"], Words, "Well?", name="a", instructions="", seconds=20, retries=0
         )

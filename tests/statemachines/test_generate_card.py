@@ -469,7 +469,7 @@ def test_a_level_that_falls_while_it_is_drafted_ends_it_as_drafted(ada: Person, 
 
 
 def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: ModelServer) -> None:
-    world.run(lambda services: services.usage.enter(ada.user_id, "run", services.clock()))
+    world.run(lambda services: services.usage.begin_turn(ada.user_id, "run", services.clock()))
     world.run(lambda services: services.usage.add_spending(ada.user_id, {"cost_usd": 1.0}, services.clock()))
     ada.wants_a_card()
     assert ada.outcome() == ("SUCCEEDED", "over_budget")
@@ -496,7 +496,7 @@ BEFORE_GROUNDING_USD = 0.005187
 def test_a_card_costs_at_most_three_tenths_more_than_before_it_was_judged_by_a_model(
     maya: Person, world: World
 ) -> None:
-    world.run(lambda services: services.usage.enter(maya.user_id, "run", services.clock()))
+    world.run(lambda services: services.usage.begin_turn(maya.user_id, "run", services.clock()))
     maya.wants_a_card()
     maya.is_asked()
     spent = world.run(lambda services: services.usage.spent_today(maya.user_id, services.clock()))
@@ -505,7 +505,7 @@ def test_a_card_costs_at_most_three_tenths_more_than_before_it_was_judged_by_a_m
 
 @pytest.mark.thorough
 def test_what_drafting_costs_counts_towards_the_day(ada: Person, world: World) -> None:
-    world.run(lambda services: services.usage.enter(ada.user_id, "run", services.clock()))
+    world.run(lambda services: services.usage.begin_turn(ada.user_id, "run", services.clock()))
     ada.wants_a_card()
     ada.is_asked()
     assert world.run(lambda services: services.usage.spent_today(ada.user_id, services.clock())) > 0.0005

@@ -218,7 +218,7 @@ def test_an_error_that_nobody_expected_says_how_to_go_on(maya: Redraft, world: W
 
 def test_a_day_that_is_used_up_drafts_nothing_anew(maya: Redraft, world: World, model: ModelServer) -> None:
     maya.was_asked()
-    world.run(lambda services: services.usage.enter(maya.user_id, "run", services.clock()))
+    world.run(lambda services: services.usage.begin_turn(maya.user_id, "run", services.clock()))
     world.run(lambda services: services.usage.add_spending(maya.user_id, {"cost_usd": 1.0}, services.clock()))
     maya.wants("Shorter, please.")
     assert maya.outcome() == ("SUCCEEDED", "over_budget")

@@ -226,7 +226,7 @@ async def named_run(runs: Runs, user_id: str, name: str, clock: Clock) -> AsyncI
         yield
     except Braked:
         with suppress(PyMongoError):
-            await runs.end_stopped(user_id, key, clock())
+            await runs.end_stopped_by_brake(user_id, key, clock())
         raise
     except BaseException:
         with suppress(PyMongoError):

@@ -31,7 +31,7 @@ def section_draft(draft: Draft, kind: str) -> SectionDraft | None:
     return SectionDraft.model_validate(kept) if kept else None
 
 
-def wishes_of(draft: Draft) -> list[str]:
+def style_requests(draft: Draft) -> list[str]:
     """Return remembered wishes about style and the user's wishes for this card, newest last."""
     wishes = draft.parts.get("wishes", ())
     evidence = evidence_of(draft).values()

@@ -7,7 +7,7 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState
 from qwestly_agent.cards.cover import words_of
-from qwestly_agent.cards.draft_parts import advert_of, evidence_of, section_draft, wishes_of
+from qwestly_agent.cards.draft_parts import advert_of, evidence_of, section_draft, style_requests
 from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.cards.outline import OUTLINES, STYLES
 from qwestly_agent.cards.write_section import SectionOrder, write_section
@@ -40,7 +40,7 @@ async def draft_section(services: ModelServices, card: CardState) -> CardState:
         OUTLINES[card.section],
         _style(draft),
         evidence_of(draft),
-        wishes_of(draft),
+        style_requests(draft),
         before,
         words_of(advert_of(draft)),
         await find_contact_details(services.knowledge, services.resumes, card.user_id),

@@ -9,7 +9,7 @@ from typing import cast
 from qwestly_agent.approvals.contacts import find_contact_details
 from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
 from qwestly_agent.cards.contacts import without_contacts
-from qwestly_agent.cards.draft_parts import evidence_of, section_draft, wishes_of
+from qwestly_agent.cards.draft_parts import evidence_of, section_draft, style_requests
 from qwestly_agent.cards.evidence import gather
 from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.cards.outline import Outlined
@@ -36,7 +36,7 @@ async def write_profile_text(
 
     before = revised.card.sections[0] if revised else None
     details = await find_contact_details(services.knowledge, services.resumes, user_id)
-    order = SectionOrder(outlined, style, evidence_of(draft), wishes_of(draft), before, contacts=details)
+    order = SectionOrder(outlined, style, evidence_of(draft), style_requests(draft), before, contacts=details)
     section = await write_section(services, user_id, order, keep, section_draft(draft, outlined.kind))
     card = Card(style=style, headline=None, sections=(section.standing,))
     checked = without_contacts(CheckedCard(card=card, left_out=section.left_out), details)

@@ -148,7 +148,7 @@ class TurnStore:
         )
         conversation_id = request.conversation_id or services.new_id()
         moderated = services.moderation.start_check(typed_in(request.text or ""))
-        entering = asyncio.ensure_future(services.usage.enter(user_id, new.run_id, new.started_at))
+        entering = asyncio.ensure_future(services.usage.begin_turn(user_id, new.run_id, new.started_at))
         reading = asyncio.gather(
             self._history(user_id, conversation_id, request),
             self._context_data(user_id, conversation_id, request),
@@ -423,7 +423,7 @@ class TurnStore:
 
     async def _leave(self, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
         await asyncio.wait([entering])  # otherwise it could be written after the removal and remain
-        await self.services.usage.leave(user_id, turn.run_id, turn.started_at)
+        await self.services.usage.end_turn(user_id, turn.run_id, turn.started_at)
 
     # --- close --------------------------------------------------------------------------------------------------------
 

@@ -59,7 +59,7 @@ def query(collection: str, user_id: str, **fields: Any) -> Fields:
     return asked
 
 
-def as_named_here(collection: str, document: Mapping[str, Any] | None) -> Fields:
+def to_our_fields(collection: str, document: Mapping[str, Any] | None) -> Fields:
     """Return the allowed, non-empty fields of their document under our names."""
     found: Fields = {}
     if not document:

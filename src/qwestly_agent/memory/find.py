@@ -97,7 +97,7 @@ async def best_by_words(memories: Memories, clock: Clock, user_id: str, message:
 
 async def vectors_or_none(embeddings: "Embeddings", logger: Logger, texts: Sequence[str]) -> list[list[float]]:
     """Return a vector for each text; all are empty if no embedding is available, and the memories are then found by
-    words until `embed_later`."""
+    words until `embed_missing`."""
     try:
         return await embeddings.embed(texts)
     except Unavailable:
@@ -105,7 +105,7 @@ async def vectors_or_none(embeddings: "Embeddings", logger: Logger, texts: Seque
         return [[] for _ in texts]
 
 
-async def embed_later(services: ModelServices, user_id: str) -> None:
+async def embed_missing(services: ModelServices, user_id: str) -> None:
     """Embed memories that were written while no embedding was available, if one is available now."""
     left = await services.memories.list_without_vectors(user_id, MOST_EMBEDDED)
     vectors = await vectors_or_none(services.embeddings, services.logger, [each.content for each in left])

@@ -33,7 +33,7 @@ STAYS = (
 
 
 @dataclass(frozen=True)
-class Published:
+class AffectedPublication:
     """An executed action that is based on forgotten content."""
 
     title: str
@@ -43,7 +43,7 @@ class Published:
 @dataclass(frozen=True)
 class Forgotten:
     ids: tuple[str, ...] = ()
-    published: tuple[Published, ...] = ()
+    published: tuple[AffectedPublication, ...] = ()
 
     @property
     def note(self) -> str:
@@ -97,7 +97,7 @@ def match_tombstones(
 
 async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
     """Forget memories with their whole lineage, including corrections made meanwhile."""
-    gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
+    gone, published, hashes = dict[str, None](), dict[AffectedPublication, None](), set[str]()
     left = await services.memories.find_lineage(user_id, memory_ids)
     while left:
         held = [each.id for each in left if each.status not in ("superseded", "merged")]
@@ -121,7 +121,7 @@ async def forget_exactly(services: Services, user_id: str, memory_ids: Collectio
 @dataclass(frozen=True)
 class _Done:
     ids: list[str] = field(default_factory=list)
-    published: list[Published] = field(default_factory=list)
+    published: list[AffectedPublication] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
     hashes: set[str] = field(default_factory=set)
 
@@ -156,7 +156,9 @@ class _Told:
         return any(map(self.contains_forgotten, strings_in([*said, approval.reason or "", approval.wish or ""])))
 
 
-async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[PendingErasure]) -> list[Published]:
+async def _forget_elsewhere(
+    services: Services, user_id: str, going: Sequence[PendingErasure]
+) -> list[AffectedPublication]:
     """Remove them from everything else; return the published items that are based on them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
     requoted = await _requote(services, user_id, told.contains_forgotten)
@@ -188,9 +190,9 @@ async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Pe
     return published
 
 
-async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Published]:
+async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[AffectedPublication]:
     return [
-        Published(each.preview.title, to_datetime(each.updated_at))
+        AffectedPublication(each.preview.title, to_datetime(each.updated_at))
         for each in await approvals.list_all(user_id, 0)
         if each.status in ("done", "executing", *SENT) and each.kind not in PRIVATE and told.rests(each)
     ]

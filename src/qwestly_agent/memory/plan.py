@@ -7,7 +7,7 @@ from qwestly_agent.domain.embedding import DIMENSIONS
 from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
-from qwestly_agent.memory.find import embed_later
+from qwestly_agent.memory.find import embed_missing
 from qwestly_agent.model_calls.structured import ContentRefused
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.journal import ConsolidationRun, find_unfinished
@@ -45,7 +45,7 @@ async def _planned(
     services: ModelServices, given: ConsolidationState, runs: Sequence[ConsolidationRun]
 ) -> ConsolidationRun:
     apart = frozenset[frozenset[str]]().union(*(run.pairs_kept_apart for run in runs if run.status == "undone"))
-    await embed_later(services, given.user_id)
+    await embed_missing(services, given.user_id)
     held, floats = await _held(services.merges, given.user_id)
     # In a thread, so that the brake can be checked meanwhile.
     found = await asyncio.to_thread(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from qwestly_agent.domain.memory import Memory, rank
 from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
-from qwestly_agent.memory.find import NEIGHBOURS, embed_later, max_cosine
+from qwestly_agent.memory.find import NEIGHBOURS, embed_missing, max_cosine
 from qwestly_agent.memory.forget import TombstoneMatch, match_tombstones
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import ModelServices
@@ -24,7 +24,7 @@ async def reconcile(services: ModelServices, given: ExtractionState) -> Extracti
     batch = await batch_of(services.extractions, given)
     if batch is None or batch.status != "judged":
         return given
-    await embed_later(services, given.user_id)
+    await embed_missing(services, given.user_id)
     notes = [Note.model_validate(each) for each in batch.found]
     may_ask_again = await services.watermarks.may_ask_again(given.user_id, given.conversation_id, batch.id)
     decisions, vectors = await decide_on_notes(services, given.user_id, notes, may_ask_again=may_ask_again)

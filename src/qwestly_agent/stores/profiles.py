@@ -20,9 +20,9 @@ from qwestly_agent.domain.candidate_shapes import (
     PROFILE_CACHE,
     READ_FIELDS,
     Fields,
-    as_named_here,
     projection,
     query,
+    to_our_fields,
 )
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
@@ -113,7 +113,7 @@ class Profiles(Store):
 
 
 def _told(collection: str, document: Document | None) -> Fields:
-    found = as_named_here(collection, document)
+    found = to_our_fields(collection, document)
     for name, value in found.items():
         if not isinstance(value, str):
             found[name] = _plain(value)

@@ -41,14 +41,14 @@ class Runs(Store):
         """Delete the record of a run that was not stopped."""
         await self.database[COLLECTION].delete_one({"_id": key, "user_id": user_id})
 
-    async def end_stopped(self, user_id: str, key: Any, now: float) -> None:
+    async def end_stopped_by_brake(self, user_id: str, key: Any, now: float) -> None:
         """Record that the brake stopped this run."""
         change = {"until": 0.0, "stopped_at": now}
         await self.database[COLLECTION].update_one({"_id": key, "user_id": user_id}, {"$set": change})
 
     async def record_stopped(self, user_id: str, name: str, now: float) -> None:
         """Record that the brake stopped work before it started."""
-        await self.end_stopped(user_id, await self.begin(user_id, name, now), now)
+        await self.end_stopped_by_brake(user_id, await self.begin(user_id, name, now), now)
 
     async def begin_effect(self, user_id: str, name: str, now: float) -> float | None:
         """Record that the named effect is being sent or queried. Returns the time of an earlier attempt with an unknown

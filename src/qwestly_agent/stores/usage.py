@@ -41,7 +41,7 @@ class Load:
 
 
 class Usage(Store):
-    async def enter(self, user_id: str, run_id: str, now: float) -> Load:
+    async def begin_turn(self, user_id: str, run_id: str, now: float) -> Load:
         """Count a turn. Simultaneous turns are ordered: each sees those before it."""
         document = await self._enter(user_id, run_id, now)
         if document is None:
@@ -60,7 +60,7 @@ class Usage(Store):
         )
         return _load(document or {}, reader_id, now)
 
-    async def leave(self, user_id: str, run_id: str, now: float) -> None:
+    async def end_turn(self, user_id: str, run_id: str, now: float) -> None:
         """Undo `enter`."""
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id},

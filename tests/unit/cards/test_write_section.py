@@ -322,7 +322,7 @@ async def test_only_what_may_pass_is_worth_another_try(
 
 
 async def test_nothing_is_asked_of_a_model_once_the_day_is_used_up(services: ModelServices, model: ModelServer) -> None:
-    await services.usage.enter("u1", "run", services.clock())
+    await services.usage.begin_turn("u1", "run", services.clock())
     await services.usage.add_spending("u1", {"cost_usd": 1.0}, services.clock())
     with pytest.raises(OverBudget):
         await written(services, "u1", ORDER)
@@ -330,7 +330,7 @@ async def test_nothing_is_asked_of_a_model_once_the_day_is_used_up(services: Mod
 
 
 async def test_what_failed_is_paid_for_as_well(services: ModelServices, model: ModelServer) -> None:
-    await services.usage.enter("u1", "run", services.clock())
+    await services.usage.begin_turn("u1", "run", services.clock())
     model.script(*[says({"text": "", "quotes": []})] * 5)
     with pytest.raises(ModelUnavailable):
         await written(services, "u1", ORDER)
