@@ -167,7 +167,7 @@ def test_a_turn_that_the_brake_refuses_has_left_before_it_is_answered(
         withdrawn.set()
 
     monkeypatch.setattr(Conversations, "withdraw", noted)
-    with ThreadPoolExecutor() as pool, held(monkeypatch, Usage, "enter") as (_, go):
+    with ThreadPoolExecutor() as pool, held(monkeypatch, Usage, "begin_turn") as (_, go):
         refused = pool.submit(client.request, "POST", "/api/chat", json={"message": "Hello"})
         assert withdrawn.wait(10)
         go.set()

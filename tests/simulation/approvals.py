@@ -394,7 +394,7 @@ def _values(document: Document) -> list[Any]:
 @contextmanager
 def stood_in(story: Story) -> Iterator[None]:
     """In place of a model, and of the metrics."""
-    judged = patch("qwestly_agent.approvals.propose.is_asked_for", story.world.judged)
+    judged = patch("qwestly_agent.approvals.propose.is_requested", story.world.judged)
     with judged, patch("qwestly_agent.approvals.sweep.measure_waiting", lambda *_: None):
         yield
 
