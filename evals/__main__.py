@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if last:
         print(f"The last run that was kept is of {last['date']}; its judge: {last['judge']}.\n")
     for name, judged in looks.items():
-        title = f"{name}: {report.counted(len(judged))}, rates with their 95 % intervals"
+        title = f"{name}: {report.format_count(len(judged))}, rates with their 95 % intervals"
         print(report.table(title, report.tallies(judged), last.get("looks", {}).get(name, {})))
         if options.show:
             _show(judged, meanings=name != "code")

@@ -35,7 +35,7 @@ def load(file: Path = FILE) -> Thresholds:
     return _THRESHOLDS.validate_python(yaml.load(file.read_text(encoding="utf-8"), SafeLoader))  # noqa: S506
 
 
-def missed(run: Run, thresholds: Thresholds) -> Iterator[str]:
+def missed_thresholds(run: Run, thresholds: Thresholds) -> Iterator[str]:
     """Yield each threshold that the run does not reach. A case that could not run counts as not reached."""
     for name, threshold in thresholds.items():
         yield from (f"{name}: {each}" for each in _missed(run, name, threshold))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from qwestly_agent.text.clean import masked
+from qwestly_agent.text.clean import mask_secrets
 
 NAMED: Mapping[str, str] = {
     "name": "Person",
@@ -54,7 +54,7 @@ class Pseudonyms:
         text = _PHONE.sub("[number]", _URL.sub("[address]", _MAIL.sub("[mail]", text)))
         for value in sorted(self._stands_for, key=len, reverse=True):
             text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", self._stands_for[value], text, flags=re.IGNORECASE)
-        return masked(text)
+        return mask_secrets(text)
 
 
 def left_over(text: str) -> Sequence[str]:

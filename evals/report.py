@@ -68,7 +68,7 @@ def table(title: str, found: Tallies, last: Mapping[str, Any]) -> str:
 def _lines(found: Tallies, last: Mapping[str, Any]) -> Iterator[str]:
     for half, groups in found.items():
         yield ""
-        yield f"{HALVES[half]}, {counted(sum(rows[IN_ALL].of for rows in groups.values()))}"
+        yield f"{HALVES[half]}, {format_count(sum(rows[IN_ALL].of for rows in groups.values()))}"
         for group, rows in groups.items():
             name, wrong, _ = GROUPS[group]
             yield f"  {name:24}{'claims':>7}  {wrong:28}{'unread or unchecked':28}{'last run'}".rstrip()
@@ -82,7 +82,7 @@ def _line(row: str, tally: Tally, before: Tally | None) -> str:
     return (told + (f"{_share(before.wrong, before.of)}, {_share(before.open, before.of)}" if before else "")).rstrip()
 
 
-def counted(claims: int) -> str:
+def format_count(claims: int) -> str:
     return f"{claims:,} claim{'' if claims == 1 else 's'}"
 
 

@@ -97,7 +97,7 @@ def _arguments(shown: str) -> Mapping[str, Any]:
 
 
 @contextmanager
-def staged(upstreams: Mapping[str, Upstream], **settings: Any) -> Iterator[Stage]:
+def run_stage(upstreams: Mapping[str, Upstream], **settings: Any) -> Iterator[Stage]:
     """Run the stage. `settings` name the models and the design. Workflows are recorded instead of started."""
     begun = list[Begun]()
 

@@ -24,7 +24,7 @@ from evals.page import page
 from evals.played import DATASETS, Played, play
 from evals.rates import compared_table, table
 from evals.relay import upstreams_of
-from evals.stage import Stage, staged
+from evals.stage import Stage, run_stage
 from evals.talks import Answers, load_answers, write_answers
 from qwestly_agent.base.settings import Settings
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     options = _options(arguments)
     run = read(options.read) if options.read else _run(options)
     compared = list(compare(read(options.compare), run)) if options.compare else []
-    missed = list(gate.missed(run, gate.load(options.thresholds))) if options.gate else None
+    missed = list(gate.missed_thresholds(run, gate.load(options.thresholds))) if options.gate else None
     say(table(run))
     if compared:
         say("\n" + compared_table(compared))
@@ -115,12 +115,12 @@ def _is_configured() -> bool:
 @contextmanager
 def _stage(*, replays: bool) -> Iterator[Stage]:
     if replays:
-        with staged({}) as stage:
+        with run_stage({}) as stage:
             yield stage
         return
     settings = Settings.from_env({"MONGODB_URI": "mongodb://none", "MONGODB_DATABASE": "none", **os.environ})
     named: dict[str, Any] = {name: getattr(settings, name) for name in OF_MODELS}
-    with staged(upstreams_of(settings), **named) as stage:
+    with run_stage(upstreams_of(settings), **named) as stage:
         yield stage
 
 

@@ -20,10 +20,10 @@ def collections_table() -> Iterator[str]:
     yield "| collection | holds | kept |\n|---|---|---|"
     for each in sorted(collections(), key=lambda each: (bool(each.no_user_reason), each)):
         holds = each.holds or f"nothing about a user: {in_line(each.no_user_reason)}"
-        yield f"| `{each}` | {holds} | {kept(each)} |"
+        yield f"| `{each}` | {holds} | {retention_text(each)} |"
 
 
-def kept(collection: MongoCollection) -> str:
+def retention_text(collection: MongoCollection) -> str:
     match collection.retention:
         case Expires() as expires:
             return f"{period(expires.after)} {expires.since}".strip()
@@ -53,11 +53,11 @@ def workflows_table() -> Iterator[str]:
 TABLES = {"collections": collections_table, "workflows": workflows_table}
 
 
-def written(text: str) -> str:
+def with_tables(text: str) -> str:
     """Return the document with its generated parts updated. Raises `KeyError` for an unknown part."""
     return PART.sub(lambda part: "".join((part[1], *(f"{row}\n" for row in TABLES[part[2]]()), part[3])), text)
 
 
 if __name__ == "__main__":
     for document in DOCUMENTS:
-        document.write_text(written(document.read_text(encoding="utf-8")), encoding="utf-8")
+        document.write_text(with_tables(document.read_text(encoding="utf-8")), encoding="utf-8")

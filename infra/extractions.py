@@ -20,7 +20,7 @@ from qwestly_agent.stores.watermarks import Watermarks
 MOST_LISTED = 1_000
 
 
-async def listed(settings: Settings) -> list[str]:
+async def list_quarantined(settings: Settings) -> list[str]:
     async with make_mongo_client(settings.mongodb_uri) as mongo:
         aside = await Sweeps(mongo[settings.mongodb_database]).list_quarantined(MOST_LISTED)
     return [
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     settings = database_settings(environment)
     if arguments.what == "list":
-        print("\n".join(asyncio.run(listed(settings))) or "None is set aside.")
+        print("\n".join(asyncio.run(list_quarantined(settings))) or "None is set aside.")
     elif arguments.conversation:
         asyncio.run(again(settings, arguments.user, arguments.conversation))
         print("The next sweep reads it.")

@@ -27,12 +27,12 @@ async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:
         if what == "undo":
             undone = await undo(services.merges, services.journal, user_id, run_id, services.clock())
             return undone.model_dump(mode="json")
-        return [shown(each) for each in await services.journal.list_all(user_id)]
+        return [format_run(each) for each in await services.journal.list_all(user_id)]
     finally:
         await services.close()
 
 
-def shown(run: ConsolidationRun) -> dict[str, Any]:
+def format_run(run: ConsolidationRun) -> dict[str, Any]:
     return {
         "run": run.run_id,
         "at": to_datetime(run.created).isoformat(),

@@ -231,7 +231,7 @@ def refuse_while_deploying(stage: Stage, cloudformation: Any) -> None:
 # --- as it is typed ---------------------------------------------------------------------------------------------------
 
 
-def listed(functions: Sequence[Function]) -> list[str]:
+def list_versions(functions: Sequence[Function]) -> list[str]:
     head = f"{'release':>7}  {'published':20}  {'functions':9}  live"
     return [head, *(_row(each, len(functions)) for each in releases_of(functions))]
 
@@ -279,7 +279,7 @@ def _run(arguments: argparse.Namespace, stage: Stage, client: Any, cloudformatio
     functions, now = functions_of(stage, client), to_datetime(system_clock())
     match arguments.what:
         case "list":
-            return listed(functions)
+            return list_versions(functions)
         case "prune":
             deleted = prune(client, functions, now)
             return ["Deleted:", *deleted] if deleted else ["There was nothing to delete."]

@@ -19,7 +19,7 @@ from qwestly_agent.base.clock import new_id, system_clock, to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
-from qwestly_agent.domain.rollout import Entry, Move, Rollout, Trial, begun, ended, moved
+from qwestly_agent.domain.rollout import Entry, Move, Rollout, Trial, begin_trial, end_trial, move_to_share
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant
 from qwestly_agent.stores.due import Sweeps
@@ -93,16 +93,16 @@ def _percent(text: str) -> int:
 def _begun(rollout: Rollout, variant: Variant, now: float, why: str) -> Rollout:
     if rollout.trial and rollout.trial.state != "kept":
         raise WrongUsage(f"{rollout.trial.variant} is being tried. End it first.")
-    return begun(rollout, variant.name, variant.roles, variant.share, now, f"{variant.name}-{new_id()[:8]}", why)
+    return begin_trial(rollout, variant.name, variant.roles, variant.share, now, f"{variant.name}-{new_id()[:8]}", why)
 
 
 def _stepped(rollout: Rollout, share: int, now: float, why: str) -> Rollout:
     trial = _running(rollout)
-    return moved(rollout, trial, share, _entry(trial, "forced", share, now, why))
+    return move_to_share(rollout, trial, share, _entry(trial, "forced", share, now, why))
 
 
 def _ended(rollout: Rollout, now: float, why: str) -> Rollout:
-    return ended(rollout, _entry(_running(rollout), "ended", 0, now, why))
+    return end_trial(rollout, _entry(_running(rollout), "ended", 0, now, why))
 
 
 def _running(rollout: Rollout) -> Trial:

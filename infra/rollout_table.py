@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.rollout import BASE, Entry, Rollout, Trial
 from qwestly_agent.rollout import variants
-from qwestly_agent.rollout.look import ALPHA, MEASURES, Counts, compared, missing
+from qwestly_agent.rollout.look import ALPHA, MEASURES, Counts, compare_measure, missing
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.rollouts import Rollouts
 
@@ -45,7 +45,7 @@ def _trial(trial: Trial, sums: Mapping[str, Counts], users: Sequence[Sequence[Co
         yield f"next look: {'once there are ' + ', '.join(lacks) + ' more' if lacks else 'within five minutes'}"
     yield f"counts: {_counts(variant)}; the base's: {_counts(base)}"
     for each in MEASURES:
-        yield f"  {compared(each, *users).told}"
+        yield f"  {compare_measure(each, *users).told}"
     yield f"  worse if p is below {ALPHA:.4f}, and beyond the limit"
 
 

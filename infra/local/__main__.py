@@ -34,9 +34,9 @@ from infra.local.environment import (
     new_secret,
 )
 from infra.local.ports import free_port, listens
-from infra.local.reset import KEPT, locked
+from infra.local.reset import KEPT, lock_data
 from infra.local.serving import listen
-from infra.local.tokens import demanded, mint
+from infra.local.tokens import mint, required_claims
 from qwestly_agent.base.settings import is_reference
 
 LOGS = KEPT / "logs"
@@ -302,7 +302,7 @@ def _warm_up(stack: Stack) -> None:
     """Make the first request, so that the user's first question does not wait for connections."""
     [chat] = [part for part in stack.parts if part.name == CHAT_FUNCTION]
     secret = stack.environment["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0].strip()
-    token = mint(DEMO_USER, secret, time.time(), **demanded(stack.environment))
+    token = mint(DEMO_USER, secret, time.time(), **required_claims(stack.environment))
     request = urllib.request.Request(
         f"http://127.0.0.1:{chat.port}/api/conversations", headers={"Authorization": f"Bearer {token}"}
     )
@@ -343,7 +343,7 @@ def _ignore_signals() -> None:
 def main() -> None:
     _stop_on_signals()
     try:
-        with locked(fcntl.LOCK_SH):
+        with lock_data(fcntl.LOCK_SH):
             run(plan(os.environ))
     except KeyboardInterrupt:
         print("\nStopped.")

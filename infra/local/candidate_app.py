@@ -43,7 +43,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from infra.local.environment import API_PATH, DEMO_DATABASE, DEMO_USER, ROOT, SafeLoader, is_local
 from infra.local.serving import listen
-from infra.local.tokens import demanded, mint
+from infra.local.tokens import mint, required_claims
 
 # --- the write API ----------------------------------------------------------------------------------------------------
 
@@ -764,7 +764,7 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     if not secret:
         sys.exit("QWESTLY_AGENT_SHARED_SECRET is missing: the secret that the chat function verifies tokens with.")
     api = api_of(environment)
-    server = uvicorn.Server(_config(create_app(secret, claims=demanded(environment), api=api)))
+    server = uvicorn.Server(_config(create_app(secret, claims=required_claims(environment), api=api)))
     server.run(sockets=[listen(port)])
 
 

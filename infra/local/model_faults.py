@@ -81,7 +81,9 @@ Group: TypeAlias = Sequence[Step]
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
-def said(reply: Reply, chunks: list[str], calls: list[ToolCall], body: Json) -> tuple[list[str], list[ToolCall], str]:
+def with_content_faults(
+    reply: Reply, chunks: list[str], calls: list[ToolCall], body: Json
+) -> tuple[list[str], list[ToolCall], str]:
     """Return chunks, calls and finish reason, with content faults applied."""
     match reply.fault:
         case "length" | "content_filter":

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from qwestly_agent.learning.phrases import named
+from qwestly_agent.learning.phrases import extract_name
 from qwestly_agent.learning.tree import SHORTEST_NEAR
 
 _STATE = re.compile(r"<learning>(?P<text>.*?)</learning>", re.DOTALL)
@@ -32,7 +32,7 @@ Object = dict[str, Any]
 def guide(texts: Sequence[str]) -> Any:
     """Offer the topic that the user names; ask which topic for a subject; otherwise ask what to learn."""
     said, _, rest = texts[0].partition("<learning>")
-    name = named(said)
+    name = extract_name(said)
     if not name or "They name nothing to learn" in rest:
         return _QUESTIONS[(len(texts) - 1) % len(_QUESTIONS)]
     state = _STATE.search(texts[0])
@@ -50,7 +50,7 @@ def guide(texts: Sequence[str]) -> Any:
 
 def read_granularity(texts: Sequence[str]) -> Object:
     found = _SAID.search(texts[0])
-    name = named(found["text"]) if found else ""
+    name = extract_name(found["text"]) if found else ""
     return {
         "granularity": "topic" if name else "nothing",
         "understood_as": name,

@@ -180,7 +180,7 @@ class ModelServer(Controls):
             thought = think(body, self.scripts)
             text, calls = thought.text, thought.tool_calls
         chunks = text if isinstance(text, list) else chunks_of(text or "")
-        chunks, calls, finish_reason = faults.said(reply, chunks, [*calls], body)
+        chunks, calls, finish_reason = faults.with_content_faults(reply, chunks, [*calls], body)
         calls_on_wire = [self._on_wire(call, body) for call in calls]
         functions = [call["function"] for call in calls_on_wire]
         said = "".join([*chunks, *(function["name"] + function["arguments"] for function in functions)])

@@ -13,7 +13,7 @@ KEPT = ROOT / ".local"
 
 
 @contextmanager
-def locked(how: int) -> Iterator[None]:
+def lock_data(how: int) -> Iterator[None]:
     """Hold a `flock` on the data folder; it ends with the process at the latest. Raises `BlockingIOError`."""
     KEPT.mkdir(exist_ok=True)
     folder = os.open(KEPT, os.O_RDONLY)
@@ -27,7 +27,7 @@ def locked(how: int) -> Iterator[None]:
 def main() -> None:
     try:
         # Each running stack holds it with LOCK_SH.
-        with locked(fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with lock_data(fcntl.LOCK_EX | fcntl.LOCK_NB):
             shutil.rmtree(KEPT)
     except BlockingIOError:
         sys.exit("The stack runs: end it before its data is cleared.")

@@ -57,11 +57,11 @@ from infra.local.script_syntax import (
     Object,
     Pattern,
     Patterns,
+    as_list,
     check,
     fill,
     fill_first,
     fill_or_none,
-    listed,
     names_of,
     object_in,
     sentences,
@@ -285,7 +285,7 @@ def _calls(step: Mapping[str, Object | list[Object]], names: Object) -> list[tup
     """Return a step's calls; empty if a required value is missing."""
     calls: list[tuple[str, Object | None]] = []
     for tool, arguments in step.items():
-        filled = [given for each in listed(arguments) if (given := fill_or_none(each, names)) is not None]
+        filled = [given for each in as_list(arguments) if (given := fill_or_none(each, names)) is not None]
         if not filled:
             return []
         calls += [(tool, each) for each in filled]

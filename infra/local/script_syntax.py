@@ -115,7 +115,7 @@ class Mention(Pattern):
         return self._captured(self._anywhere.search(_plain(text)), text)
 
 
-def listed(given: Json) -> list[Json]:
+def as_list(given: Json) -> list[Json]:
     return given if isinstance(given, list) else [given]
 
 
@@ -123,7 +123,7 @@ def _read_as(kind: type[Pattern]) -> BeforeValidator:
     return BeforeValidator(lambda text: kind(text) if isinstance(text, str) else text)
 
 
-Listed = BeforeValidator(listed)
+Listed = BeforeValidator(as_list)
 Patterns: TypeAlias = Annotated[list[Annotated[InstanceOf[Pattern], _read_as(Pattern)]], Listed]
 Mentions: TypeAlias = Annotated[list[Annotated[InstanceOf[Mention], _read_as(Mention)]], Listed]
 

@@ -16,7 +16,7 @@ def mint(user_id: str, secret: str, now: float, **more: str) -> str:
     return jwt.encode({**claims, "iat": issued, "exp": issued + LIFE_SECONDS, **more}, secret, algorithm="HS256")
 
 
-def demanded(environment: Mapping[str, str]) -> dict[str, str]:
+def required_claims(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the claims that the chat function requires."""
     claims = {"aud": environment.get("QWESTLY_JWT_AUDIENCE"), "iss": environment.get("QWESTLY_JWT_ISSUER")}
     return {name: value for name, value in claims.items() if value}

@@ -10,7 +10,7 @@ import pytest
 from evals.outcomes import Outcome
 from evals.played import DATASETS, Played, play
 from evals.relay import Upstream
-from evals.stage import Stage, staged
+from evals.stage import Stage, run_stage
 from evals.talks import ANY, FOLDER, Answers, any_of, load, load_answers, problems_of
 from infra.local.model_controls import SCRIPT
 from infra.local.model_faults import Reply
@@ -33,7 +33,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
-    with staged({}) as stage:
+    with run_stage({}) as stage:
         yield stage
 
 
@@ -128,7 +128,7 @@ def test_at_any_address_good_answers_pass_bad_ones_fail_and_what_is_recorded_pla
     for name, holds in sample([("bad", HELD_BY_CODE), ("good", [str(number) for number in range(1, 34)])], 1):
         with Provider(answers(name)) as provider:
             there = Upstream(provider.base_url, "")
-            with staged({"deepseek-flash": there, "deepseek-v4-pro": there}) as stage:
+            with run_stage({"deepseek-flash": there, "deepseek-v4-pro": there}) as stage:
                 live = play(stage, NAME, 1, None)
                 assert {each.source for each in live.outcomes} == {"live"}
                 assert passed(live) == holds

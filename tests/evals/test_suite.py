@@ -92,7 +92,7 @@ def test_a_threshold_is_missed_by_rate_by_number_by_name_by_cost_and_by_time() -
         wanting={"talks: 7": "the role learning", "talking: 1": "nothing that is asked for"},
     )
     strict = gate.Threshold(least=0.9, cases=5, always=("3", "1"), most_usd=0.01, most_ms=500)
-    assert list(gate.missed(run, {"talks": strict})) == [
+    assert list(gate.missed_thresholds(run, {"talks": strict})) == [
         "talks: 4 of at least 5 cases were run",
         "talks: 75.0 % hold, at least 90 % must",
         "talks: 3 must always hold",
@@ -101,8 +101,10 @@ def test_a_threshold_is_missed_by_rate_by_number_by_name_by_cost_and_by_time() -
         "talks: 7: was not run, it wants the role learning",
     ]
     easy = {"talks": gate.Threshold(least=0.7)}
-    assert list(gate.missed(a_run(*run.outcomes), easy)) == []
-    assert list(gate.missed(a_run(), {"talks": gate.Threshold(least=0)})) == ["talks: 0 of at least 1 cases were run"]
+    assert list(gate.missed_thresholds(a_run(*run.outcomes), easy)) == []
+    assert list(gate.missed_thresholds(a_run(), {"talks": gate.Threshold(least=0)})) == [
+        "talks: 0 of at least 1 cases were run"
+    ]
 
 
 @pytest.mark.thorough

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evals.stage import Stage, staged
+from evals.stage import Stage, run_stage
 from evals.talks import FOLDER, Answers, Step, load_answers
 from evals.whole_talks import Case, Talk, load, play_whole_talks, problems_of
 from qwestly_agent.domain.interview import Aspect, DraftSentence, Interview, Said, Topic
@@ -18,7 +18,7 @@ WRITER = "You write the draft of an interview"
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
-    with staged({}) as stage:
+    with run_stage({}) as stage:
         yield stage
 
 

@@ -572,10 +572,10 @@ async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: 
     )
     for _ in range(5):
         await retry_later.retry_later(talk.services, broken)
-    [line] = await extractions.listed(talk.services.settings)
+    [line] = await extractions.list_quarantined(talk.services.settings)
     assert {"user": talk.user_id, "conversation": "c1", "cause": "Internal"}.items() <= json.loads(line).items()
     await talk.services.watermarks.read_again(talk.user_id, "c1", talk.clock())
-    assert await extractions.listed(talk.services.settings) == []
+    assert await extractions.list_quarantined(talk.services.settings) == []
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon."]
     with pytest.raises(NotFound):

@@ -15,13 +15,13 @@ from qwestly_agent.agents.default import prompts
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.bootstrap import bootstrap_chat
 from qwestly_agent.chat.run_turn import WENT_BACK, WENT_BACK_BEFORE
-from qwestly_agent.domain.rollout import BASE, BUCKETS, Rollout, begun, bucket_of
+from qwestly_agent.domain.rollout import BASE, BUCKETS, Rollout, begin_trial, bucket_of
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant
 from tests.servers import ChatServer, Client, user_says
 
 BRIEF = "Offer to say more where there is more."
-BEGUN = begun(Rollout(), "brief", ("chat",), 10, 0.0, "t1", "")
+BEGUN = begin_trial(Rollout(), "brief", ("chat",), 10, 0.0, "t1", "")
 FAILS = [Reply(fault=500)] * 2
 """Of one turn: the client tries once more."""
 
@@ -172,7 +172,7 @@ def test_nonsense_means_the_base(
 def test_a_variant_that_this_release_does_not_know_means_the_base_and_is_not_counted(
     database: Database[dict[str, Any]], user: Callable[[bool], Client]
 ) -> None:
-    put(database, begun(Rollout(), "of-tomorrow", ("chat",), 10, 0.0, "t1", ""))
+    put(database, begin_trial(Rollout(), "of-tomorrow", ("chat",), 10, 0.0, "t1", ""))
     client = user(True)
     assert "variant" not in receipt(client, client.say("Hello").conversation_id)
 

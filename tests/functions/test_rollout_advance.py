@@ -13,7 +13,7 @@ from infra.stages import WrongUsage
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.domain.rollout import BASE, FEATURE, Rollout, Trial
-from qwestly_agent.rollout.advance import Advanced, advance, changed
+from qwestly_agent.rollout.advance import Advanced, advance, apply_finding
 from qwestly_agent.rollout.look import Finding
 from qwestly_agent.services import Services
 from qwestly_agent.stores.search import Document
@@ -168,7 +168,7 @@ async def test_a_finding_on_a_trial_that_an_operator_changed_meanwhile_changes_n
     operate("begin", "brief")
     seen = await trial_of(services)
     operate("step", "20")
-    assert changed(await current(services), seen, Finding("back", ()), clock()) is None
+    assert apply_finding(await current(services), seen, Finding("back", ()), clock()) is None
 
 
 def metrics(capsys: pytest.CaptureFixture[str]) -> Document:

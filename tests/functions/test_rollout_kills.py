@@ -14,7 +14,7 @@ from qwestly_agent.chat.run_turn import run_turn
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.chat.turn_store import TurnStore
-from qwestly_agent.domain.rollout import Rollout, begun
+from qwestly_agent.domain.rollout import Rollout, begin_trial
 from qwestly_agent.stores.search import Document
 from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import FakeClock, settings_for
@@ -54,7 +54,7 @@ class Person:
 async def services(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[ChatServices]:
     made = await bootstrap_chat(settings_for(mongodb_uri, model.base_url, database_name), clock=FakeClock())
     # Everybody is in the trial: half has the variant.
-    await made.rollouts.change(lambda _: begun(Rollout(), "brief", ("chat",), 50, 0.0, "t1", ""))
+    await made.rollouts.change(lambda _: begin_trial(Rollout(), "brief", ("chat",), 50, 0.0, "t1", ""))
     yield made
     await made.close()
 

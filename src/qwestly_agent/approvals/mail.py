@@ -20,7 +20,7 @@ from qwestly_agent.domain.approval import PRIVATE, Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.user_settings import MailKind
-from qwestly_agent.text.clean import unlinked, visible
+from qwestly_agent.text.clean import disable_links, visible
 
 MOST_ATTEMPTS = 5
 """Maximum attempts for the first mail and the reminder together."""
@@ -111,7 +111,7 @@ def message_of(
         "unsubscribe": unsubscribe,
         "most": CLAIMS_SHOWN,
     }
-    asked = shortly(unlinked(visible(approval.preview.title)), LONGEST_SUBJECT_CHARACTERS - len("Reminder: ?"))
+    asked = shortly(disable_links(visible(approval.preview.title)), LONGEST_SUBJECT_CHARACTERS - len("Reminder: ?"))
     subject = f"{'Reminder: ' if reminder else ''}{asked}?"
     return subject, render("mail.txt", brand, **given), render("mail.html", brand, **given)
 

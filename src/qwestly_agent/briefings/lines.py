@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from qwestly_agent.domain.briefing import MOST_LINES, WORDS_A_LINE, Item, Line, Topic
-from qwestly_agent.text.clean import unlinked, visible, well_formed
+from qwestly_agent.text.clean import disable_links, visible, well_formed
 
 RANKS: Sequence[Topic] = ("needs_you", "found", "changed", "failed", "done", "under_way", "remembered")
 MOST_OF_A_TOPIC = 4
@@ -70,7 +70,7 @@ def _counted(lines: Sequence[Line], places: int) -> Iterable[Line]:
 
 def plain(text: str) -> str:
     """Return the text as one line of visible characters without links, cut to the maximum number of words."""
-    words = unlinked(" ".join(visible(well_formed(text)).split())).split(" ")
+    words = disable_links(" ".join(visible(well_formed(text)).split())).split(" ")
     line = " ".join(words[:WORDS_A_LINE])
     is_cut = len(words) > WORDS_A_LINE or len(line) > LONGEST_LINE
     return f"{line[: LONGEST_LINE - 1].rstrip()}…" if is_cut else line

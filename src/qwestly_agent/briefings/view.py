@@ -73,7 +73,9 @@ class BriefingList(BaseModel):
     """Cursor: pass it as `after`; null at the end."""
 
 
-async def shown(approvals: Approvals, briefings: Sequence[Briefing], user_id: str, zone: str) -> list[BriefingView]:
+async def with_current_state(
+    approvals: Approvals, briefings: Sequence[Briefing], user_id: str, zone: str
+) -> list[BriefingView]:
     """Return the briefings with the current state of each line's records."""
     waiting = await approvals.list_open(user_id, MOST_WAITING) if briefings else []
     return [view_of(each, zone, {approval.id for approval in waiting}) for each in briefings]

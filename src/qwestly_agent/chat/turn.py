@@ -61,7 +61,7 @@ from qwestly_agent.stores.messages import (
     user_message,
 )
 from qwestly_agent.stores.usage import Load
-from qwestly_agent.text.clean import masked, visible, well_formed
+from qwestly_agent.text.clean import mask_secrets, visible, well_formed
 
 MOST_OF_A_TOOL = 8_000
 """Maximum characters of a call's arguments, or of its result, that are replayed."""
@@ -424,9 +424,9 @@ def _entry(call: Call) -> ToolCallEntry:
         tool=well_formed(call.tool)[:AUDITED_CHARACTERS],
         effect=call.contract.effect if call.contract else None,
         outcome=call.outcome,
-        arguments=_json_start(call.arguments, masked),
-        result=_json_start(call.result, masked) if call.outcome in ("succeeded", "waiting") else None,
-        error=masked(call.problem) if call.problem else None,
+        arguments=_json_start(call.arguments, mask_secrets),
+        result=_json_start(call.result, mask_secrets) if call.outcome in ("succeeded", "waiting") else None,
+        error=mask_secrets(call.problem) if call.problem else None,
         ms=call.milliseconds,
         at=call.started_at,
     )

@@ -54,17 +54,17 @@ _SUBJECT = pattern(
 )
 
 
-def card(card_id: str) -> str:
+def card_subject(card_id: str) -> str:
     """Return the subject of a card. The profile, the preferences and the LinkedIn profile have constants."""
     return f"cards/{card_id}"
 
 
-def linkedin_suggestion(draft_id: str) -> str:
+def suggestion_subject(draft_id: str) -> str:
     """Return the subject of a LinkedIn suggestion."""
     return f"{LINKEDIN_PROFILE}/suggestions/{draft_id}"
 
 
-def application(job_id: str) -> str:
+def application_subject(job_id: str) -> str:
     """Return the subject of an application."""
     return f"applications/{job_id}"
 
@@ -144,16 +144,18 @@ class CandidateApp:
 
     async def publish_card(self, effect: Effect, card_id: str, content: CardText) -> Outcome:
         """Publish a card under an id of ours. Replaces a published card if the effect names its version."""
-        return await self._write(effect, "PUT", card(card_id), content.model_dump(mode="json", exclude_none=True))
+        return await self._write(
+            effect, "PUT", card_subject(card_id), content.model_dump(mode="json", exclude_none=True)
+        )
 
     async def activate_card(self, effect: Effect, card_id: str, *, active: bool) -> Outcome:
         """Show this card first, or if not `active`, none."""
         return await self._write(
-            effect, "POST" if active else "DELETE", card(card_id), path=f"{card(card_id)}/activation"
+            effect, "POST" if active else "DELETE", card_subject(card_id), path=f"{card_subject(card_id)}/activation"
         )
 
     async def delete_card(self, effect: Effect, card_id: str) -> Outcome:
-        return await self._write(effect, "DELETE", card(card_id))
+        return await self._write(effect, "DELETE", card_subject(card_id))
 
     async def set_profile_fields(self, effect: Effect, values: Mapping[ProfileField | Preference, Any]) -> Outcome:
         """Set these fields of profile and preferences, all or none. None removes a value."""
@@ -171,11 +173,11 @@ class CandidateApp:
 
     async def suggest_linkedin(self, effect: Effect, draft_id: str, text: str) -> Outcome:
         """Store a text for the About section that the user may copy. Nothing is sent to LinkedIn."""
-        return await self._write(effect, "PUT", linkedin_suggestion(draft_id), {"section": "about", "text": text})
+        return await self._write(effect, "PUT", suggestion_subject(draft_id), {"section": "about", "text": text})
 
     async def send_application(self, effect: Effect, job_id: str, content: dict[str, Any]) -> Outcome:
         """Send the application to the advertiser. With a version, it replaces one that was sent before."""
-        return await self._write(effect, "PUT", application(job_id), content)
+        return await self._write(effect, "PUT", application_subject(job_id), content)
 
     async def keep_document(self, effect: Effect, document_id: str, title: str, text: str) -> Outcome:
         """Store the text of an uploaded résumé."""

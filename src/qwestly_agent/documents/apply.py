@@ -67,7 +67,7 @@ class Applying:
     async def _waiting(self, match: JobMatch) -> Approval | None:
         """Return the pending approval of this application. Raises `Invalid` if it was sent or is being sent, by the
         approvals: the user may edit the list."""
-        subject = candidate_app.application(match.id)
+        subject = candidate_app.application_subject(match.id)
         standing = await self.services.approvals.find_active(self.user_id, APPLY.tool, subject, self.services.clock())
         if standing and standing.status != "pending":
             raise Invalid(SENT_ALREADY if standing.status == "done" else IS_SENT)
@@ -84,7 +84,7 @@ class Applying:
         if not 1 <= len(ids) <= MOST_DOCUMENTS:
             raise Invalid(f"Apply with one to {MOST_DOCUMENTS} documents that were written for this job.")
         drafts = [await self._ready(match, each) for each in ids]
-        subject = candidate_app.application(match.id)
+        subject = candidate_app.application_subject(match.id)
         if await self.services.candidate_app.version_of(self.user_id, drafts[0].id, subject) is not None:
             raise Invalid(SENT_ALREADY)  # sent before approvals expired, or not by us
         profile = await self.services.profiles.get_career(self.user_id)

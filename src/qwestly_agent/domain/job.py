@@ -72,7 +72,7 @@ class JobWishes(_Frozen):
     """Companies and words to exclude."""
 
 
-def wishes_told(wishes: JobWishes) -> dict[Wish, str | list[str]]:
+def wishes_as_fields(wishes: JobWishes) -> dict[Wish, str | list[str]]:
     """Return the wishes that are set, each as one value; `pay` as `"60000 EUR"`."""
     pay = f"{wishes.pay_from:.0f} {wishes.pay_currency}" if wishes.pay_from and wishes.pay_currency else ""
     told: dict[Wish, str | list[str]] = {

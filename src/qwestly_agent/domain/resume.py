@@ -138,7 +138,7 @@ def _with_lists(node: Any) -> Any:
     return {name: _with_lists(each) for name, each in node.items()}
 
 
-def renumbered(paths: Sequence[str]) -> list[str]:
+def renumber_paths(paths: Sequence[str]) -> list[str]:
     """Renumber the paths after fields between them were left out."""
     numbers: dict[str, dict[str, int]] = {}
     return [_renumbered(path, numbers) for path in paths]

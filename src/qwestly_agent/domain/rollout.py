@@ -136,7 +136,7 @@ def bucket_of(salt: str, user_id: str) -> int:
 # --- changes ----------------------------------------------------------------------------------------------------------
 
 
-def begun(
+def begin_trial(
     rollout: Rollout, variant: str, roles: tuple[str, ...], share: int, now: float, trial_id: str, why: str
 ) -> Rollout:
     """Start a trial with this share; it replaces a finished one."""
@@ -146,7 +146,7 @@ def begun(
     return _with(rollout, trial, entry)
 
 
-def moved(rollout: Rollout, trial: Trial, share: int, entry: Entry) -> Rollout:
+def move_to_share(rollout: Rollout, trial: Trial, share: int, entry: Entry) -> Rollout:
     """Move to another share: this starts a new leg with its own counts."""
     leg = trial.leg + 1
     # At 100 % nobody has the base, so the variant is compared with the last leg that had one.
@@ -155,11 +155,11 @@ def moved(rollout: Rollout, trial: Trial, share: int, entry: Entry) -> Rollout:
     return _with(rollout, trial.model_copy(update=changes), entry)
 
 
-def marked(rollout: Rollout, trial: Trial, state: State, entry: Entry) -> Rollout:
+def set_state(rollout: Rollout, trial: Trial, state: State, entry: Entry) -> Rollout:
     return _with(rollout, trial.model_copy(update={"state": state}), entry)
 
 
-def ended(rollout: Rollout, entry: Entry) -> Rollout:
+def end_trial(rollout: Rollout, entry: Entry) -> Rollout:
     """End the trial: all users have the base, in existing conversations too."""
     return _with(rollout, None, entry)
 

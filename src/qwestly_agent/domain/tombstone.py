@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from qwestly_agent.grounding.quotes import QUOTATION_MARKS, find_span
-from qwestly_agent.text.clean import unescaped
+from qwestly_agent.text.clean import unescape_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +71,7 @@ class TellingWords:
         if not self.words or not text:
             return False
         # Normalizing the whole text first is fast, and misses nothing that the exact search would find.
-        text = unescaped(text)
+        text = unescape_json(text)
         plain = folded(text)
         return any(short in plain and find_span(words, text) for short, words in self.words.items())
 

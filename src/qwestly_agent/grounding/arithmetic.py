@@ -40,7 +40,9 @@ _OF_A_TIME = f"{PART_OF}|{RELATIVE}|{PRESENT}|{RISING}|{FALLING}"
 """Words that make a figure a part or the total of another, or valid at one time only."""
 
 
-def derived(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[Figure]]], today: date) -> str | None:
+def describe_derivation(
+    figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[Figure]]], today: date
+) -> str | None:
     """Describe the step that derives this figure of a statement's `text` from the figures in its quotes; None if none
     of the four applies. `today` ends periods that are still going on."""
     if figure.days or figure.year or _END.search(text, max(0, figure.start - 30), figure.start):
@@ -72,7 +74,7 @@ def _changes(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequen
             (is_down or is_up)
             and figure.rate == one.rate
             and _is_of_kind(figure, one)
-            and (figure.unit or counted(figure, text) == counted(other, quote.source.text))
+            and (figure.unit or counted_words(figure, text) == counted_words(other, quote.source.text))
             and meet(figure.amounts, [difference])
         ):
             first, second = (one, other) if before > after else (other, one)
@@ -169,13 +171,13 @@ def _lasts(figure: Figure, first: Day, last: Day) -> bool:
 def _sums(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[Figure]]]) -> Iterator[str]:
     if dimension_of(figure) in (PERCENT, TIMES, MINUTES, MONTHS):
         return
-    thing, singles = counted(figure, text), list[Figure]()
+    thing, singles = counted_words(figure, text), list[Figure]()
     for quote, known in found:
         alike = [each for each in known if dimension_of(each) == dimension_of(figure)]
         is_one = len(alike) == 1 and len(known) == 1 and not (alike[0].days or alike[0].year or alike[0].unread)
         if not is_one or len(alike[0].amounts) != 1 or alike[0].rate != figure.rate:
             return
-        if counted(alike[0], quote.source.text) != thing or has_words(_OF_A_TIME, quote.sentence):
+        if counted_words(alike[0], quote.source.text) != thing or has_words(_OF_A_TIME, quote.sentence):
             return
         singles += alike
     amounts = {amount for each in singles for amount in each.amounts}
@@ -183,7 +185,7 @@ def _sums(figure: Figure, text: str, found: Sequence[tuple[FoundQuote, Sequence[
         yield f"{' + '.join(each.text.strip() for each in singles)} = {figure.text.strip()}"
 
 
-def counted(figure: Figure, text: str) -> tuple[str, ...]:
+def counted_words(figure: Figure, text: str) -> tuple[str, ...]:
     """Return what a figure counts: the first letters of up to three words after it, stopping at a short word such as
     "in" or "and"."""
     behind = re.match(r"(?:[\s-]+[^\W\d_]{4,}){0,3}", text[figure.end_in(text) :])

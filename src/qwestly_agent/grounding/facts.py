@@ -13,7 +13,7 @@ from datetime import date
 from fractions import Fraction
 
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.grounding.arithmetic import counted, derived, is_fall, is_rise
+from qwestly_agent.grounding.arithmetic import counted_words, describe_derivation, is_fall, is_rise
 from qwestly_agent.grounding.calendar_words import calendar_words
 from qwestly_agent.grounding.compare_figures import days_in, dimension_of, has_words, is_same
 from qwestly_agent.grounding.dates import Day
@@ -50,7 +50,7 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date)
         same = [] if figure.unread else [each for each in known if is_same(directed, each)]
         if same and not _may_be_what_was_left(directed, same, known):
             continue
-        if not same and not figure.unread and (step := derived(directed, statement.text, inside, today)):
+        if not same and not figure.unread and (step := describe_derivation(directed, statement.text, inside, today)):
             arithmetic.append(step)
         elif not same and not figure.unread and _is_contradicted(directed, statement.text, inside, known):
             missing.append(f"“{shown}” {_where(figure, quotes)}")
@@ -92,8 +92,10 @@ def _is_contradicted(
     if text[: figure.start][-1:].isalpha():
         return False  # part of a name: "EC2", "C1 in German"
     # "Nine engineers" is not eight, but may be five welders and four fitters.
-    [things] = [counted(each, found.source.text) for found, some in inside for each in some if each in others] or [None]
-    mine = counted(figure, text)
+    [things] = [
+        counted_words(each, found.source.text) for found, some in inside for each in some if each in others
+    ] or [None]
+    mine = counted_words(figure, text)
     return things is not None and bool({*things} & {*mine} or not (things or mine)) and not has_words(OTHERS, quoted)
 
 

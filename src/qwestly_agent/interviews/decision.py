@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from qwestly_agent.domain.interview import Aspect, DraftSentence, Interview, Said
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.interviews.machine import activate, activate_next, ended_by_counts, offer_to_sum_up
+from qwestly_agent.interviews.machine import activate, activate_next, end_if_due, offer_to_sum_up
 from qwestly_agent.interviews.topics import add_topic, cover
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=80)]
@@ -51,7 +51,7 @@ class NextMove(BaseModel):
 MOST_WORDS_KEPT = 24
 
 
-def decided(interview: Interview, decision: NextMove, said: Mapping[str, QuotedSource], now: float) -> Interview:
+def apply_decision(interview: Interview, decision: NextMove, said: Mapping[str, QuotedSource], now: float) -> Interview:
     """Apply the proposals that the transition tables allow. `said` is the text that the person typed, by message id.
 
     A model cannot end anything: `converge` and `end` only offer to sum up the topic; `switch` must name an existing
@@ -78,7 +78,7 @@ def decided(interview: Interview, decision: NextMove, said: Mapping[str, QuotedS
             interview = offer_to_sum_up(interview)
         case "continue":
             pass
-    return interview if interview.ended else ended_by_counts(activate_next(interview), now)
+    return interview if interview.ended else end_if_due(activate_next(interview), now)
 
 
 def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, QuotedSource]) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, Quo
     return tuple(dict.fromkeys((*known, *theirs)))[-MOST_WORDS_KEPT:]
 
 
-def written(
+def apply_draft(
     interview: Interview, added: Sequence[DraftSentence], dropped: Sequence[int], now: float, *, closed: bool = False
 ) -> Interview:
     """Add the new statements to the draft, and drop those at the positions `dropped`. Count an idle turn if nothing is
@@ -110,7 +110,7 @@ def written(
     for each in new:
         for aspect in each.aspects:
             changed = cover(changed, each.topic, aspect, each.quotes)
-    return ended_by_counts(changed, now)
+    return end_if_due(changed, now)
 
 
 def with_evaded(interview: Interview, heard: Set[str]) -> Interview:

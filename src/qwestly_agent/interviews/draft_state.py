@@ -65,7 +65,7 @@ def sources_of(said: Sequence[Spoken]) -> dict[str, QuotedSource]:
     }
 
 
-async def remembered(memories: Memories, user_id: str, interview: Interview) -> list[Spoken]:
+async def remembered_statements(memories: Memories, user_id: str, interview: Interview) -> list[Spoken]:
     """Return the person's own words from earlier conversations, which the first draft of an agenda also reads."""
     if not interview.has_agenda or interview.drafted_to:
         return []

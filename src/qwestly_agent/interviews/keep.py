@@ -8,7 +8,7 @@ from qwestly_agent.domain.interview import DraftSentence, Interview, Said
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.change import change
-from qwestly_agent.interviews.decision import NextMove, decided, with_evaded, written
+from qwestly_agent.interviews.decision import NextMove, apply_decision, apply_draft, with_evaded
 from qwestly_agent.interviews.draft_state import MOST_MESSAGES, DraftState, sources_of, still_remembered, transcript_of
 from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
@@ -67,9 +67,9 @@ def brought(interview: Interview, found: RunFindings, said: Mapping[str, QuotedS
     heard = interview.model_copy(update={"drafted_to": found.seq})
     if interview.version != found.version:
         return heard
-    moved_on = decided(heard, found.decision, said, now)
+    moved_on = apply_decision(heard, found.decision, said, now)
     closed = _closed(moved_on) > _closed(heard)
-    return with_evaded(written(moved_on, found.statements, found.dropped, now, closed=closed), said.keys())
+    return with_evaded(apply_draft(moved_on, found.statements, found.dropped, now, closed=closed), said.keys())
 
 
 def _closed(interview: Interview) -> int:

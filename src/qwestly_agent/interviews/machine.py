@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 
 from qwestly_agent.domain.interview import Ended, Interview, Phase, Topic, TopicStatus
-from qwestly_agent.interviews.topics import add_topic, replaced
+from qwestly_agent.interviews.topics import add_topic, with_topic
 
 TOPIC_MOVES: Mapping[TopicStatus, frozenset[TopicStatus]] = {
     "mentioned": frozenset({"backlog", "active"}),
@@ -38,7 +38,7 @@ MOST_LENGTHS = 200
 # --- an answer --------------------------------------------------------------------------------------------------------
 
 
-def answered(interview: Interview, seq: int, words: int, now: float, message_id: str = "") -> Interview:
+def count_answer(interview: Interview, seq: int, words: int, now: float, message_id: str = "") -> Interview:
     """Count the person's answer `seq` once, complete topics that are covered, and end the interview if it is over."""
     if seq <= interview.counted_to or interview.ended:
         return interview
@@ -56,8 +56,8 @@ def answered(interview: Interview, seq: int, words: int, now: float, message_id:
             each.model_copy(update={"answer": message_id}) if each.name == interview.asking else each
             for each in active.aspects
         )
-        counted = replaced(counted, active, turns=active.turns + 1, aspects=aspects)
-    return ended_by_counts(_nearer_to_its_end(counted), now)
+        counted = with_topic(counted, active, turns=active.turns + 1, aspects=aspects)
+    return end_if_due(_nearer_to_its_end(counted), now)
 
 
 def _nearer_to_its_end(interview: Interview) -> Interview:
@@ -71,13 +71,13 @@ def _nearer_to_its_end(interview: Interview) -> Interview:
     if interview.has_agenda:
         return interview
     if active.closing == "offered":
-        return replaced(interview, active, closing="last")
+        return with_topic(interview, active, closing="last")
     if (active.aspects and active.completeness > ENOUGH) or active.turns >= MOST_TURNS_ON_A_TOPIC - 2:
-        return replaced(interview, active, closing="offered")
+        return with_topic(interview, active, closing="offered")
     return interview
 
 
-def asking(interview: Interview) -> Interview:
+def choose_aspect(interview: Interview) -> Interview:
     """Choose the aspect to ask about next: the open one with the fewest questions, but not the previous one, whose
     answer no draft covers yet. No aspect is chosen while memories may answer it. An agenda moves on to its next topic
     meanwhile. Otherwise no aspect is asked about twice, unless the answer was evasive; after all aspects and one open
@@ -88,23 +88,23 @@ def asking(interview: Interview) -> Interview:
     others = [each for each in active.open_aspects if each.name != before]
     if not others and interview.has_agenda and (waiting := _waiting(interview)):
         last = min(each.priority for each in waiting) - 1
-        return asking(activate_next(replaced(interview, active, status="backlog", priority=last)))
+        return choose_aspect(activate_next(with_topic(interview, active, status="backlog", priority=last)))
     left = [each for each in others if interview.has_agenda or not each.answer or each.evaded]
     if not left and active.open_aspects and not before:
-        return _in_phase(replaced(interview, active, closing="offered"))
+        return _in_phase(with_topic(interview, active, closing="offered"))
     if not left:
         return interview.model_copy(update={"asking": ""})
     chosen = min(left, key=lambda each: each.asked)
     now_asked = {"asked": chosen.asked + 1, "answer": "", "evaded": False}
     aspects = tuple(each.model_copy(update=now_asked) if each is chosen else each for each in active.aspects)
-    return replaced(interview, active, aspects=aspects).model_copy(update={"asking": chosen.name})
+    return with_topic(interview, active, aspects=aspects).model_copy(update={"asking": chosen.name})
 
 
 def _waiting(interview: Interview) -> list[Topic]:
     return [each for each in interview.topics if each.status in ("mentioned", "backlog")]
 
 
-def ended_by_counts(interview: Interview, now: float) -> Interview:
+def end_if_due(interview: Interview, now: float) -> Interview:
     """End the interview if its counts require it."""
     if interview.ended:
         return interview
@@ -164,19 +164,19 @@ def is_tired(lengths: tuple[int, ...]) -> bool:
 def _in_phase(interview: Interview) -> Interview:
     """Set the phase that follows from the topics: none yet, one is active, or none is left."""
     if interview.active is None:
-        return moved(interview, "divergence")
+        return move_to_phase(interview, "divergence")
     nearly = interview.completeness > ENOUGH or interview.active.closing != "asking"
-    return moved(interview, "convergence" if nearly and not _waiting(interview) else "deep_dive")
+    return move_to_phase(interview, "convergence" if nearly and not _waiting(interview) else "deep_dive")
 
 
-def moved(interview: Interview, phase: Phase) -> Interview:
+def move_to_phase(interview: Interview, phase: Phase) -> Interview:
     """Move to this phase, if the table allows it."""
     if phase not in PHASE_MOVES[interview.phase]:
         return interview
     return interview.model_copy(update={"phase": phase})
 
 
-def told(interview: Interview, seq: int) -> Interview:
+def mark_end_announced(interview: Interview, seq: int) -> Interview:
     """Record that the answer to this message announces the end, if the interview has ended."""
     if interview.ended is None or interview.ended.told_to is not None:
         return interview
@@ -201,11 +201,11 @@ def activate(interview: Interview, title: str, *, by_person: bool = False) -> In
     if (topic.status == "completed" or interview.ended) and not by_person:
         return interview
     if active:
-        interview = replaced(interview, active, status="backlog")
+        interview = with_topic(interview, active, status="backlog")
     highest = max(each.priority for each in interview.topics)
     priority = max(highest, HIGHEST_OF_MODELS + 1) if by_person else min(highest, HIGHEST_OF_MODELS)
     priority = max(topic.priority, priority)
-    return _in_phase(replaced(interview, topic, status="active", closing="asking", priority=priority))
+    return _in_phase(with_topic(interview, topic, status="active", closing="asking", priority=priority))
 
 
 def talk_about(interview: Interview, title: str, aspects: Iterable[str] = ()) -> Interview:
@@ -223,7 +223,7 @@ def complete(interview: Interview, title: str) -> Interview:
     topic = interview.topic(title)
     if topic is None or "completed" not in TOPIC_MOVES[topic.status]:
         return interview
-    return activate_next(replaced(interview, topic, status="completed"))
+    return activate_next(with_topic(interview, topic, status="completed"))
 
 
 def activate_next(interview: Interview) -> Interview:
@@ -233,7 +233,7 @@ def activate_next(interview: Interview) -> Interview:
     if interview.has_agenda:
         told = (each for each in _waiting(interview) if not each.open_aspects)
         for each in told:
-            interview = replaced(interview, each, status="completed")
+            interview = with_topic(interview, each, status="completed")
     if interview.ended or not (waiting := _waiting(interview)):
         return interview
     first = max(waiting, key=lambda each: (each.status == "backlog", each.priority))
@@ -261,4 +261,4 @@ def offer_to_sum_up(interview: Interview) -> Interview:
     active = interview.active
     if active is None or interview.has_agenda or active.closing != "asking" or active.completeness <= HALF:
         return interview
-    return replaced(interview, active, closing="offered")
+    return with_topic(interview, active, closing="offered")

@@ -12,15 +12,15 @@ from qwestly_agent.interviews.change import change
 from qwestly_agent.interviews.known import Known, known_of
 from qwestly_agent.interviews.machine import (
     activate_next,
-    answered,
-    asking,
+    choose_aspect,
     complete,
+    count_answer,
     end,
-    ended_by_counts,
+    end_if_due,
+    mark_end_announced,
     talk_about,
-    told,
 )
-from qwestly_agent.interviews.topics import said_anew
+from qwestly_agent.interviews.topics import drop_removed_words
 from qwestly_agent.services import Services
 from qwestly_agent.text.user_text import typed_parts
 
@@ -76,12 +76,13 @@ class InterviewService:
             is_new = not interview.turns and not interview.topics
             begun = activate_next(first(interview)) if is_new else interview
             if not self.is_new:
-                again = said_anew(begun, self.message_id, typed) if self.text else begun
-                return told(again, self.seq)
+                again = drop_removed_words(begun, self.message_id, typed) if self.text else begun
+                return mark_end_announced(again, self.seq)
             if stop and not begun.ended:
                 return end(begun, Ended(reason="asked", quote=stop, told_to=self.seq))
-            return told(
-                asking(answered(begun, self.seq, words, now, self.message_id) if self.text else begun), self.seq
+            return mark_end_announced(
+                choose_aspect(count_answer(begun, self.seq, words, now, self.message_id) if self.text else begun),
+                self.seq,
             )
 
         await self._change(counted, self.latest)
@@ -106,7 +107,7 @@ class InterviewService:
 
     async def talk_about(self, title: str) -> Interview:
         """Make this topic active because the person wants it; it need not exist yet."""
-        return await self._change(lambda interview: asking(talk_about(interview, title)))
+        return await self._change(lambda interview: choose_aspect(talk_about(interview, title)))
 
     async def enough(self, of: str, quote: str) -> bool:
         """End the topic or the interview if the quote is in this message. Returns False if it is not."""
@@ -119,7 +120,7 @@ class InterviewService:
         def over(interview: Interview) -> Interview:
             active = interview.active
             if of == "topic" and active:
-                return told(asking(ended_by_counts(complete(interview, active.title), now)), self.seq)
+                return mark_end_announced(choose_aspect(end_if_due(complete(interview, active.title), now)), self.seq)
             return end(interview, Ended(reason="asked", quote=found.text, told_to=self.seq))
 
         await self._change(over)

@@ -25,7 +25,7 @@ def add_topic(
         interview = add_aspects(interview, title, aspects)
         known = interview.topic(title) or known
         is_promoted = known.status == "mentioned" and (known.aspects or status == "backlog")
-        return replaced(interview, known, status="backlog", priority=priority) if is_promoted else interview
+        return with_topic(interview, known, status="backlog", priority=priority) if is_promoted else interview
     if not title or len(interview.topics) >= MOST_TOPICS:
         return interview
     topic = Topic(title=title, status=status, priority=priority)
@@ -41,7 +41,7 @@ def add_aspects(interview: Interview, title: str, names: Iterable[str]) -> Inter
     for name in (" ".join(each.split())[:80] for each in names):
         if name and len(aspects) < MOST_ASPECTS and not any(_near(name, each.name) for each in aspects):
             aspects.append(Aspect(name=name))
-    return replaced(interview, topic, aspects=tuple(aspects))
+    return with_topic(interview, topic, aspects=tuple(aspects))
 
 
 def _near(one: str, other: str) -> bool:
@@ -60,7 +60,7 @@ def edit_aspect(interview: Interview, title: str, name: str, to: str) -> Intervi
         (each.model_copy(update={"name": to}) if each.name.casefold() == name.strip().casefold() else each)
         for each in topic.aspects
     )
-    return replaced(interview, topic, aspects=tuple(each for each in aspects if each.name))
+    return with_topic(interview, topic, aspects=tuple(each for each in aspects if each.name))
 
 
 def cover(interview: Interview, title: str, name: str, quotes: tuple[Said, ...], *, closed: bool = False) -> Interview:
@@ -75,10 +75,10 @@ def cover(interview: Interview, title: str, name: str, quotes: tuple[Said, ...],
             return aspect
         return aspect.model_copy(update={"status": "closed" if closed else "covered", "quotes": quotes})
 
-    return replaced(interview, topic, aspects=tuple(map(changed, topic.aspects)))
+    return with_topic(interview, topic, aspects=tuple(map(changed, topic.aspects)))
 
 
-def said_anew(interview: Interview, message_id: str, text: str) -> Interview:
+def drop_removed_words(interview: Interview, message_id: str, text: str) -> Interview:
     """Remove everything that rests on words no longer in this message."""
     source = {message_id: QuotedSource(id=message_id, text=quoted(text))}
 
@@ -102,6 +102,6 @@ def said_anew(interview: Interview, message_id: str, text: str) -> Interview:
     return interview.model_copy(update=changes)
 
 
-def replaced(interview: Interview, topic: Topic, **changes: object) -> Interview:
+def with_topic(interview: Interview, topic: Topic, **changes: object) -> Interview:
     changed: Callable[[Topic], Topic] = lambda each: each.model_copy(update=changes) if each is topic else each  # noqa: E731
     return interview.model_copy(update={"topics": tuple(map(changed, interview.topics))})

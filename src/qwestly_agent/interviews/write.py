@@ -20,13 +20,13 @@ from qwestly_agent.domain.interview import Interview
 from qwestly_agent.grounding.ground import check, ground
 from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import QuotedSource
-from qwestly_agent.interviews.decision import NextMove, decided
+from qwestly_agent.interviews.decision import NextMove, apply_decision
 from qwestly_agent.interviews.draft_state import (
     MOST_MESSAGES,
     DraftState,
     Spoken,
     by_number,
-    remembered,
+    remembered_statements,
     renamed,
     sources_of,
     transcript_of,
@@ -37,8 +37,8 @@ from qwestly_agent.interviews.written_draft import (
     DraftOnItsWay,
     NewStatement,
     WrittenDraft,
-    kept,
     new_statement,
+    to_statement,
     unwanted_in,
 )
 from qwestly_agent.llm.models import Tier
@@ -95,9 +95,9 @@ async def write(services: ModelServices, given: DraftState) -> DraftState:
         return given
     interview = await services.interviews.get(user_id, conversation_id)
     recent = await services.messages.list_recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
-    said = [*await remembered(services.memories, user_id, interview), *transcript_of(recent)]
+    said = [*await remembered_statements(services.memories, user_id, interview), *transcript_of(recent)]
     now, sources = services.clock(), sources_of(said)
-    told = decided(interview, NextMove.model_validate(work.get("decision", {})), sources, now)
+    told = apply_decision(interview, NextMove.model_validate(work.get("decision", {})), sources, now)
     material = Material(told, said, sources, to_datetime(now).date())
 
     async def keep(draft: DraftOnItsWay) -> None:
@@ -108,9 +108,9 @@ async def write(services: ModelServices, given: DraftState) -> DraftState:
     draft = await _draft(services, user_id, material, keep, before)
     judged = zip(draft.statements, draft.verdicts, strict=True)
     known_from = {each.id: each.known_from for each in said}
-    made = [(found, each) for each, verdict in judged if (found := kept(told, each, verdict, sources, known_from))][
-        :MOST_NEW
-    ]
+    made = [
+        (found, each) for each, verdict in judged if (found := to_statement(told, each, verdict, sources, known_from))
+    ][:MOST_NEW]
     await services.interviews.save_work(
         user_id,
         conversation_id,

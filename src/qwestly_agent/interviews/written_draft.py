@@ -74,7 +74,7 @@ def new_statement(written: WrittenStatement, message_ids: Mapping[str, str]) -> 
     )
 
 
-def kept(
+def to_statement(
     interview: Interview,
     new: NewStatement,
     verdict: GroundingVerdict,

@@ -11,7 +11,7 @@ from pydantic_ai.framing import wrap
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.learning import Offer
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.learning.phrases import agrees, named
+from qwestly_agent.learning.phrases import agrees, extract_name
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
@@ -42,7 +42,7 @@ async def says_yes(services: ModelServices, user_id: str, offer: Offer, message:
     text = message.strip()
     if agrees(text):
         return True
-    if not text or len(text) > LONGEST or holds_others_words(text) or not named(text):
+    if not text or len(text) > LONGEST or holds_others_words(text) or not extract_name(text):
         return False
     try:
         acceptance = await structured_output(

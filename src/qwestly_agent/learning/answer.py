@@ -2,7 +2,7 @@
 
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.domain.learning import Lesson, Rating
-from qwestly_agent.learning.practice import practiced
+from qwestly_agent.learning.practice import reschedule
 from qwestly_agent.services import Services
 
 TRIES = 5
@@ -26,7 +26,7 @@ async def answer(
         if practice.answers != answers:
             return lesson
         now = services.clock()
-        after = practiced(practice, felt if option == question.right else "again", now)
+        after = reschedule(practice, felt if option == question.right else "again", now)
         practices = [after if place == number else each for place, each in enumerate(lesson.practices)]
         if await services.lessons.save_practices(lesson, practices, now):
             return lesson.model_copy(update={"practices": tuple(practices)})

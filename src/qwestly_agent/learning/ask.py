@@ -11,7 +11,7 @@ from qwestly_agent.domain.learning import Lesson, LessonQuestion
 from qwestly_agent.grounding.ground import check as check_by_code
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.learning.lesson_state import LessonState
-from qwestly_agent.learning.lesson_text import cleaned
+from qwestly_agent.learning.lesson_text import clean_line
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
@@ -82,8 +82,8 @@ async def ask(services: ModelServices, given: LessonState) -> LessonState:
     )
     questions = [
         LessonQuestion(
-            text=cleaned(each.text),
-            options=tuple(map(cleaned, each.options)),
+            text=clean_line(each.text),
+            options=tuple(map(clean_line, each.options)),
             right=each.right,
             sentence=each.sentence,
         )
@@ -96,7 +96,7 @@ async def ask(services: ModelServices, given: LessonState) -> LessonState:
 def _problem(written: WrittenQuestion, lesson: Lesson, now: float) -> str:
     if not 0 <= written.sentence < len(lesson.sentences):
         return "there is no such sentence."
-    options = [cleaned(each).casefold() for each in written.options]
+    options = [clean_line(each).casefold() for each in written.options]
     if not 0 <= written.right < len(options):
         return "no option is right."
     if len({*options}) < len(options) or not all(options):

@@ -6,7 +6,7 @@ from pydantic import BaseModel, StringConstraints
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.domain.learning import Granularity
-from qwestly_agent.learning.phrases import named
+from qwestly_agent.learning.phrases import extract_name
 from qwestly_agent.learning.tree import Node, Tree
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
@@ -54,7 +54,7 @@ NAMES_NOTHING = Detected(granularity="nothing", understood_as="", reason="It nam
 
 async def detect(services: ModelServices, user_id: str, tree: Tree, phrase: str) -> Detected:
     """Determine the granularity of a phrase. Raises the errors of `structured_output` if the library lacks it."""
-    if not named(phrase) and not tree.find(phrase):
+    if not extract_name(phrase) and not tree.find(phrase):
         return NAMES_NOTHING
     if node := tree.find(phrase):
         return _of_node(node, f"The library has it as a {node.granularity}.")
@@ -71,7 +71,7 @@ async def detect(services: ModelServices, user_id: str, tree: Tree, phrase: str)
         seconds=SECONDS,
         retries=0,
     )
-    if read.granularity == "nothing" or not named(read.understood_as):
+    if read.granularity == "nothing" or not extract_name(read.understood_as):
         return NAMES_NOTHING
     return Detected(**read.model_dump(), by="model")
 

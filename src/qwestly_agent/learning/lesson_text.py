@@ -10,7 +10,7 @@ from qwestly_agent.text.sanitize import safe_text
 NO_PAGES = "The library has nothing on it."
 
 
-def cleaned(text: str) -> str:
+def clean_line(text: str) -> str:
     """Return the text as one line without invisible characters and links."""
     return safe_text(" ".join(visible(well_formed(text)).split()), ())
 

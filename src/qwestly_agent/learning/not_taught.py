@@ -2,7 +2,7 @@
 
 from difflib import SequenceMatcher
 
-from qwestly_agent.learning.phrases import folded, named
+from qwestly_agent.learning.phrases import extract_name, folded
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.trouble import Kind, Trouble
 
@@ -40,7 +40,7 @@ def not_taught(text: str) -> Trouble | None:
     if not 0 < len(words) <= LONGEST:
         return None
     kind: Kind | None = None
-    if _holds(words, _SELF_HARM) or _nearly(named(text), _SELF_HARM):
+    if _holds(words, _SELF_HARM) or _nearly(extract_name(text), _SELF_HARM):
         kind = "self_harm"
     elif _holds(words, _OFFENSIVE):
         kind = "abuse"

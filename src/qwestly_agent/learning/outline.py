@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.learning.lesson_state import LessonState
-from qwestly_agent.learning.lesson_text import cleaned, pages, wish_of
+from qwestly_agent.learning.lesson_text import clean_line, pages, wish_of
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
@@ -52,6 +52,6 @@ async def outline(services: ModelServices, given: LessonState) -> LessonState:
         retries=OUTPUT_RETRIES,
     )
     await services.lessons.save_parts(
-        given.user_id, given.lesson_id, outline=[cleaned(each) for each in planned.points], label="Writing it"
+        given.user_id, given.lesson_id, outline=[clean_line(each) for each in planned.points], label="Writing it"
     )
     return given

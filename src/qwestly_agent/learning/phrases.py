@@ -73,7 +73,7 @@ def folded(text: str) -> str:
     return " ".join(_WORDS.findall(plain))
 
 
-def named(text: str) -> str:
+def extract_name(text: str) -> str:
     """Return the name in a message, folded, without the phrases around it; empty if it names nothing."""
     words = folded(text).split()
     while words:

@@ -25,7 +25,7 @@ def new_practice(now: float) -> Practice:
     return Practice(due_at=now, state=State.Learning.value, step=0)
 
 
-def practiced(practice: Practice, rating: Rating, now: float) -> Practice:
+def reschedule(practice: Practice, rating: Rating, now: float) -> Practice:
     """Return the schedule of a question after an answer."""
     card = Card(
         card_id=0,

@@ -3,7 +3,7 @@
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.domain.learning import Offer
-from qwestly_agent.learning.phrases import agrees, named
+from qwestly_agent.learning.phrases import agrees, extract_name
 from qwestly_agent.learning.service import LearningService
 from qwestly_agent.learning.tree import Tree
 from qwestly_agent.text.clean import quoted
@@ -34,7 +34,7 @@ def _task(typed: str, offer: Offer | None, tree: Tree, *, is_first: bool) -> str
         return f"{manner} They said yes to what you offered: call generate_content, then say so in one sentence."
     if not typed:
         return manner
-    if not named(typed) and not tree.find(typed):
+    if not extract_name(typed) and not tree.find(typed):
         return (
             f"{manner} They name nothing to learn. Ask what they would like to learn, in words that you have not used."
         )

@@ -17,8 +17,8 @@ from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.learning.acceptance import says_yes
 from qwestly_agent.learning.gaps import find_gaps
 from qwestly_agent.learning.granularity import Detected, detect
-from qwestly_agent.learning.lesson_text import cleaned
-from qwestly_agent.learning.phrases import folded, named
+from qwestly_agent.learning.lesson_text import clean_line
+from qwestly_agent.learning.phrases import extract_name, folded
 from qwestly_agent.learning.progress import LearningProgress, progress_of
 from qwestly_agent.learning.start import start_lesson
 from qwestly_agent.learning.tree import FoundTopic, Tree
@@ -67,7 +67,7 @@ class LearningService:
 
     async def search(self, query: str) -> list[FoundTopic]:
         tree = await self.tree()
-        return tree.search(query, MOST_FOUND) if named(query) or tree.find(query) else []
+        return tree.search(query, MOST_FOUND) if extract_name(query) or tree.find(query) else []
 
     async def detect(self, phrase: str) -> Detected:
         """Determine the granularity of a phrase. Raises the errors of `structured_output`."""
@@ -77,7 +77,7 @@ class LearningService:
 
     async def offer(self, topic: str, question: str) -> None:
         """Store an offer, which the next message may accept."""
-        topic, question = cleaned(topic), cleaned(question)
+        topic, question = clean_line(topic), clean_line(question)
         node = (await self.tree()).find(topic)
         granularity = node.granularity if node else self._detected.get(folded(topic), "topic")
         offer = Offer(topic=topic, question=question, granularity=granularity, seq=self.seq)
@@ -88,7 +88,7 @@ class LearningService:
         """Start the offered lesson. Raises `Invalid` if no topic was confirmed, `Braked` and `Unavailable`."""
         offer, typed = self.open_offer, "\n".join(typed_parts(self.text))
         tree = await self.tree()
-        if offer is None or not (named(offer.topic) or tree.find(offer.topic)):
+        if offer is None or not (extract_name(offer.topic) or tree.find(offer.topic)):
             raise Invalid(NOT_CONFIRMED)
         if offer.granularity in ("subject", "nothing"):
             raise Invalid(IS_SUBJECT)
@@ -101,7 +101,7 @@ class LearningService:
             run_id=self.run_id,
             conversation_id=self.conversation_id,
             topic=offer.topic,
-            wish=cleaned(wish),
+            wish=clean_line(wish),
             language=language_of(f"{offer.question} {typed}"),
             asked_at=str(offer.seq),
         )

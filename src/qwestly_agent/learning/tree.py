@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from qwestly_agent.domain.learning import Granularity, Module
-from qwestly_agent.learning.phrases import folded, named
+from qwestly_agent.learning.phrases import extract_name, folded
 from qwestly_agent.stores.bm25 import TokenCounts, bm25_scores
 
 NEAR = 0.8
@@ -59,11 +59,11 @@ class Tree:
 
     def find(self, phrase: str) -> Node | None:
         """Find the entry with this name, with or without phrases around it."""
-        return self._by_name.get(folded(phrase)) or self._by_name.get(named(phrase))
+        return self._by_name.get(folded(phrase)) or self._by_name.get(extract_name(phrase))
 
     def near(self, phrase: str) -> Node | None:
         """Find the entry that this is a misspelling of."""
-        wanted = named(phrase)
+        wanted = extract_name(phrase)
         if len(wanted) < SHORTEST_NEAR:
             return None
         rated = [(SequenceMatcher(None, wanted, name).ratio(), name) for name in self._by_name]
@@ -75,7 +75,7 @@ class Tree:
         exact = self.find(query)
         first = exact or self.near(query)
         named_topics = self._topics_of(first) if first else []
-        others = [topic for topic in self._by_words(named(query)) if topic not in named_topics]
+        others = [topic for topic in self._by_words(extract_name(query)) if topic not in named_topics]
         return [
             FoundTopic(topic, self._subject_of(topic), self._titles(topic), exact is not None and topic in named_topics)
             for topic in [*named_topics, *others][:limit]

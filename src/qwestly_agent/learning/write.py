@@ -12,7 +12,7 @@ from qwestly_agent.domain.learning import LessonQuote, LessonSentence
 from qwestly_agent.grounding.ground import check as check_by_code
 from qwestly_agent.grounding.model import Quote, Statement
 from qwestly_agent.learning.lesson_state import LessonState
-from qwestly_agent.learning.lesson_text import cleaned, pages, wish_of
+from qwestly_agent.learning.lesson_text import clean_line, pages, wish_of
 from qwestly_agent.learning.library_sources import WrittenQuote, library_sources
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
@@ -105,4 +105,4 @@ def statement_of(sentence: LessonSentence) -> Statement:
 
 def _sentence(written: WrittenSentence) -> LessonSentence:
     quotes = tuple(LessonQuote(module_id=each.source, text=each.text) for each in written.quotes)
-    return LessonSentence(point=written.point, text=cleaned(written.text), quotes=quotes)
+    return LessonSentence(point=written.point, text=clean_line(written.text), quotes=quotes)

@@ -8,12 +8,12 @@ import re
 import unicodedata
 
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.text.clean import masked
+from qwestly_agent.text.clean import mask_secrets
 
 
 def is_credential(text: str) -> bool:
     """True if the text contains credentials, account or phone numbers, which are never stored, even on request."""
-    return masked(text) != text or bool(_CREDENTIAL.search(text))
+    return mask_secrets(text) != text or bool(_CREDENTIAL.search(text))
 
 
 def is_sensitive(*texts: str) -> bool:

@@ -15,7 +15,7 @@ from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Done, Outcome
 from qwestly_agent.domain.approval import Approval, Change, Preview
 from qwestly_agent.domain.candidate import ProfileField
-from qwestly_agent.domain.job import wishes_told, with_wishes
+from qwestly_agent.domain.job import wishes_as_fields, with_wishes
 from qwestly_agent.profile.values import FieldChange, ProfileChanges
 from qwestly_agent.services import Services
 from qwestly_agent.stores.job_searches import JobSearches
@@ -42,7 +42,7 @@ async def read_fields(profiles: Profiles, job_searches: JobSearches, user_id: st
     profile, preferences, search = await asyncio.gather(
         profiles.get_summary(user_id), profiles.preferences(user_id), job_searches.get(user_id)
     )
-    return {**profile, **preferences, **wishes_told(search.wishes)}
+    return {**profile, **preferences, **wishes_as_fields(search.wishes)}
 
 
 async def fields_shown(services: Services, user_id: str, args: ProfileChanges) -> dict[str, str]:

@@ -6,7 +6,7 @@ from functools import partial
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
-from qwestly_agent.domain.resume import Found, FoundResume, ReadField, found_fields, renumbered
+from qwestly_agent.domain.resume import Found, FoundResume, ReadField, found_fields, renumber_paths
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.ground import ground as ground_statements
 from qwestly_agent.grounding.judge import make_judge
@@ -73,7 +73,7 @@ async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
     groups = list(_groups({path: each for path, each in fields.items() if path not in refused}))
     verdicts = await ground_statements([each.statement for each in groups], {SOURCE: source}, judge, today)
     read, left_out = _checked(fields, groups, verdicts, text)
-    paths = renumbered([each.path for each in read])
+    paths = renumber_paths([each.path for each in read])
     read = [each.model_copy(update={"path": path}) for each, path in zip(read, paths, strict=True)]
     await services.resumes.save_parts(given.user_id, given.resume_id, read=read, left_out={**refused, **left_out})
     if not all(each.is_checked for each in read):

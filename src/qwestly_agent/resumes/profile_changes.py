@@ -128,7 +128,7 @@ def unread_lines(record: ResumeRecord) -> list[str]:
     return lines
 
 
-def documented(record: ResumeRecord) -> dict[str, Any]:
+def json_resume_document(record: ResumeRecord) -> dict[str, Any]:
     """Return the JSON Resume document with contact details, for its owner only."""
     document = json_resume(record.read or ())
     contacts = {name: values[0] for name, values in record.contacts.items() if name in ("email", "phone", "url")}

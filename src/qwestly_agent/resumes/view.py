@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import Moment
 from qwestly_agent.domain.resume import ResumeRecord, ResumeStatus
-from qwestly_agent.resumes.profile_changes import documented, unread_lines
+from qwestly_agent.resumes.profile_changes import json_resume_document, unread_lines
 
 
 class ResumeView(BaseModel):
@@ -67,7 +67,7 @@ def detail_of(record: ResumeRecord) -> ResumeDetail:
     return ResumeDetail(
         **view_of(record).model_dump(),
         text=record.text,
-        resume=documented(record),
+        resume=json_resume_document(record),
         fields={each.path: FieldView(**each.model_dump(exclude={"path", "value"})) for each in record.read or ()},
         unread=unread_lines(record) if record.read is not None else [],
         left_out=[LeftOutView(path=path, why=why) for path, why in record.left_out.items()],

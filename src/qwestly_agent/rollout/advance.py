@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from qwestly_agent.base.observability import Event, cause_of, measure_rollout
-from qwestly_agent.domain.rollout import Entry, Rollout, Trial, ended, marked, moved
+from qwestly_agent.domain.rollout import Entry, Rollout, Trial, end_trial, move_to_share, set_state
 from qwestly_agent.rollout.look import Counts, Finding, emergency, is_alarming, is_due, look
 from qwestly_agent.services import Services
 from qwestly_agent.stores.due import Sweeps
@@ -37,7 +37,7 @@ async def advance(services: Services, _: Advanced) -> Advanced:
     sums = await sums_of(services.sweeps, trial)
     finding = await _find(services.sweeps, trial, sums, now)
     if finding:
-        await services.rollouts.change(lambda before: changed(before, trial, finding, now))
+        await services.rollouts.change(lambda before: apply_finding(before, trial, finding, now))
         services.logger.info(Event.ROLLOUT_MOVED, extra={"move": finding.move, "variant": trial.variant})
     move = finding.move if finding else ""
     is_held = move == "held" or (not move and trial.state == "held")
@@ -70,7 +70,7 @@ async def _find(sweeps: Sweeps, trial: Trial, sums: Sums, now: float) -> Finding
     return look(trial, variant, base) if is_due(trial, sums.variant, sums.base, now) else None
 
 
-def changed(rollout: Rollout, seen: Trial, finding: Finding, now: float) -> Rollout | None:
+def apply_finding(rollout: Rollout, seen: Trial, finding: Finding, now: float) -> Rollout | None:
     """Return the rollout after this finding; None if the trial has changed since."""
     if rollout.trial != seen:
         return None
@@ -78,8 +78,8 @@ def changed(rollout: Rollout, seen: Trial, finding: Finding, now: float) -> Roll
     entry = Entry(at=now, by="code", move=finding.move, variant=seen.variant, share=share, why=finding.why)
     match finding.move:
         case "on":
-            return moved(rollout, seen, share, entry)
+            return move_to_share(rollout, seen, share, entry)
         case "held" | "kept":
-            return marked(rollout, seen, finding.move, entry)
+            return set_state(rollout, seen, finding.move, entry)
         case _:
-            return ended(rollout, entry)
+            return end_trial(rollout, entry)

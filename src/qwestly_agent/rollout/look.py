@@ -115,7 +115,7 @@ def look(trial: Trial, variant: Sequence[Counts], base: Sequence[Counts]) -> Fin
         users = len(variant) + len(base)
         why = f"the shares do not match: {len(variant)} of {users} users have it, {trial.share} % should"
         return Finding("ended", (why, "what was counted cannot be trusted"))
-    found = [compared(each, variant, base) for each in MEASURES]
+    found = [compare_measure(each, variant, base) for each in MEASURES]
     worse = tuple(each.told for each in found if each.verdict == "worse")
     beyond = tuple(each.told for each in found if each.verdict == "beyond")
     told = tuple(each.told for each in found)
@@ -163,7 +163,7 @@ class MeasureComparison:
         return _value(self.measure, one.value) if one else "–"
 
 
-def compared(measure: Measure, variant: Sequence[Counts], base: Sequence[Counts]) -> MeasureComparison:
+def compare_measure(measure: Measure, variant: Sequence[Counts], base: Sequence[Counts]) -> MeasureComparison:
     return MeasureComparison(measure, _ratio(measure, variant), _ratio(measure, base))
 
 

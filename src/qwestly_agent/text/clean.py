@@ -90,7 +90,7 @@ def ids_in(value: Any) -> Iterator[str]:
                 yield from ids_in(item)
 
 
-def unescaped(json_text: str) -> str:
+def unescape_json(json_text: str) -> str:
     """Replace escaped line breaks in a piece of JSON with spaces, and unescape its quotation marks."""
     return re.sub(r"\\[nrt]", " ", json_text).replace('\\"', '"')
 
@@ -117,7 +117,7 @@ _LINKED = re.compile(
 )
 
 
-def unlinked(text: str) -> str:
+def disable_links(text: str) -> str:
     """Insert a space into everything that mail programs turn into a link: names with a dot, addresses, schemes, network
     paths."""
     return _LINKED.sub(lambda found: f"{found[0]} ", text)
@@ -140,7 +140,7 @@ _SECRETS = re.compile(
 )
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """Replace e-mail addresses and probable secrets with `…`."""
     return _SECRETS.sub(lambda found: f"{found['name'] or found['login'] or ''}…", text)
 

@@ -40,8 +40,8 @@ from qwestly_agent.clients.candidate_app import (
     CardSection,
     CardText,
     Effect,
-    card,
-    linkedin_suggestion,
+    card_subject,
+    suggestion_subject,
 )
 from tests.servers import API_SECRET, SECRET, FakeClock, candidate_app_server, free_port, until
 
@@ -131,14 +131,14 @@ async def test_a_card_is_published_activated_and_deleted(
     assert isinstance(active, Done)
     assert kept(database, user, "qc_sections")["active"]
     assert await app.delete_card(effect(user, active.version), "dr_1") == Done(None, {"card_id": "dr_1"})
-    assert await app.version_of(user, "ap_1", card("dr_1")) is None
+    assert await app.version_of(user, "ap_1", card_subject("dr_1")) is None
 
 
 async def test_a_suggestion_for_linkedin_is_kept_and_replaced_under_its_drafts_id(
     app: CandidateApp, user: str, database: Database[Json]
 ) -> None:
     first = await app.suggest_linkedin(effect(user), "dr_1", "I lead “eight” in Zürich.")
-    version = await app.version_of(user, "ap_1", linkedin_suggestion("dr_1"))
+    version = await app.version_of(user, "ap_1", suggestion_subject("dr_1"))
     assert first == Done(version, {"draft_id": "dr_1"})
     assert await app.suggest_linkedin(effect(user), "dr_1", "Otherwise.") == Changed(version or "")
     assert isinstance(await app.suggest_linkedin(effect(user, version), "dr_1", "Otherwise."), Done)
@@ -172,7 +172,10 @@ async def test_an_ingestion_that_failed_is_a_definite_no(
 
 
 async def test_nothing_has_no_version(app: CandidateApp, user: str) -> None:
-    cards, suggestions = [card("dr_1"), card("../profile")], [linkedin_suggestion("dr_1"), linkedin_suggestion("")]
+    cards, suggestions = (
+        [card_subject("dr_1"), card_subject("../profile")],
+        [suggestion_subject("dr_1"), suggestion_subject("")],
+    )
     for subject in ("profile", "preferences", "linkedin-profile", *cards, *suggestions, "operations/x", ""):
         assert await app.version_of(user, "ap_1", subject) is None
 
@@ -352,7 +355,7 @@ async def test_what_is_somebody_elses_is_not_there(app: CandidateApp, user: str,
     ):
         assert isinstance(outcome, Refused)
         assert outcome.code == "not_found"
-    assert await app.version_of(stranger, "ap_1", card("dr_1")) is None
+    assert await app.version_of(stranger, "ap_1", card_subject("dr_1")) is None
     assert await app.outcome_of(stranger, "ap_1", given.key) == NeverArrived()
     assert kept(database, user, "qc_sections")["active"] is False
 
@@ -397,8 +400,8 @@ async def test_an_id_that_is_none_goes_nowhere(
     ):
         assert isinstance(outcome, Refused)
         assert outcome.code == "not_found"
-    assert await app.version_of(user, "ap_1", card(card_id)) is None
-    assert await app.version_of(user, "ap_1", linkedin_suggestion(card_id)) is None
+    assert await app.version_of(user, "ap_1", card_subject(card_id)) is None
+    assert await app.version_of(user, "ap_1", suggestion_subject(card_id)) is None
     assert not server.api.requests
 
 

@@ -9,7 +9,7 @@ import pytest
 from qwestly_agent.domain.interview import DraftSentence, Ended, Interview, Phase, Said, TopicStatus
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.interviews.agenda import with_agenda
-from qwestly_agent.interviews.decision import ClosedAspect, NextMove, ProposedTopic, decided, written
+from qwestly_agent.interviews.decision import ClosedAspect, NextMove, ProposedTopic, apply_decision, apply_draft
 from qwestly_agent.interviews.keep import RunFindings, brought
 from qwestly_agent.interviews.known import Known
 from qwestly_agent.interviews.machine import (
@@ -19,11 +19,11 @@ from qwestly_agent.interviews.machine import (
     TOPIC_MOVES,
     activate,
     activate_next,
-    answered,
-    asking,
+    choose_aspect,
     complete,
+    count_answer,
     end,
-    ended_by_counts,
+    end_if_due,
     is_tired,
     prioritize,
     talk_about,
@@ -43,7 +43,7 @@ def interview_about(*titles: str, aspects: tuple[str, ...] = ("size", "result", 
 
 def after(interview: Interview, *lengths: int, now: float = 1.0) -> Interview:
     for length in lengths:
-        interview = answered(interview, interview.counted_to + 2, length, now)
+        interview = count_answer(interview, interview.counted_to + 2, length, now)
     return interview
 
 
@@ -87,37 +87,37 @@ def test_the_person_orders_the_topics_and_the_first_is_asked_about_at_once() -> 
     assert active_of(ordered) == "C"
     assert active_of(complete(ordered, "C")) == "A"
     nine = ProposedTopic(title="D", aspects=["what"], priority=9)
-    assert active_of(decided(ordered, NextMove(topics=[nine], move="switch", switch_to="B"), SAID, 1.0)) == "C"
+    assert active_of(apply_decision(ordered, NextMove(topics=[nine], move="switch", switch_to="B"), SAID, 1.0)) == "C"
 
 
 def test_a_topic_of_a_higher_priority_is_next_unless_this_one_is_being_summed_up() -> None:
     nine = NextMove(topics=[ProposedTopic(title="B", aspects=["what"], priority=9)])
     interview = interview_about("A")
-    assert active_of(decided(interview, nine, SAID, 1.0)) == "B"
+    assert active_of(apply_decision(interview, nine, SAID, 1.0)) == "B"
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
-    interview = decided(after(interview, 20), nine, SAID, 1.0)
+    interview = apply_decision(after(interview, 20), nine, SAID, 1.0)
     once = after(interview, 20)
     assert [active_of(interview), active_of(once), active_of(after(once, 20))] == ["A", "A", "B"]
 
 
 def test_a_topic_that_a_model_switches_to_or_that_its_person_chooses_is_kept() -> None:
     interview = interview_about("A", "B", "C")
-    switched = decided(interview, NextMove(move="switch", switch_to="B"), SAID, 1.0)
-    assert active_of(decided(switched, NextMove(), SAID, 1.0)) == "B"
+    switched = apply_decision(interview, NextMove(move="switch", switch_to="B"), SAID, 1.0)
+    assert active_of(apply_decision(switched, NextMove(), SAID, 1.0)) == "B"
     chosen = talk_about(switched, "C")
     nine = ProposedTopic(title="D", aspects=["what"], priority=9)
-    assert active_of(decided(chosen, NextMove(topics=[nine]), SAID, 1.0)) == "C"
+    assert active_of(apply_decision(chosen, NextMove(topics=[nine]), SAID, 1.0)) == "C"
 
 
 def test_what_was_only_mentioned_comes_last_and_is_no_reason_to_go_on() -> None:
     mentioned = NextMove(topics=[ProposedTopic(title="B", priority=9)])
-    interview = decided(interview_about("A"), mentioned, SAID, 1.0)
+    interview = apply_decision(interview_about("A"), mentioned, SAID, 1.0)
     assert [(each.title, each.status) for each in interview.topics] == [("A", "active"), ("B", "mentioned")]
     assert active_of(complete(add_topic(interview, "C"), "A")) == "C"
     assert active_of(complete(interview, "A")) == "B"
     asked = NextMove(topics=[ProposedTopic(title="B", aspects=["what"])])
-    assert decided(interview, asked, SAID, 1.0).topics[1].status == "backlog"
+    assert apply_decision(interview, asked, SAID, 1.0).topics[1].status == "backlog"
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
     assert after(interview.model_copy(update={"turns": 5}), 20).ended == Ended(reason="covered")
@@ -125,8 +125,8 @@ def test_what_was_only_mentioned_comes_last_and_is_no_reason_to_go_on() -> None:
 
 def test_a_model_that_converges_has_the_topic_summed_up_where_half_of_it_is_told() -> None:
     interview = cover(interview_about("A"), "A", "size", QUOTE)
-    assert decided(interview, NextMove(move="converge"), SAID, 1.0).topics[0].closing == "asking"
-    told = decided(cover(interview, "A", "result", QUOTE), NextMove(move="converge"), SAID, 1.0)
+    assert apply_decision(interview, NextMove(move="converge"), SAID, 1.0).topics[0].closing == "asking"
+    told = apply_decision(cover(interview, "A", "result", QUOTE), NextMove(move="converge"), SAID, 1.0)
     assert (told.topics[0].closing, told.phase) == ("offered", "convergence")
     assert after(told, 20).phase == "convergence"
 
@@ -143,7 +143,7 @@ def test_an_interview_that_its_person_opens_again_is_not_ended_by_what_ended_it(
 
 def test_a_late_decision_moves_nothing_once_it_is_over() -> None:
     ended = end(interview_about("A", "B"), Ended(reason="asked"))
-    late = decided(ended, NextMove(move="switch", switch_to="B"), SAID, 1.0)
+    late = apply_decision(ended, NextMove(move="switch", switch_to="B"), SAID, 1.0)
     assert (late.phase, active_of(late)) == ("end", "A")
 
 
@@ -194,8 +194,8 @@ def test_no_topic_is_asked_about_longer_than_twelve_turns() -> None:
 
 def test_an_answer_is_counted_once() -> None:
     interview = after(interview_about("A"), 20)
-    assert answered(interview, interview.counted_to, 20, 2.0) == interview
-    assert answered(interview, interview.counted_to - 1, 20, 2.0) == interview
+    assert count_answer(interview, interview.counted_to, 20, 2.0) == interview
+    assert count_answer(interview, interview.counted_to - 1, 20, 2.0) == interview
 
 
 # --- how an interview ends -------------------------------------------------------------------------------------------
@@ -213,15 +213,15 @@ def test_it_ends_when_most_is_covered_after_more_than_five_turns_and_nothing_wai
 
 
 def test_two_turns_without_a_new_statement_whose_draft_is_ready_end_it() -> None:
-    interview = written(interview_about("Acme"), [statement("Led eight people.", "size")], [], 1.0)
-    once = written(interview, [], [], 1.0)
+    interview = apply_draft(interview_about("Acme"), [statement("Led eight people.", "size")], [], 1.0)
+    once = apply_draft(interview, [], [], 1.0)
     assert (once.idle_turns, once.ended) == (1, None)
-    assert written(once, [statement("Led eight people.")], [], 1.0).ended == Ended(reason="nothing_new")
-    assert written(once, [statement("Grew sales.", "result")], [], 1.0).idle_turns == 0
+    assert apply_draft(once, [statement("Led eight people.")], [], 1.0).ended == Ended(reason="nothing_new")
+    assert apply_draft(once, [statement("Grew sales.", "result")], [], 1.0).idle_turns == 0
 
 
 def test_an_interview_that_has_not_begun_to_be_written_is_not_idle() -> None:
-    interview = written(written(written(interview_about("A"), [], [], 1.0), [], [], 1.0), [], [], 1.0)
+    interview = apply_draft(apply_draft(apply_draft(interview_about("A"), [], [], 1.0), [], [], 1.0), [], [], 1.0)
     assert interview.ended is None
 
 
@@ -248,15 +248,15 @@ def test_the_time_that_a_person_gave_ends_it() -> None:
 
 
 def test_a_models_end_ends_nothing_that_is_not_counted() -> None:
-    interview = decided(interview_about("A"), NextMove(move="end"), SAID, 1.0)
+    interview = apply_decision(interview_about("A"), NextMove(move="end"), SAID, 1.0)
     assert interview.ended is None
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
-    once = decided(after(interview, 20), NextMove(move="end"), SAID, 1.0)
+    once = apply_decision(after(interview, 20), NextMove(move="end"), SAID, 1.0)
     assert once.ended is None, "after one answer"
     five = interview.model_copy(update={"turns": 6})
-    assert decided(five, NextMove(move="end"), SAID, 1.0).ended == Ended(reason="covered")
-    assert decided(add_topic(five, "B", ["when"]), NextMove(move="end"), SAID, 1.0).ended is None
+    assert apply_decision(five, NextMove(move="end"), SAID, 1.0).ended == Ended(reason="covered")
+    assert apply_decision(add_topic(five, "B", ["when"]), NextMove(move="end"), SAID, 1.0).ended is None
 
 
 def test_short_answers_and_a_known_profile_do_not_end_an_onboarding() -> None:
@@ -265,7 +265,7 @@ def test_short_answers_and_a_known_profile_do_not_end_an_onboarding() -> None:
     known |= {"roles": ["Nurse"], "locations": ["Porto"], "work_mode": "office"}
     interview = activate_next(with_agenda(Interview(), Known(known)))
     assert interview.completeness > ENOUGH
-    interview = decided(after(interview, 40, 40, 40, 1, 1, 1), NextMove(move="end"), SAID, 1.0)
+    interview = apply_decision(after(interview, 40, 40, 40, 1, 1, 1), NextMove(move="end"), SAID, 1.0)
     assert (interview.ended, active_of(interview)) == (None, "Work")
 
 
@@ -273,7 +273,7 @@ def test_an_aspect_is_asked_for_once_and_again_only_where_its_answer_told_nothin
     interview, told = interview_about("Acme", aspects=("size", "result", "own part")), ("m1", "m3", "m4")
     asked = list[str]()
     for seq, message_id in enumerate(("m0", "m1", "m2", "m3", "m4", "m5"), 1):
-        interview = asking(answered(interview, seq, 9, 1.0, message_id))
+        interview = choose_aspect(count_answer(interview, seq, 9, 1.0, message_id))
         asked.append(interview.asking)
         said = {message_id: QuotedSource(id=message_id, text="We did it.")}
         new = statement(f"Did it {seq}.").model_copy(
@@ -288,9 +288,9 @@ def test_an_aspect_is_asked_for_once_and_again_only_where_its_answer_told_nothin
 
 
 def test_what_was_asked_before_the_person_changed_the_topic_is_asked_again() -> None:
-    interview = asking(answered(interview_about("Acme", aspects=("size",)), 1, 9, 1.0, "m0"))
-    interview = asking(answered(talk_about(interview, "Studies", ["subject"]), 2, 9, 1.0, "m1"))
-    interview = asking(answered(talk_about(interview, "Acme"), 3, 9, 1.0, "m2"))
+    interview = choose_aspect(count_answer(interview_about("Acme", aspects=("size",)), 1, 9, 1.0, "m0"))
+    interview = choose_aspect(count_answer(talk_about(interview, "Studies", ["subject"]), 2, 9, 1.0, "m1"))
+    interview = choose_aspect(count_answer(talk_about(interview, "Acme"), 3, 9, 1.0, "m2"))
     assert interview.asking == "size"
 
 
@@ -298,7 +298,7 @@ def test_a_model_that_always_goes_on_and_opens_topics_ends_all_the_same() -> Non
     interview = Interview()
     for turn in range(400):
         topic = ProposedTopic(title=f"Topic{turn}", aspects=["what"], priority=9)
-        interview = decided(after(interview, 20), NextMove(move="continue", topics=[topic]), SAID, 1.0)
+        interview = apply_decision(after(interview, 20), NextMove(move="continue", topics=[topic]), SAID, 1.0)
         if interview.ended:
             break
     assert interview.ended
@@ -316,7 +316,7 @@ def test_a_model_that_never_names_a_topic_ends_after_twelve_turns() -> None:
 def test_an_aspect_is_closed_by_the_persons_words_alone() -> None:
     closed = ClosedAspect(topic="A", aspect="result", message_id="m1", quote="I don't know the budget")
     invented = ClosedAspect(topic="A", aspect="size", message_id="m1", quote="skip that")
-    interview = decided(interview_about("A"), NextMove(closed=[closed, invented]), SAID, 1.0)
+    interview = apply_decision(interview_about("A"), NextMove(closed=[closed, invented]), SAID, 1.0)
     assert [each.status for each in interview.topics[0].aspects] == ["open", "closed", "open"]
 
 
@@ -324,8 +324,8 @@ def test_an_aspect_is_closed_by_the_persons_words_alone() -> None:
 
 
 def test_a_statement_that_is_replaced_stays_in_the_version_before() -> None:
-    first = written(interview_about("Acme"), [statement("Led eight people.", "size")], [], 1.0)
-    second = written(first, [statement("Led nine people.", "size")], [0], 1.0)
+    first = apply_draft(interview_about("Acme"), [statement("Led eight people.", "size")], [], 1.0)
+    second = apply_draft(first, [statement("Led nine people.", "size")], [0], 1.0)
     assert [each.text for each in second.draft] == ["Led nine people."]
     assert [(each.text, each.since, each.until) for each in second.statements] == [
         ("Led eight people.", 1, 2),
@@ -345,7 +345,7 @@ def a_move(chance: random.Random, interview: Interview, made: int) -> Move:
     match chance.randrange(6):
         case 0 | 1:
             seq, words = interview.counted_to + chance.choice((-2, 0, 2, 2, 2)), chance.randrange(60)
-            return lambda now: answered(now, seq, words, 1.0)
+            return lambda now: count_answer(now, seq, words, 1.0)
         case 2 | 3:
             topics = [ProposedTopic(title=title, aspects=["what", "when"][: chance.randrange(3)], priority=made % 10)]
             found = RunFindings(
@@ -363,7 +363,7 @@ def a_move(chance: random.Random, interview: Interview, made: int) -> Move:
         case 4:
             return chance.choice((lambda now: activate(now, title), lambda now: prioritize(now, [title])))
         case _:
-            return lambda now: ended_by_counts(complete(now, title), 1.0)
+            return lambda now: end_if_due(complete(now, title), 1.0)
 
 
 @pytest.mark.thorough

@@ -15,8 +15,8 @@ from qwestly_agent.interviews.draft_state import Spoken, by_number, sources_of
 from qwestly_agent.interviews.written_draft import (
     MessageQuote,
     WrittenStatement,
-    kept,
     new_statement,
+    to_statement,
     unwanted_in,
 )
 
@@ -95,7 +95,7 @@ def test_a_thousand_hostile_statements_say_nothing_that_the_person_did_not_say()
         new = [new_statement(hostile(chance), names) for _ in range(10)]
         verdicts = asyncio.run(ground([each.grounded for each in new], SOURCES, judge, date(2024, 5, 1)))
         for each, verdict in zip(new, verdicts, strict=True):
-            if statement := kept(INTERVIEW, each, verdict, SOURCES, {}):
+            if statement := to_statement(INTERVIEW, each, verdict, SOURCES, {}):
                 said.add(statement.text)
                 for quote in statement.quotes:
                     assert quote.text in SOURCES[quote.message_id].text
@@ -111,11 +111,11 @@ def test_a_statement_with_a_word_that_the_person_does_not_want_is_left_out() -> 
     supported = GroundingVerdict(outcome="supported")
     crew = new_statement(written("Led a Crew of eight.", "a team of eight people"), by_number(SAYS))
     screw = new_statement(written("Led a team of eight, with a screwdriver.", "a team of eight"), by_number(SAYS))
-    assert kept(INTERVIEW, crew, supported, SOURCES, {}) is None
-    assert kept(INTERVIEW, screw, supported, SOURCES, {})
+    assert to_statement(INTERVIEW, crew, supported, SOURCES, {}) is None
+    assert to_statement(INTERVIEW, screw, supported, SOURCES, {})
     assert unwanted_in("A head nurse's shift", ["Head nurse", "shif", "C++"]) == ["Head nurse"]
     unjudged = new_statement(written("Said it.", "do not call us a crew", "m3"), by_number(SAYS))
-    assert kept(INTERVIEW, unjudged, GroundingVerdict(outcome="unchecked"), SOURCES, {}) is None
+    assert to_statement(INTERVIEW, unjudged, GroundingVerdict(outcome="unchecked"), SOURCES, {}) is None
 
 
 def test_the_question_of_the_interviewer_is_no_evidence() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from qwestly_agent.learning.not_taught import not_taught
-from qwestly_agent.learning.phrases import agrees, named
+from qwestly_agent.learning.phrases import agrees, extract_name
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from qwestly_agent.learning.phrases import agrees, named
     ],
 )
 def test_what_is_said_around_a_name_is_no_part_of_it(said: str, name: str) -> None:
-    assert named(said) == name
+    assert extract_name(said) == name
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_is_said_around_a_name_is_no_part_of_it(said: str, name: str) -> No
     ],
 )
 def test_what_names_nothing_names_nothing(said: str) -> None:
-    assert named(said) == ""
+    assert extract_name(said) == ""
 
 
 @pytest.mark.parametrize(

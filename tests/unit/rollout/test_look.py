@@ -8,7 +8,7 @@ import pytest
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from qwestly_agent.domain.rollout import BASE, Assignment, Entry, Rollout, Trial, begun, moved
+from qwestly_agent.domain.rollout import BASE, Assignment, Entry, Rollout, Trial, begin_trial, move_to_share
 from qwestly_agent.rollout.choose import assign
 from qwestly_agent.rollout.look import (
     EMERGENCY_TURNS,
@@ -31,7 +31,7 @@ Counts = dict[str, float]
 
 
 def trial(share: int = 10, **changes: object) -> Trial:
-    begun_with = begun(Rollout(), "brief", ("chat",), min(share, 10), NOW, "t1", "").trial
+    begun_with = begin_trial(Rollout(), "brief", ("chat",), min(share, 10), NOW, "t1", "").trial
     assert begun_with
     return begun_with.model_copy(update={"share": share, **changes})
 
@@ -227,14 +227,14 @@ def test_of_trials_of_each_kind_of_worse_nearly_all_go_back_at_the_first_look() 
 
 @pytest.mark.thorough
 def test_of_many_users_each_share_is_right_within_a_percent_and_nobody_loses_what_they_had() -> None:
-    rollout = begun(Rollout(), "brief", ("chat",), 10, NOW, "t1", "")
+    rollout = begin_trial(Rollout(), "brief", ("chat",), 10, NOW, "t1", "")
     number = count(20_000, 100_000)
     had, kept = set[str](), dict[str, Assignment]()
     for share in (10, 50, 100):
         assert rollout.trial
         if share > 10:
             entry = Entry(at=NOW, by="code", move="on", variant="brief", share=share)
-            rollout = moved(rollout, rollout.trial, share, entry)
+            rollout = move_to_share(rollout, rollout.trial, share, entry)
         users = [f"auth0|{each}" for each in range(number)]
         new = {each: assign(rollout, None, None, each, "chat", is_new=True) for each in users}
         has = {user for user, each in new.items() if each and each.variant == "brief"}
@@ -249,10 +249,10 @@ def test_of_many_users_each_share_is_right_within_a_percent_and_nobody_loses_wha
 
 
 def test_the_base_of_100_percent_is_that_of_the_leg_before() -> None:
-    rollout = begun(Rollout(), "brief", ("chat",), 10, NOW, "t1", "")
+    rollout = begin_trial(Rollout(), "brief", ("chat",), 10, NOW, "t1", "")
     for share in (50, 100):
         assert rollout.trial
         entry = Entry(at=NOW, by="code", move="on", variant="brief", share=share)
-        rollout = moved(rollout, rollout.trial, share, entry)
+        rollout = move_to_share(rollout, rollout.trial, share, entry)
     assert rollout.trial
     assert rollout.trial.tags == ("t1:2:brief", f"t1:1:{BASE}")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qwestly_agent.text.clean import masked, unlinked, visible, well_formed
+from qwestly_agent.text.clean import disable_links, mask_secrets, visible, well_formed
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ from qwestly_agent.text.clean import masked, unlinked, visible, well_formed
     ],
 )
 def test_secrets_and_addresses_are_masked(text: str, kept: str) -> None:
-    assert masked(text) == kept
+    assert mask_secrets(text) == kept
 
 
 @pytest.mark.parametrize("text", ["Led a team of 7 at Acme, 2019–2021.", "secretary at Token Ltd", "passwords matter"])
 def test_ordinary_words_are_not_masked(text: str) -> None:
-    assert masked(text) == text
+    assert mask_secrets(text) == text
 
 
 def test_what_nobody_sees_is_taken_out_of_what_a_model_reads() -> None:
@@ -70,14 +70,14 @@ def test_half_of_a_pair_becomes_the_replacement_character() -> None:
     ],
 )
 def test_what_mail_programs_link_by_themselves_is_parted(text: str, shown: str) -> None:
-    assert unlinked(text) == shown
+    assert disable_links(text) == shown
 
 
 @pytest.mark.parametrize(
     "text", ["Led 3.5 of 10, v1.2, i.e. two. And …", "10:30: a U.S. firm... and R&D", "a / b, 1/2"]
 )
 def test_ordinary_words_are_left_alone(text: str) -> None:
-    assert unlinked(text) == text
+    assert disable_links(text) == text
 
 
 PIECES = [
@@ -105,6 +105,6 @@ PIECES = [
 @pytest.mark.thorough
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=2)))
 def test_nothing_is_left_that_is_linked_by_itself(words: list[str]) -> None:
-    text = unlinked("".join(words))
+    text = disable_links("".join(words))
     assert not re.search(r"[^\s.。．｡][.。．｡][^\W\d_]{2}|@\S|[A-Za-z]:\S|//\S|\\\\\S", text)
-    assert unlinked(text) == text
+    assert disable_links(text) == text

@@ -10,7 +10,7 @@ from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.tools import conversations, documents, learning, memories, profile, trouble
 from qwestly_agent.agents.understated import UnderstatedRun
 from qwestly_agent.learning.not_taught import not_taught
-from qwestly_agent.learning.phrases import agrees, named
+from qwestly_agent.learning.phrases import agrees, extract_name
 from qwestly_agent.learning.prompts import learning_context
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import typed_parts
@@ -83,7 +83,7 @@ class Guide:
                 run,
                 service.talk.openings,
                 may_greet=is_first,
-                may_replace_question=not named(typed) and not agrees(typed),
+                may_replace_question=not extract_name(typed) and not agrees(typed),
                 language=language_of(typed),
                 is_fixed=lambda: calls.trouble is not None,
             )

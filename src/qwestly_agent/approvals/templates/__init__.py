@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from qwestly_agent.approvals.word_difference import diff_words
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.text.clean import unlinked, visible
+from qwestly_agent.text.clean import disable_links, visible
 from qwestly_agent.text.sanitize import safe_text
 
 FOLDER = Path(__file__).parent
@@ -81,8 +81,8 @@ def _environment() -> Environment:
     )
     environment.filters["moment"] = moment
     # Mail programs turn anything that looks like an address into a link: ours must be the only one.
-    environment.filters["shortly"] = lambda text, most: unlinked(safe_text(shortly(text, most), ()))
-    environment.filters["unlinked"] = unlinked
+    environment.filters["shortly"] = lambda text, most: disable_links(safe_text(shortly(text, most), ()))
+    environment.filters["unlinked"] = disable_links
     environment.globals["diff_words"] = diff_words
     environment.filters["strong_numbers"] = _strong_numbers
     environment.filters["style"] = lambda brand: Markup(brand.style)  # noqa: S704 -- ours
