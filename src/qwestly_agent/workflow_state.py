@@ -25,7 +25,7 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
 
 OVER_BUDGET = (OverBudget.__name__, StageOverBudget.__name__)
-"""Errors that do not end an execution as failed: the day's budget is spent, but nothing is broken."""
+"""Errors that do not fail the execution: the daily budget is spent, but nothing is broken."""
 
 
 class UnknownState(Exception):
@@ -57,7 +57,7 @@ class WorkflowState(BaseModel):
 
 
 class UserState(WorkflowState):
-    """The input and output of a state that works for one user. The user's brake stops it."""
+    """The input and output of a state that runs for one user. It does not run while the user's brake is on."""
 
     user_id: str
 

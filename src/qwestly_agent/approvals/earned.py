@@ -106,7 +106,7 @@ def can_be_earned(action: AnyAction | None) -> bool:
 
 async def level_of(services: Services, user_id: str, standing: Standing, tool: str, subject: str) -> Level:
     """Return the effective level for this kind of change; revoke a grant that is no longer valid."""
-    grant = standing.grant(tool, subject)
+    grant = standing.find_grant(tool, subject)
     if grant is None:
         return standing.level
     action = services.actions[tool]
@@ -125,7 +125,7 @@ async def note_decision(services: Services, approval: Approval) -> None:
     standing = await services.autonomy.get(approval.user_id)
     if is_no(approval):
         await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
-    elif level := standing.next_level(standing.grant(approval.tool, approval.subject)):
+    elif level := standing.next_level(standing.find_grant(approval.tool, approval.subject)):
         await _offer(services, approval, action, level)
 
 
@@ -159,7 +159,7 @@ async def list_kinds(services: Services, user_id: str) -> tuple[Standing, list[E
 
 def _kind(services: Services, standing: Standing, tool: str, subject: str, decided: Sequence[Approval]) -> EarnedKind:
     digest = services.actions[tool].schema_digest
-    grant: Grant | None = standing.grant(tool, subject)
+    grant: Grant | None = standing.find_grant(tool, subject)
     if grant and not is_standing(grant, decided, digest):
         grant = None
     return EarnedKind(tool, subject, standing.with_grant(grant), standing.next_level(grant), streak_of(decided, digest))

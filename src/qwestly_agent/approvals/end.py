@@ -169,7 +169,7 @@ async def give_up(services: Services, approval: Approval) -> Approval:
 async def note_notified(approvals: Approvals, approval: Approval, *, is_gone: bool = False) -> Approval:
     """Record that the execution was notified or started, or no longer waits."""
     noted, _ = await approvals.change(
-        approval, lambda record: None if record.told_execution else record.execution_told(is_gone=is_gone)
+        approval, lambda record: None if record.told_execution else record.with_execution_notified(is_gone=is_gone)
     )
     return noted
 

@@ -206,7 +206,7 @@ def _joined(last: AgentStreamEvent | None, event: AgentStreamEvent) -> AgentStre
 
 
 def _rest(told: AgentStreamEvent, grown: AgentStreamEvent) -> AgentStreamEvent:
-    """Return the part that was added to a joined event."""
+    """Return the new text of a joined event: what follows the part that the client already has."""
     match told, grown:
         case PartDeltaEvent(delta=TextPartDelta(said)), PartDeltaEvent(delta=TextPartDelta(more) as delta):
             return replace(grown, delta=replace(delta, content_delta=more[len(said) :]))

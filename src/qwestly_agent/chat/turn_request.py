@@ -104,7 +104,7 @@ class PlainTurn(Chosen):
     conversation_id: ClientId | None = None
     message_id: ClientId | None = None
     replaces: ClientId | None = None
-    """Id of the user's last message, which this one replaces; without a message, of the last answer, to be
+    """Id of the user's last message, if this message replaces it. Without a message, id of the last answer, which is
     regenerated."""
     decisions: list[DecisionInTurn] = Field(default=[], max_length=MOST_DECISIONS)
 

@@ -390,7 +390,7 @@ class Approval(_Frozen):
 
     # --- told ---
 
-    def execution_told(self, *, is_gone: bool = False) -> "Approval":
+    def with_execution_notified(self, *, is_gone: bool = False) -> "Approval":
         """Record that the execution was notified or started, or no longer waits."""
         return self._copy(told_execution=True, **({"task_token": None} if is_gone else {}))
 

@@ -50,7 +50,7 @@ class Standing:
     """The highest level that the agent may earn."""
     grants: tuple[Grant, ...] = ()
 
-    def grant(self, tool: str, subject: str) -> Grant | None:
+    def find_grant(self, tool: str, subject: str) -> Grant | None:
         return next((each for each in self.grants if (each.tool, each.subject) == (tool, subject)), None)
 
     def with_grant(self, grant: Grant | None) -> Level:

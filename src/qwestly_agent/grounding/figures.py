@@ -33,7 +33,7 @@ from qwestly_agent.grounding.digits import (
 from qwestly_agent.grounding.figure_words import MULTIPLES, NUMBER_LANGUAGES
 from qwestly_agent.grounding.model import Figure
 from qwestly_agent.grounding.neighbors import with_parts_joined, with_rates, with_units_of_neighbors
-from qwestly_agent.grounding.number_words import COMPOUND, GLUE, NOUN_GLUE, value_inside, value_of, word_figures
+from qwestly_agent.grounding.number_words import COMPOUND, GLUE, NOUN_GLUE, contains_number_word, value_of, word_figures
 from qwestly_agent.grounding.units import MEASURES, UNITS, key
 
 _MULTIPLE = pattern(rf"(?<!\w)(?:{MULTIPLES})(?!\w)", re.IGNORECASE)
@@ -118,7 +118,7 @@ class _Reader:
         if touching:
             self.found.remove(touching)
             start, unit = touching.start, unit or touching.unit
-        is_figure = COMPOUND.search(self.text, start, end) or value_inside(self.text[start:end], self.language)
+        is_figure = COMPOUND.search(self.text, start, end) or contains_number_word(self.text[start:end], self.language)
         is_figure = is_figure or SCALE_BEHIND.match(self.text, end)  # "eine halbe Mio."
         if touching or unit or is_figure:
             self.take(Figure(start, end, self.text[start:unit_end], unit=unit, unread=True), start, unit_end)

@@ -90,7 +90,7 @@ class Figure:
     scale: int = 1
     """Factor of a scale word or letter after the digits: 1,000 for "k"."""
     is_fall: bool = False
-    """True for a percentage of decrease."""
+    """True for a percentage decrease."""
     is_rise: bool = False
     """True for a percentage of increase."""
 

@@ -99,7 +99,7 @@ def _is_beside_a_figure(word: re.Match[str], language: str) -> bool:
     return is_by_a_number or unit_after(word.string, word.end(), language)[0] is not None
 
 
-def value_inside(words: str, language: str) -> bool:
+def contains_number_word(words: str, language: str) -> bool:
     """True if unread text contains a number word, and is therefore a figure even without a unit."""
     return any(is_number_word(word[0], language) for word in WORD.finditer(words))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
-from qwestly_agent.interviews.known import Known, Learnt
+from qwestly_agent.interviews.known import Known, KnownField
 from qwestly_agent.profile.values import ChangedField
 from qwestly_agent.text.clean import visible
 
@@ -50,18 +50,18 @@ class _Says:
     quotes: tuple[Said, ...]
 
 
-def learnt_fields(interview: Interview) -> list[Learnt]:
+def learnt_fields(interview: Interview) -> list[KnownField]:
     """Return the draft's value for each field, in the words of its statements."""
-    found = list[Learnt]()
+    found = list[KnownField]()
     for title, aspects in AGENDA.items():
         for name, field in aspects.items():
             says = _said_of(interview, title, name)
             if value := _value(field, says.text):
-                found.append(Learnt(field, value, tuple(map(_shown, says.quotes))))
+                found.append(KnownField(field, value, tuple(map(_shown, says.quotes))))
     return found
 
 
-def known_before(interview: Interview) -> list[Learnt]:
+def known_before(interview: Interview) -> list[KnownField]:
     """Return the learned fields that rest on earlier conversations only."""
     return [
         each for each in learnt_fields(interview) if each.quotes and all(quote.source != SAID for quote in each.quotes)

@@ -21,7 +21,7 @@ MOST_QUOTES = 6
 
 
 @dataclass(frozen=True)
-class Learnt:
+class KnownField:
     field: ChangedField
     value: Any
     quotes: tuple[ShownQuote, ...]
@@ -31,7 +31,7 @@ class Learnt:
 class Known:
     profile: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The profile with preferences and job wishes."""
-    resume: Mapping[ChangedField, Learnt] = field(default_factory=dict[ChangedField, Learnt])
+    resume: Mapping[ChangedField, KnownField] = field(default_factory=dict[ChangedField, KnownField])
     """Values from the newest résumé for fields that the profile lacks."""
     resume_id: str = ""
     has_memories: bool = False
@@ -48,5 +48,7 @@ async def known_of(services: Services, user_id: str) -> Known:
     if newest is None or newest.status in UNDER_WAY or not (changes := profile_changes(newest, profile)):
         return Known(profile, has_memories=has_memories)
     quotes = {name: tuple(map(ShownQuote.model_validate, each)) for name, each in changes["quotes"].items()}
-    read = [Learnt(each["field"], each["value"], quotes[each["field"]][:MOST_QUOTES]) for each in changes["changes"]]
+    read = [
+        KnownField(each["field"], each["value"], quotes[each["field"]][:MOST_QUOTES]) for each in changes["changes"]
+    ]
     return Known(profile, {each.field: each for each in read if not profile.get(each.field)}, newest.id, has_memories)

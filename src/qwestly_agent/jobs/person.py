@@ -28,7 +28,7 @@ class Person:
 
 
 async def person_of(services: Services, user_id: str) -> Person:
-    """Read the user's wishes and evidence; missing wishes default to the profile."""
+    """Read the user's job wishes and evidence; missing wishes default to the profile."""
     search = await services.job_searches.get(user_id)
     found = [each.evidence for each in await gather(services, user_id) if each.evidence.publishable]
     evidence: dict[str, Evidence] = {}

@@ -33,9 +33,8 @@ class ConsolidationState(UserState):
 
 
 class ConsolidationPage(WorkflowState):
-    """The input and output of the states that handle many users.
-
-    The run is named after the night, so that starting it twice is one run; without an id it is a separate run.
+    """The input and output of states that process many users. The execution is named after the night, so that a second
+    start has no effect; without a run id, each start is a new execution.
     """
 
     began_after: str | None = None

@@ -37,7 +37,7 @@ SECONDS = 60.0
 MOST_EMBEDDED_CHARACTERS = 4_000
 FEWEST_EMBEDDED_WORDS = 3
 MOST_NOTES = 20
-"""Maximum notes of one conversation; more would be trivia."""
+"""Maximum number of notes per conversation; any more would be trivia."""
 OUTPUT_RETRIES = 1
 
 INSTRUCTIONS = """\

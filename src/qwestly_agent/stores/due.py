@@ -145,7 +145,7 @@ class Sweeps(Store):
         await self.database[COLLECTION].update_one(at_user, {"$set": {"position": None}})
 
     async def due_approvals(self, after: float, until: float, limit: int) -> list[tuple[str, str, float]]:
-        """List `(user_id, approval_id, due_at)` of approvals that became due between these times, longest due first."""
+        """List `(user_id, approval_id, due_at)` of approvals that became due in this interval, most overdue first."""
         found = self.database[approvals.COLLECTION].find(_due("due_at", after, until), {"user_id": 1, "due_at": 1})
         return [(each["user_id"], each["_id"], each["due_at"]) async for each in found.sort("due_at", 1).limit(limit)]
 

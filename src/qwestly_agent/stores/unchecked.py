@@ -59,8 +59,8 @@ class Unchecked(Store):
         return memories_of(await found.to_list())
 
     async def delete(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Delete those of these memories that are still unchecked: rejected by the judge, or from a deleted
-        conversation."""
+        """Delete whichever of these memories are still unchecked, because the judge rejected them or their conversation
+        was deleted."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": UNCHECKED}
         await self.database[COLLECTION].delete_many(query)
 

@@ -23,7 +23,7 @@ from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.agenda import AGENDA, SAID, known_before, learnt_fields
-from qwestly_agent.interviews.known import Learnt
+from qwestly_agent.interviews.known import KnownField
 from qwestly_agent.profile.actions import UPDATE_PROFILE
 from qwestly_agent.profile.values import ChangedField, Value
 from qwestly_agent.text.clean import quoted
@@ -67,7 +67,7 @@ async def propose_profile(
     today = to_datetime(ctx.deps.clock()).date()
     told = (each for each in fields if not _lies(each, sources, today))
     learnt = [
-        Learnt(each.field, to_json_types(each.value), found) for each in told if (found := _quotes(each, sources))
+        KnownField(each.field, to_json_types(each.value), found) for each in told if (found := _quotes(each, sources))
     ]
     before = known_before(ctx.deps.interview.latest)
     if not (proposed := await _with_known(ctx.deps, [*learnt, *before])):
@@ -93,7 +93,7 @@ async def propose_learnt_profile(deps: AgentDeps) -> ApprovalRequested | None:
     return ApprovalRequested(approval=view_of(approval), call_id=CALL_ID, ends_the_turn=False)
 
 
-async def _with_known(deps: AgentDeps, learnt: Iterable[Learnt]) -> list[Learnt]:
+async def _with_known(deps: AgentDeps, learnt: Iterable[KnownField]) -> list[KnownField]:
     """Combine the learned fields with those that only the résumé contains, each field once. Values that the profile
     already contains are left out."""
     known = await deps.interview.known()
@@ -108,7 +108,7 @@ async def _is_proposed(deps: AgentDeps) -> bool:
     return any(each.tool == UPDATE_PROFILE.tool and each.status not in PROPOSED_ANEW for each in asked)
 
 
-def _proposal(learnt: Iterable[Learnt]) -> Proposal:
+def _proposal(learnt: Iterable[KnownField]) -> Proposal:
     order = [field for aspects in AGENDA.values() for field in aspects.values()]
     listed = sorted(learnt, key=lambda each: order.index(each.field) if each.field in order else len(order))
     changes = [{"field": each.field, "value": each.value} for each in listed]
