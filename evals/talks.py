@@ -191,6 +191,6 @@ def load_answers(file: Path) -> Answers:
     return _ANSWERS.validate_python(yaml.load(file.read_text(encoding="utf-8"), SafeLoader)["answers"])  # noqa: S506
 
 
-def write_answers(file: Path, told: Mapping[str, str], answers: Answers) -> None:
-    """Write recorded answers. `told` describes where they come from."""
-    file.write_text(yaml.safe_dump({**told, "answers": answers}, allow_unicode=True, sort_keys=False, width=120))
+def write_answers(file: Path, origin: Mapping[str, str], answers: Answers) -> None:
+    """Write recorded answers, preceded by their origin: the model and the date, for example."""
+    file.write_text(yaml.safe_dump({**origin, "answers": answers}, allow_unicode=True, sort_keys=False, width=120))

@@ -80,7 +80,7 @@ _FOR_VALIDATION = frozenset(
 
 
 def proposal_tool(function: Callable[..., Awaitable[Proposal]], action: AnyAction, *, label: str) -> Tool[AgentDeps]:
-    """Declare a tool that only proposal_tool: its proposal is submitted, and the gate decides about it."""
+    """Declare a tool that only makes a proposal, which the gate decides on."""
     return tool(function, effect=action.effect, label=label)
 
 
