@@ -101,7 +101,7 @@ def run_stage(upstreams: Mapping[str, Upstream], **settings: Any) -> Iterator[St
     """Run the stage. `settings` name the models and the design. Workflows are recorded instead of started."""
     begun = list[Begun]()
 
-    async def begins(_: Workflows, machine_arn: str, name: str, given: Mapping[str, Any]) -> None:  # noqa: ARG001
+    async def begins(_: Workflows, workflow: str, name: str, given: Mapping[str, Any]) -> None:  # noqa: ARG001
         begun.append(Begun(name, given))
 
     with ExitStack() as stack:

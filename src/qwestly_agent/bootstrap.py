@@ -12,6 +12,7 @@ from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import Clock, NewId, new_id, system_clock
+from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.observability import make_logger, measure_refusal
 from qwestly_agent.base.secrets import Secrets
 from qwestly_agent.base.settings import Settings
@@ -127,8 +128,10 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
     async def renewed_secret() -> str:
         return (await secrets.renew()).qwestly_candidate_api_secret
 
-    gc.set_threshold(NEW_OBJECTS_BEFORE_COLLECTING, 10, 10)
     settings = secrets.settings
+    if unknown := [tool for tool in settings.hours_by_tool if tool not in ACTIONS]:
+        raise InvalidSettings(f"APPROVAL_HOURS names {', '.join(unknown)}. The tools are in docs/approvals.md.")
+    gc.set_threshold(NEW_OBJECTS_BEFORE_COLLECTING, 10, 10)
     mongo = make_mongo_client(settings.mongodb_uri)
     mongo.renew_uri = renewed_uri
     logger = make_logger(settings.log_level)
@@ -150,7 +153,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         candidate_app=CandidateApp(
             http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id, renewed_secret
         ),
-        workflows=Workflows(aws.client, settings.task_token_key),
+        workflows=Workflows(aws.client, settings.task_token_key, settings.machine_arn_prefix),
         mail=Mail(aws.client, settings.mail_from),
         event_bus=EventBus(aws.client, settings.event_bus, settings.qwestly_candidate_api_secret, clock),
     )

@@ -27,7 +27,6 @@ from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.cards.actions import DELETE_CARD, PUBLISH_CARD
 from qwestly_agent.clients.aws import AWS
 from qwestly_agent.clients.candidate_app import CardSection, CardText
-from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.domain.approval import Answer, Approval, Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.domain.memory import Memory, MemorySource
@@ -252,8 +251,8 @@ def a_world(aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps
     async def make_services() -> Services:
         given = {"approve_url": APPROVE_URL, "mail_from": SENDER, "candidate_api_url": candidate_app.url}
         services = await bootstrap(settings_for(mongodb_uri, "", database_name, **given), clock=clock)
-        key = TEMPLATE.name("TaskTokenAlias")
-        return replace(services, workflows=Workflows(wire.client, key), mail=replace(services.mail, aws=wire.client))
+        workflows = replace(services.workflows, aws=wire.client, key_id=TEMPLATE.name("TaskTokenAlias"))
+        return replace(services, workflows=workflows, mail=replace(services.mail, aws=wire.client))
 
     with (
         CandidateAppServer(candidate_apps_uri or mongodb_uri, database_name, API_SECRET, clock) as candidate_app,

@@ -145,7 +145,7 @@ class People:
 
 @contextmanager
 def people(stage: Stage) -> Iterator[People]:
-    async def start(self: Workflows, machine_arn: str, name: str, given: Any) -> None:
+    async def start(self: Workflows, workflow: str, name: str, given: Any) -> None:
         """Nothing: whoever uploads calls the functions."""
 
     everyone = People(stage)

@@ -58,7 +58,7 @@ class Machines:
     chance: random.Random = field(default_factory=lambda: random.Random(24))
     killed: Counter[str] = field(default_factory=Counter[str])
 
-    async def start(self, machine_arn: str, name: str, given: Any) -> None:
+    async def start(self, workflow: str, name: str, given: Any) -> None:
         if self.chance.random() < self.failing:
             raise Unavailable
         self.begun.setdefault(name, Execution(BriefingState.model_validate(given)))

@@ -31,7 +31,8 @@ def aws() -> Iterator[AwsServer]:
 
 @pytest.fixture(scope="module")
 def server(aws: AwsServer, mongodb_uri: str, _model_server: ModelServer) -> Iterator[ChatServer]:
-    with ChatServer(settings_for(mongodb_uri, _model_server.base_url, memory_machine_arn=MACHINE_ARN)) as server:
+    prefix = MACHINE_ARN.removesuffix("extract-memories")
+    with ChatServer(settings_for(mongodb_uri, _model_server.base_url, machine_arn_prefix=prefix)) as server:
         yield server
 
 

@@ -45,7 +45,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
     """The executions that were started, by name."""
     found: Started = []
 
-    async def start(_: Workflows, machine_arn: str, name: str, given: Any) -> None:
+    async def start(_: Workflows, workflow: str, name: str, given: Any) -> None:
         found.append((name, dict(given)))
 
     monkeypatch.setattr(Workflows, "start", start)

@@ -18,7 +18,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the state machine was started with."""
     started: list[dict[str, Any]] = []
 
-    async def start(self: Workflows, machine_arn: str, name: str, given: Any) -> None:
+    async def start(self: Workflows, workflow: str, name: str, given: Any) -> None:
         if name not in [each["name"] for each in started]:
             started.append({"name": name, **given})
 

@@ -168,7 +168,7 @@ class World:
         """In place of the model that judges whether a message asks for a change: it always does."""
         return await self.scheduler.call("judge", lambda: True, MODEL, writes=False)
 
-    async def _start(self, machine_arn: str, name: str, given: Document) -> None:
+    async def _start(self, workflow: str, name: str, given: Document) -> None:
         def effect() -> None:
             if name not in self.started:
                 self.started.append(name)

@@ -330,7 +330,7 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
         "MODEL_BASE_URL": _model_server.base_url,
         "EMBEDDINGS_BASE_URL": _model_server.base_url,
         "TASK_TOKEN_KEY": TEMPLATE.name("TaskTokenAlias"),
-        **{name: arn for name, arn in TEMPLATE.environment(API).items() if name.endswith("_MACHINE_ARN")},
+        "MACHINE_ARN_PREFIX": TEMPLATE.environment(API)["MACHINE_ARN_PREFIX"],
         **dict.fromkeys(("ADZUNA_APP_ID", "ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"), KEY),
         "APPROVE_URL": "http://127.0.0.1:9/approve",
         "MAIL_FROM": "Qwestly <agent@qwestly.example>",

@@ -110,7 +110,7 @@ def test_a_card_that_was_not_heard_of_for_long_stands_in_nobodys_way(ada: Person
 
 def test_a_card_that_cannot_be_begun_is_not_shown_as_if_it_were_being_made(ada: Person, world: World) -> None:
     async def begin(services: ModelServices) -> None:
-        nowhere = replace(services, settings=replace(services.settings, card_machine_arn="arn:aws:states:none"))
+        nowhere = replace(services, workflows=replace(services.workflows, machine_arn_prefix="arn:aws:states:none"))
         with pytest.raises(Unavailable):
             await Cards(nowhere, ada.user_id, "run1", "c1").start("standard", "")
         [draft] = await services.drafts.list_all(ada.user_id, 10)

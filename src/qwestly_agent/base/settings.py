@@ -11,9 +11,10 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Self, TypeGuard
 
 from qwestly_agent.base.errors import InvalidSettings
-from qwestly_agent.base.expiries import hours_to_decide
 
 MINIMUM_SECRET_BYTES = 32
+LONGEST_HOURS_TO_DECIDE = 168.0
+"""The longest time that a state machine waits for a user."""
 _COLOR = re.compile("#[0-9a-fA-F]{6}")
 
 
@@ -44,20 +45,8 @@ class Settings:
     mail_from: str = ""
     task_token_key: str = ""
     """The KMS key, or its alias, that encrypts task tokens."""
-    card_machine_arn: str = ""
-    """The state machine that makes cards."""
-    memory_machine_arn: str = ""
-    """The state machine that reads conversations for memories."""
-    brief_machine_arn: str = ""
-    """The state machine that makes briefings."""
-    draft_machine_arn: str = ""
-    """The state machine that drafts from the answers of an interview."""
-    lesson_machine_arn: str = ""
-    """The state machine that writes lessons."""
-    resume_machine_arn: str = ""
-    """The state machine that reads résumés."""
-    scout_machine_arn: str = ""
-    """The state machine that searches for jobs."""
+    machine_arn_prefix: str = ""
+    """What the ARNs of the state machines begin with; `write-lesson` and the like follow."""
     job_boards: str = "adzuna,jsearch,web"
     """Job boards and web search to use, separated by commas. Each also needs its key; keys of boards that are not
     listed are ignored."""
@@ -126,7 +115,7 @@ class Settings:
     """Maximum number of nightly job searches that one sweep starts; the next one, five minutes later, continues with
     the others. Limited by the capacity of the model slots: slots x 300 s / (two states of about 30 s)."""
     approval_hours: str = ""
-    """Overrides of the hours in `base/expiries.py`: `apply=12,publish_card=72`."""
+    """Overrides of the hours that approvals wait, by tool: `apply=12,publish_card=72`."""
     follow_ups_a_sweep: int = 500
     """Maximum number of due application steps that one sweep reports, every five minutes."""
     briefing_mails_a_day: int = 40_000
@@ -169,9 +158,10 @@ class Settings:
     def allowed_hosts(self) -> tuple[str, ...]:
         return tuple(host.strip().lower() for host in self.link_hosts.split(",") if host.strip())
 
-    def seconds_to_decide(self, tool: str) -> float:
-        """Return how many seconds an approval of this tool's action waits. Raises `InvalidSettings`."""
-        return 3_600 * hours_to_decide(self.approval_hours)[tool]
+    @property
+    def hours_by_tool(self) -> Mapping[str, float]:
+        """The overrides of how long approvals wait. Raises `InvalidSettings`."""
+        return _parse_hours(self.approval_hours)
 
     @property
     def shared_secrets(self) -> tuple[str, ...]:
@@ -205,7 +195,7 @@ class Settings:
                 raise InvalidSettings(f"{name} must be a random text. This is a key file (PEM, SSH or JWK).")
         if self.brand_color and not _COLOR.fullmatch(self.brand_color):
             raise InvalidSettings("BRAND_COLOR must be a color as #0d6a59.")
-        hours_to_decide(resolved.approval_hours)
+        _parse_hours(resolved.approval_hours)
         parse_quotas(resolved.job_board_quotas)
         for name in ("APP_URL", "BRAND_LOGO", "TRACES_URL"):
             if (url := getattr(self, name.lower())) and not url.startswith(("https://", "http://127.0.0.1:")):
@@ -237,6 +227,20 @@ def _not_negative(number: float) -> float:
     if not number >= 0:
         raise ValueError
     return number
+
+
+def _parse_hours(approval_hours: str) -> Mapping[str, float]:
+    given = (each.partition("=") for each in filter(None, map(str.strip, approval_hours.split(","))))
+    try:
+        hours = {tool: float(number) for tool, _, number in given}
+    except ValueError:
+        hours = {"": 0.0}
+    if not all(0 < each <= LONGEST_HOURS_TO_DECIDE for each in hours.values()):
+        raise InvalidSettings(
+            "APPROVAL_HOURS must be tool=hours,tool=hours: tools of docs/approvals.md, "
+            f"and hours above 0 and up to {LONGEST_HOURS_TO_DECIDE:g}."
+        )
+    return hours
 
 
 def parse_quotas(job_board_quotas: str) -> Mapping[str, tuple[int, int]]:

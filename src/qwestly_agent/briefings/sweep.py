@@ -81,7 +81,7 @@ async def _begin(services: Services, plan: BriefingPlan, now: float) -> str:
     gathered = await gather_sources(services, plan)
     if not gathered.new and not gathered.missing:
         return await _say_nothing_new(services, plan, given, gathered)
-    await services.workflows.start(services.settings.brief_machine_arn, name, given.out)
+    await services.workflows.start("brief", name, given.out)
     return "started"
 
 

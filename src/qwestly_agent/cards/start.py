@@ -53,7 +53,7 @@ class Cards:
         await self.services.drafts.add(draft)
         given = {"user_id": self.user_id, "draft_id": draft.id, "run_id": self.run_id}
         try:
-            await self.services.workflows.start(self.services.settings.card_machine_arn, f"card-{draft.id}", given)
+            await self.services.workflows.start("generate_card", f"card-{draft.id}", given)
         except Unavailable:
             now = self.services.clock()
             await self.services.drafts.update(self.user_id, draft.id, now, status="failed", label=NOT_DRAFTED)

@@ -31,7 +31,6 @@ from qwestly_agent.base.errors import (
     Unavailable,
 )
 from qwestly_agent.base.observability import Event, cause_of, measure_turn
-from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.prompt import READ_LIMIT, FirstTurnContext, UnderWay, day_in, make_context
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn import Record, Turn, is_ours, replaced_runs
@@ -450,7 +449,7 @@ class TurnStore:
                 services.running.finish_later(turn.run_id, partial(self._close_late, turn, receipt))
                 raise
         if kept:
-            starts = (*record.starts, *([_summary(services.settings, turn)] if turn.needs_summary else []))
+            starts = (*record.starts, *([_summary(turn)] if turn.needs_summary else []))
             await asyncio.gather(*(self._start(each) for each in starts))
         else:
             await self._forget_audit(turn)
@@ -509,7 +508,7 @@ class TurnStore:
     async def _start(self, start: Start) -> None:
         """Start a workflow. If that fails, a later turn's start does its work too."""
         try:
-            await self.services.workflows.start(start.machine_arn, start.name, start.given)
+            await self.services.workflows.start(start.workflow, start.name, start.given)
         except Unavailable as error:
             self.services.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
 
@@ -607,12 +606,12 @@ async def admit_stream(services: ChatServices, user_id: str, load: Load, now: fl
         )
 
 
-def _summary(settings: Settings, turn: Turn) -> Start:
+def _summary(turn: Turn) -> Start:
     """Return the start of the workflow that summarizes the messages that left the window."""
     claim, run_id = turn.claim, f"summary-{turn.run_id}"
     whose = {"user_id": claim.user_id, "conversation_id": claim.conversation_id}
     given = {**whose, "run_id": run_id, "window_from": turn.window_from}
-    return Start(settings.memory_machine_arn, run_id, given)
+    return Start("extract_memories", run_id, given)
 
 
 def _changes(turn: Turn, messages: Sequence[Message], receipt: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ ALREADY_STARTED = "ExecutionAlreadyExists"
 class Start:
     """An execution to be started."""
 
-    machine_arn: str
+    workflow: str
     name: str
     given: Mapping[str, Any]
 
@@ -34,9 +34,12 @@ class Workflows:
     """Returns the client of a service."""
     key_id: str
     """Id of the KMS key that encrypts task tokens."""
+    machine_arn_prefix: str
+    """What the state machines' ARNs begin with, before the workflow's name."""
 
-    async def start(self, machine_arn: str, name: str, given: Mapping[str, Any]) -> None:
+    async def start(self, workflow: str, name: str, given: Mapping[str, Any]) -> None:
         """Start an execution (idempotent by name). Raises `Unavailable`."""
+        machine_arn = f"{self.machine_arn_prefix}{workflow.replace('_', '-')}"
         await self._call(
             "stepfunctions",
             "start_execution",

@@ -57,9 +57,7 @@ class Documents:
         await self.services.drafts.add(draft)
         given = {"user_id": self.user_id, "draft_id": draft.id, "run_id": self.run_id}
         try:
-            await self.services.workflows.start(
-                self.services.settings.card_machine_arn, pipeline_id_of(draft.id), given
-            )
+            await self.services.workflows.start("generate_card", pipeline_id_of(draft.id), given)
         except Unavailable:
             await self.services.drafts.update(self.user_id, draft.id, now, status="failed", label=NOT_WRITTEN)
             raise

@@ -93,7 +93,7 @@ class InterviewService:
                 "run_id": f"interview-{self.run_id}",
                 "seq": self.seq,
             }
-            self.starts.append(Start(self.services.settings.draft_machine_arn, f"interview-{self.run_id}", given))
+            self.starts.append(Start("write_draft", f"interview-{self.run_id}", given))
         return self.latest
 
     async def known(self) -> Known:

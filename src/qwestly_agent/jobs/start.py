@@ -23,7 +23,7 @@ async def start_scout(services: Services, user_id: str, key: str, *, at_night: b
     await services.job_searches.begin(user_id, run_id, now)
     given = ScoutState(user_id=user_id, run_id=run_id, at_night=at_night)
     try:
-        await services.workflows.start(services.settings.scout_machine_arn, run_id, given.out)
+        await services.workflows.start("scout_jobs", run_id, given.out)
     except Unavailable:
         await services.job_searches.undo_begin(user_id, run_id)
         raise

@@ -68,7 +68,7 @@ async def begin(services: Services, lesson: Lesson) -> None:
         return
     given = LessonState(user_id=lesson.user_id, run_id=lesson.run_id, lesson_id=lesson.id)
     try:
-        await services.workflows.start(services.settings.lesson_machine_arn, given.run_name, given.out)
+        await services.workflows.start("write_lesson", given.run_name, given.out)
     except Unavailable:
         await services.lessons.end_writing(lesson.user_id, lesson.id, services.clock(), "failed", TRY_AGAIN, [])
         raise

@@ -22,7 +22,7 @@ async def start_extraction(services: Services, user_id: str, conversation_id: st
     run_id = f"end-{sha256_hex(user_id, conversation_id, str(reading.last_seq), str(int(now // 60)))[:32]}"
     given = {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
     try:
-        await services.workflows.start(services.settings.memory_machine_arn, run_id, given)
+        await services.workflows.start("extract_memories", run_id, given)
     except Unavailable as error:
         await watermarks.schedule_now(user_id, conversation_id, now)
         services.logger.warning(Event.REQUEST_FAILED, extra={"run_id": run_id, **cause_of(error)})

@@ -23,7 +23,7 @@ async def start_redraft(services: Services, approval: Approval, section: str) ->
     await services.drafts.add(draft)
     given = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id}
     await services.workflows.start(
-        services.settings.card_machine_arn, pipeline_id_of(draft.id), {**given, "round": ROUND, "revises": approval.id}
+        "generate_card", pipeline_id_of(draft.id), {**given, "round": ROUND, "revises": approval.id}
     )
 
 

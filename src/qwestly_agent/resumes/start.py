@@ -59,7 +59,7 @@ async def _begin(services: Services, record: ResumeRecord) -> None:
         return
     given = ResumeState(user_id=record.user_id, run_id=record.run_id, resume_id=record.id)
     try:
-        await services.workflows.start(services.settings.resume_machine_arn, given.run_name, given.out)
+        await services.workflows.start("parse_resume", given.run_name, given.out)
     except Unavailable:
         await services.resumes.set_status(record.user_id, record.id, services.clock(), "failed", TRY_AGAIN)
         raise

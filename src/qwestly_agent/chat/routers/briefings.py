@@ -78,7 +78,7 @@ async def brief_now(services: TheServices, user_id: TheUser) -> BriefingBegun:
     await pause.check(services.signals, user_id)
     name = run_of(user_id, f"now {int(services.clock() // 60)}")
     given = BriefingState(user_id=user_id, run_id=name, briefing_id=name)
-    await services.workflows.start(services.settings.brief_machine_arn, name, given.out)
+    await services.workflows.start("brief", name, given.out)
     return BriefingBegun(id=name)
 
 
