@@ -84,6 +84,8 @@ class Action(Generic[S, A]):
     tool: str
     kind: Kind
     effect: Effect
+    hours: float
+    """How long the approval waits, at most a week; a stage may override it."""
     arguments: type[A]
     subject: Callable[[A], str]
     read_current: Callable[[S, str, A], Awaitable[dict[str, str]]]

@@ -27,9 +27,8 @@ from qwestly_agent.approvals.gate import TABLE
 from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.base import errors
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.base.expiries import HOURS
 from qwestly_agent.base.observability import Event
-from qwestly_agent.base.settings import Settings, is_reference
+from qwestly_agent.base.settings import LONGEST_HOURS_TO_DECIDE, Settings, is_reference
 from qwestly_agent.bootstrap import FIRST_COMMANDS, MOST_CONNECTIONS
 from qwestly_agent.cards import GENERATE_CARD
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
@@ -213,14 +212,14 @@ def test_each_action_is_told_with_how_long_it_waits_and_who_may_decide_it_how() 
         [
             f"`{action.tool}`",
             f"`{action.effect}`",
-            told(HOURS[action.tool]),
+            told(action.hours),
             ", ".join(f"`{name}`" for name in action.editable),
             "yes" if action.is_link_allowed else "no",
         ]
         for action in ACTIONS.values()
     ]
     assert sorted(rows(APPROVALS, "tool | effect | waits")) == sorted(actions)
-    assert HOURS.keys() == ACTIONS.keys()
+    assert all(0 < action.hours <= LONGEST_HOURS_TO_DECIDE for action in ACTIONS.values())
 
 
 def test_every_status_and_every_answer_is_explained() -> None:

@@ -28,8 +28,9 @@ def nothing_opens(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"agent_design": "no-such-design"}, "no-such-design.*default"),
         ({"model_base_url": ""}, "DEEPSEEK_API_KEY"),
         ({"model_fast": "unheard-of:model"}, "unheard-of:model"),
+        ({"approval_hours": "apply=3,nobody=3"}, "APPROVAL_HOURS names nobody"),
     ],
-    ids=["a short secret", "an unknown design", "no key", "an unknown provider"],
+    ids=["a short secret", "an unknown design", "no key", "an unknown provider", "an unknown tool"],
 )
 async def test_what_cannot_work_is_named_before_anything_is_opened(changes: dict[str, str], named: str) -> None:
     with pytest.raises(InvalidSettings, match=named):

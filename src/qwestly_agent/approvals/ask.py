@@ -149,7 +149,7 @@ async def create_approval(
         answer=answer,
         created_at=now,
         updated_at=now,
-        expires_at=now + services.settings.seconds_to_decide(action.tool),
+        expires_at=now + 3_600 * services.settings.hours_by_tool.get(action.tool, action.hours),
         revises=context.revises,
         **_round_after(earlier),
         undoes=context.undoes,

@@ -72,6 +72,7 @@ RAISE_AUTONOMY = Action(
     tool="raise_autonomy",
     kind="autonomy",
     effect="write",
+    hours=168,
     arguments=AutonomyRaise,
     subject=lambda args: subject_of_offer(args.tool, args.subject),
     read_current=_shown,

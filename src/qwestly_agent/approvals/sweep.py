@@ -1,4 +1,4 @@
-"""The sweep, every minute: expiry (times in `base/expiries.py`), mail, and work that a dead process left.
+"""The sweep, every minute: expiry (after `Action.hours`), mail, and work that a dead process left.
 
 Each step is a compare-and-set or uses an idempotency key, so that two concurrent sweeps do nothing twice.
 """

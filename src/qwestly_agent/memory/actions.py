@@ -93,6 +93,7 @@ KEEP_MEMORIES = Action(
     tool=KEEPS_MEMORIES,
     kind="memory",
     effect="memory",
+    hours=168,
     arguments=Keeping,
     subject=lambda _: "memories",
     read_current=_memories_shown,
@@ -108,6 +109,7 @@ FORGET_MEMORIES = Action(
     tool="forget_memory",
     kind="memory",
     effect="memory",
+    hours=1,
     arguments=Forgetting,
     subject=lambda _: "memories",
     read_current=_lineage_shown,
@@ -119,7 +121,7 @@ FORGET_MEMORIES = Action(
     signed_in_only=True,
 )
 # Proposed at night, when no user can answer within an hour.
-FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories")
+FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories", hours=168)
 
 
 def approval_id_of_batch(batch_id: str) -> str:

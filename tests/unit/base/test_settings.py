@@ -179,8 +179,9 @@ def test_a_short_secret_is_refused_also_where_it_was_looked_up(cloud: None) -> N
         settings(QWESTLY_AGENT_SHARED_SECRET="ssm:/shared").resolve(look_up)
 
 
-@pytest.mark.parametrize("hours", ["apply", "apply=", "apply=soon", "apply=0", "apply=-1", "apply=169", "nobody=3"])
-def test_how_long_an_approval_waits_is_refused_unless_it_is_a_tools_hours_within_a_week(hours: str) -> None:
+@pytest.mark.parametrize("hours", ["apply", "apply=", "apply=soon", "apply=0", "apply=-1", "apply=169", "apply=nan"])
+def test_how_long_an_approval_waits_is_refused_unless_it_is_hours_within_a_week(hours: str) -> None:
     with pytest.raises(InvalidSettings, match="APPROVAL_HOURS must be tool=hours"):
         settings(APPROVAL_HOURS=hours).resolve(never_asked)
-    assert settings(APPROVAL_HOURS="apply=2, delete_card=1").resolve(never_asked).seconds_to_decide("apply") == 7_200
+    given = settings(APPROVAL_HOURS="apply=2, delete_card=1").resolve(never_asked)
+    assert given.hours_by_tool == {"apply": 2, "delete_card": 1}
