@@ -3,11 +3,14 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.cards.ask_to_publish import ask_to_publish
-from qwestly_agent.memory.ask_to_keep import ask_to_keep
+from qwestly_agent.approvals.ask_for_workflow import request_approval
+from qwestly_agent.workflows import WORKFLOWS
+
+REQUESTS = {each.name: each.load_request() for each in WORKFLOWS if each.asks}
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, str]:  # noqa: ARG001
-    ask = ask_to_publish if "draft_id" in event else ask_to_keep
-    approval = container.services.run(lambda services: ask(services, event))
+    # Executions started before version 0.3 do not send their workflow's name.
+    workflow = event.get("workflow") or ("generate_card" if "draft_id" in event else "extract_memories")
+    approval = container.services.run(lambda services: request_approval(services, event, REQUESTS[workflow]))
     return {"approval_id": approval.id, "status": approval.status}

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from qwestly_agent.approvals.ask_for_workflow import MakeRequest
     from qwestly_agent.workflow_state import StateFunction
 
 Side: TypeAlias = Literal["reader", "writer", "opener"]
@@ -41,6 +42,9 @@ class Workflow:
     """Modules of `chat/routers/` with its routes."""
     actions: tuple[str, ...] = ()
     """Its actions, with their modules: `actions.PUBLISH_CARD`."""
+    asks: str = ""
+    """The function that makes the approval request for which an execution waits, with its module:
+    `ask_to_publish.ask_to_publish`."""
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
     """The reasons shown for its events in the activity feed, by type ("jobs.found") or subject ("lesson")."""
 
@@ -60,6 +64,10 @@ class Workflow:
         """Import and return the sweep, by name, if this function runs it."""
         return {self.sweep: self._load(self.sweep)} if self.sweep and side == "writer" else {}
 
-    def _load(self, state: str) -> "StateFunction[Any, Any]":
-        module, _, name = state.rpartition(".")
+    def load_request(self) -> "MakeRequest":
+        """Import and return the function named by `asks`."""
+        return self._load(self.asks)
+
+    def _load(self, place: str) -> Any:
+        module, _, name = place.rpartition(".")
         return getattr(import_module(f"{self.package}.{module or name}"), name)

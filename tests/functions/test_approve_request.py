@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from infra.local.aws import AwsServer
+from qwestly_agent.approvals.ask_for_workflow import request_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -276,7 +277,7 @@ def test_what_is_forgotten_while_it_is_being_asked_about_is_not_in_the_record(wo
                 return await seal(*given)
 
         between: Any = Between()
-        await ask_to_keep(replace(services, workflows=between), {**given, "task_token": "t"})
+        await request_approval(replace(services, workflows=between), {**given, "task_token": "t"}, ask_to_keep)
 
     world.run(forgetful)
     assert kept_texts(world) == [SECRETS[1]]

@@ -11,12 +11,13 @@ import pytest
 
 from infra.local.aws import definition_of
 from infra.local.environment import MACHINE, ROOT, Template
-from infra.machines import SOURCES, build, read_machine, source_of
+from infra.machines import SOURCES, SUFFIX, build, read_machine, source_of
 from qwestly_agent.cards.start import ALIVE_SECONDS
 from qwestly_agent.learning.as_seen import ALIVE_SECONDS as LESSON_SECONDS
 from qwestly_agent.memory.sweep import PICKED_SECONDS
 from qwestly_agent.stores.job_searches import SEARCHING_SECONDS
-from qwestly_agent.workflow import Side
+from qwestly_agent.workflow import Side, Workflow
+from qwestly_agent.workflows import WORKFLOWS
 from tests.statemachines.conftest import BY_NAME
 
 TEMPLATE = Template.load()
@@ -60,6 +61,15 @@ def test_what_is_built_is_what_is_tested(tmp_path: Path) -> None:
     build(tmp_path)
     for name, machine in MACHINES.items():
         assert json.loads((tmp_path / machine["DefinitionUri"]).read_text()) == written(name)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda each: each.name)
+def test_a_machine_asks_its_user_as_its_workflow_declares(workflow: Workflow) -> None:
+    machine = read_machine(ROOT / SOURCES / f"{workflow.name}{SUFFIX}")
+    asking = [state for _, state in states_of(machine) if str(state.get("Resource")).endswith(".waitForTaskToken")]
+    assert bool(asking) == bool(workflow.asks)
+    assert {state["Parameters"]["Payload"]["workflow"] for state in asking} <= {workflow.name}
+    assert not workflow.asks or workflow.load_request()
 
 
 @pytest.fixture

@@ -1,35 +1,55 @@
 """Request a user's approval on behalf of a waiting execution: store the record with the execution's encrypted token,
 and mail it if due. A repeated invocation makes no second record."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.end import notify_with_token, without_forgotten
+from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.mail import mail_if_due
-from qwestly_agent.domain.approval import Answer, Approval, Level
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 
 WAITING = "Waiting for your approval"
 
 
+class NotAllowed(AgentError):
+    code, http_status, sentence = "not_allowed", 403, "The user lets the agent suggest, and change nothing."
+
+
 @dataclass(frozen=True)
 class ApprovalRequest:
+    """What a workflow asks its user."""
+
     id: str
     """Id of the approval, equal in each invocation."""
     proposal: Proposal
-    answer: Answer
-    conversation_id: str | None
+    conversation_id: str | None = None
     draft_id: str | None = None
+    is_queued: bool = False
+    """True if it is queued at every level, because the user may be absent."""
 
 
-async def request_approval(
-    services: Services, given: dict[str, Any], level: Level, question: ApprovalRequest
-) -> Approval:
+MakeRequest: TypeAlias = Callable[[Services, dict[str, Any]], Awaitable[ApprovalRequest]]
+"""Takes what the execution sends."""
+
+
+async def request_approval(services: Services, given: dict[str, Any], make_request: MakeRequest) -> Approval:
     """Request approval for the execution that gave `user_id`, `run_id`, `task_token` and possibly `revises`, the record
-    of the previous round. If the record was decided meanwhile, the execution is notified at once."""
+    of the previous round. If the record was decided meanwhile, the execution is notified at once. Raises `Braked`,
+    `NotAllowed` if the user's level allows only suggestions, and what `make_request` raises."""
     user_id, task_token = given["user_id"], given["task_token"]
+    level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
+    question = await make_request(services, given)
+    answer = "queue" if question.is_queued else gate(question.proposal.action.effect, level).answer
+    if answer == "refuse":
+        raise NotAllowed
     context = ProposalContext(
         user_id=user_id,
         run_id=given["run_id"],
@@ -39,7 +59,7 @@ async def request_approval(
         task_token=await services.workflows.seal(task_token, question.id),
         revises=given.get("revises"),
     )
-    approval = await create_approval(services, question.id, question.proposal, context, question.answer)
+    approval = await create_approval(services, question.id, question.proposal, context, answer)
     approval = await _kept_newest(services.approvals, approval, context)
     approval = await without_forgotten(services, approval)
     if approval.status != "pending":  # decided before this repeated invocation

@@ -10,4 +10,5 @@ GENERATE_CARD = Workflow(
     reader=("cover", "draft_section", "gather_evidence"),
     writer=("keep_draft", "note_end", "publish", "read_decision"),
     actions=("actions.PUBLISH_CARD", "actions.SAVE_CARD_AS_ACTIVE", "actions.DELETE_CARD"),
+    asks="ask_to_publish.ask_to_publish",
 )

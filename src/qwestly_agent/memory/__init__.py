@@ -11,6 +11,7 @@ EXTRACT_MEMORIES = Workflow(
     writer=("keep_approved", "move_watermark", "retry_later", "store", "sweep"),
     routers=("memories",),
     actions=("actions.KEEP_MEMORIES", "actions.FORGET_MEMORIES"),
+    asks="ask_to_keep.ask_to_keep",
     reasons={"memory.extracted": "You said it, and it was read once the conversation was over."},
 )
 CONSOLIDATE = Workflow(
