@@ -1,6 +1,7 @@
-"""Generate the documents' tables of collections and workflows from their declarations.
+"""Generate the parts of documents and of template.yaml that follow from declarations.
 
-`make docs` writes each between its two markers, `<!-- NAME: made by make docs -->` and `<!-- end of NAME -->`.
+`make docs` writes each between its two markers, `<!-- NAME: made by make docs -->` and `<!-- end of NAME -->`; in YAML
+they are comments.
 """
 
 import re
@@ -8,19 +9,20 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+from infra import monitoring
 from qwestly_agent.stores.collection import Expires, MongoCollection, collections
 from qwestly_agent.workflows import WORKFLOWS
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = tuple(ROOT / "docs" / f"{name}.md" for name in ("architecture", "data"))
-PART = re.compile(r"(<!-- (\w+): made by make docs -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
+DOCUMENTS = (ROOT / "template.yaml", *(ROOT / "docs" / f"{name}.md" for name in ("architecture", "data")))
+PART = re.compile(r"((?:<!--|#) (\w+): made by make docs(?: -->)?\n).*?( *(?:<!--|#) end of \2\b)", re.DOTALL)
 
 
 def collections_table() -> Iterator[str]:
-    yield "| collection | holds | kept |\n|---|---|---|"
+    yield "| collection | holds | kept |\n|---|---|---|\n"
     for each in sorted(collections(), key=lambda each: (bool(each.no_user_reason), each)):
         holds = each.holds or f"nothing about a user: {in_line(each.no_user_reason)}"
-        yield f"| `{each}` | {holds} | {retention_text(each)} |"
+        yield f"| `{each}` | {holds} | {retention_text(each)} |\n"
 
 
 def retention_text(collection: MongoCollection) -> str:
@@ -41,21 +43,26 @@ def period(time: timedelta) -> str:
 
 
 def workflows_table() -> Iterator[str]:
-    yield "| workflow | from input to result | reader's states | writer's states | more |\n|---|---|---|---|---|"
+    yield "| workflow | from input to result | reader's states | writer's states | more |\n|---|---|---|---|---|\n"
     for each in sorted(WORKFLOWS, key=lambda each: each.name):
         reader, writer = (
             ", ".join(f"`{state}`" for state in states)
             for states in ((*each.opener, *each.reader), (*each.writer, *filter(None, [each.sweep])))
         )
-        yield f"| `{each.name}` | {each.summary} | {reader} | {writer} | {each.page} |"
+        yield f"| `{each.name}` | {each.summary} | {reader} | {writer} | {each.page} |\n"
 
 
-TABLES = {"collections": collections_table, "workflows": workflows_table}
+TABLES = {
+    "alarms": monitoring.alarms,
+    "collections": collections_table,
+    "dashboard": monitoring.dashboard,
+    "workflows": workflows_table,
+}
 
 
 def with_tables(text: str) -> str:
     """Return the document with its generated parts updated. Raises `KeyError` for an unknown part."""
-    return PART.sub(lambda part: "".join((part[1], *(f"{row}\n" for row in TABLES[part[2]]()), part[3])), text)
+    return PART.sub(lambda part: "".join((part[1], *TABLES[part[2]](), part[3])), text)
 
 
 if __name__ == "__main__":

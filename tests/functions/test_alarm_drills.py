@@ -376,8 +376,9 @@ def test_a_dear_day_rings_although_no_hour_does(day: Day) -> None:
 
 GROUPS = {
     **{
-        f"{machine.removesuffix('Machine')}Errors": ("Errors", [function])
+        f"{machine.removesuffix('Machine')}{alarm}": (metric, [function])
         for machine in resources(MACHINE)
+        for alarm, metric in (("Errors", "Errors"), ("Throttled", "Throttles"))
         for function in FUNCTIONS
         if function.startswith(machine.removesuffix("Machine"))
     },
@@ -385,10 +386,7 @@ GROUPS = {
     "ApproveErrors": ("Errors", ["ApproveSweepFunction"]),
     "RolloutErrors": ("Errors", ["RolloutFunction"]),
     "JudgeAnswersErrors": ("Errors", ["JudgeAnswersFunction"]),
-    "WorkflowsThrottled": ("Throttles", ["GenerateCardWriterFunction"]),
-    "ReadersThrottled": ("Throttles", ["GenerateCardReaderFunction"]),
-    "LessonsThrottled": ("Throttles", ["WriteLessonReaderFunction"]),
-    "ScoutingThrottled": ("Throttles", ["ScoutJobsReaderFunction"]),
+    "ApproveThrottled": ("Throttles", ["ApproveSweepFunction"]),
 }
 
 

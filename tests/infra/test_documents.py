@@ -349,7 +349,7 @@ def test_each_collection_in_the_runbook_is_one() -> None:
 def test_each_alarm_has_its_row() -> None:
     named = [name for row in rows(RUNBOOK, "alarm") for name in re.findall(r"`(\w+)`", row[0])]
     machines = [machine.removesuffix("Machine") for machine in TEMPLATE.of_type(MACHINE)]
-    of_each_workflow = [f"{machine}{which}" for machine in machines for which in ("Errors", "Failed")]
+    of_each_workflow = [f"{machine}{which}" for machine in machines for which in ("Errors", "Throttled", "Failed")]
     assert sorted([*named, *of_each_workflow]) == sorted(
         [*TEMPLATE.of_type(ALARM), *TEMPLATE.of_type("AWS::CloudWatch::CompositeAlarm")]
     )
