@@ -33,7 +33,7 @@ class ApprovalRequest:
     conversation_id: str | None = None
     draft_id: str | None = None
     is_queued: bool = False
-    """True if it is queued at every level, because the user may be absent."""
+    """True if it waits in the queue at every level, because the user may be absent."""
 
 
 MakeRequest: TypeAlias = Callable[[Services, dict[str, Any]], Awaitable[ApprovalRequest]]
@@ -47,9 +47,10 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
     user_id, task_token = given["user_id"], given["task_token"]
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
     question = await make_request(services, given)
-    answer = "queue" if question.is_queued else gate(question.proposal.action.effect, level).answer
+    answer = gate(question.proposal.action.effect, level).answer
     if answer == "refuse":
         raise NotAllowed
+    answer = "queue" if question.is_queued else answer
     context = ProposalContext(
         user_id=user_id,
         run_id=given["run_id"],
