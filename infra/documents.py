@@ -1,4 +1,4 @@
-"""Generate the parts of documents and of template.yaml that follow from declarations.
+"""Generate the parts of the documents and of template.yaml that follow from declarations and state machines.
 
 `make docs` writes each between its two markers, `<!-- NAME: made by make docs -->` and `<!-- end of NAME -->`; in YAML
 they are comments.
@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from infra import monitoring
+from infra.diagram import diagram
 from qwestly_agent.stores.collection import Expires, MongoCollection, collections
 from qwestly_agent.workflows import WORKFLOWS
 
@@ -19,10 +20,10 @@ PART = re.compile(r"((?:<!--|#) (\w+): made by make docs(?: -->)?\n).*?( *(?:<!-
 
 
 def collections_table() -> Iterator[str]:
-    yield "| collection | holds | kept |\n|---|---|---|\n"
+    yield "| collection | holds | kept |\n|---|---|---|"
     for each in sorted(collections(), key=lambda each: (bool(each.no_user_reason), each)):
         holds = each.holds or f"nothing about a user: {in_line(each.no_user_reason)}"
-        yield f"| `{each}` | {holds} | {retention_text(each)} |\n"
+        yield f"| `{each}` | {holds} | {retention_text(each)} |"
 
 
 def retention_text(collection: MongoCollection) -> str:
@@ -43,28 +44,29 @@ def period(time: timedelta) -> str:
 
 
 def workflows_table() -> Iterator[str]:
-    yield "| workflow | from input to result | reader's states | writer's states | more |\n|---|---|---|---|---|\n"
+    yield "| workflow | from input to result | reader's states | writer's states | more |\n|---|---|---|---|---|"
     for each in sorted(WORKFLOWS, key=lambda each: each.name):
         reader, writer = (
             ", ".join(f"`{state}`" for state in states)
             for states in ((*each.opener, *each.reader), (*each.writer, *filter(None, [each.sweep])))
         )
-        yield f"| `{each.name}` | {each.summary} | {reader} | {writer} | {each.page} |\n"
+        yield f"| `{each.name}` | {each.summary} | {reader} | {writer} | {each.page} |"
 
 
-TABLES = {
+PARTS = {
     "alarms": monitoring.alarms,
+    "calls": diagram,
     "collections": collections_table,
     "dashboard": monitoring.dashboard,
     "workflows": workflows_table,
 }
 
 
-def with_tables(text: str) -> str:
+def with_parts(text: str) -> str:
     """Return the document with its generated parts updated. Raises `KeyError` for an unknown part."""
-    return PART.sub(lambda part: "".join((part[1], *TABLES[part[2]](), part[3])), text)
+    return PART.sub(lambda part: "".join((part[1], *(f"{line}\n" for line in PARTS[part[2]]()), part[3])), text)
 
 
 if __name__ == "__main__":
     for document in DOCUMENTS:
-        document.write_text(with_tables(document.read_text(encoding="utf-8")), encoding="utf-8")
+        document.write_text(with_parts(document.read_text(encoding="utf-8")), encoding="utf-8")

@@ -18,7 +18,6 @@ ALARM = """\
       TreatMissingData: notBreaching
       AlarmActions: [!Ref Alarms]
       OKActions: [!Ref Alarms]
-
 """
 METRIC = """\
         - Id: {id}
@@ -41,7 +40,7 @@ def functions(workflow: Workflow) -> list[str]:
 def alarms() -> Iterator[str]:
     for workflow in WORKFLOWS:
         name, of = workflow.name, logical_id(workflow)
-        yield "  # Single failures are retried.\n"
+        yield "  # Single failures are retried."
         yield ALARM.format(
             id=f"{of}Errors",
             description=f"States of {name} fail again and again.",
@@ -49,7 +48,7 @@ def alarms() -> Iterator[str]:
             periods=1,
             threshold=3,
         )
-        yield "  # A workflow that finds no slot waits and retries, as intended, but not for long.\n"
+        yield "  # A workflow that finds no slot waits and retries, as intended, but not for long."
         yield ALARM.format(
             id=f"{of}Throttled",
             description=f"A function of {name} has found no free slot in each five minutes of a quarter of an hour.",
@@ -57,7 +56,7 @@ def alarms() -> Iterator[str]:
             periods=3,
             threshold=0,
         )
-        yield "  # What the brake stopped, or its user declined, did not fail.\n"
+        yield "  # What the brake stopped, or its user declined, did not fail."
         yield ALARM.format(
             id=f"{of}Failed",
             description=f"An execution of {name} failed. Its history says in which state.",
@@ -107,8 +106,8 @@ def dashboard() -> Iterator[str]:
 
 
 def _variable(name: str, items: Iterable[str], *, bullet: str = " ") -> Iterator[str]:
-    yield f"        {bullet} {name}: !Sub |-\n"
-    yield ",\n".join(f"            {item}" for item in items) + "\n"
+    yield f"        {bullet} {name}: !Sub |-"
+    yield ",\n".join(f"            {item}" for item in items)
 
 
 def _widgets(workflow: Workflow) -> Iterator[str]:

@@ -16,7 +16,7 @@ from botocore.session import Session
 from functions.chat.app import create_app
 from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
 from infra.documents import DOCUMENTS as MADE
-from infra.documents import PART, TABLES, with_tables
+from infra.documents import PART, PARTS, with_parts
 from infra.local.environment import API, FUNCTION, MACHINE, VARIABLES, Template, _Loader
 from infra.local.front import TURNS
 from infra.mongo.roles import AGENT
@@ -237,8 +237,8 @@ def test_each_tool_is_listed_with_its_effect() -> None:
 
 def test_what_the_code_declares_stands_in_the_documents_as_make_docs_writes_it() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in MADE}
-    assert sorted(part[2] for text in texts.values() for part in PART.finditer(text)) == sorted(TABLES)
-    assert {path.name for path, text in texts.items() if with_tables(text) != text} == set()
+    assert sorted(part[2] for text in texts.values() for part in PART.finditer(text)) == sorted(PARTS)
+    assert {path.name for path, text in texts.items() if with_parts(text) != text} == set()
 
 
 def test_each_address_and_model_that_receives_text_is_named() -> None:

@@ -8,6 +8,7 @@ import pytest
 from infra.__main__ import main
 from infra.local.environment import ROOT
 from infra.mongo.roles import AGENT, CANDIDATE_APPS, OPENER, READER, ROLES, Role
+from infra.reached import asked_of_services, collections_of
 from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.stores import (
     activity,
@@ -25,7 +26,6 @@ from qwestly_agent.stores import (
 )
 from qwestly_agent.workflow import Side
 from qwestly_agent.workflows import WORKFLOWS
-from tests.reached import asked_of_services, collections_of
 from tests.statemachines.conftest import states_of
 
 SERVICES = {name: field.type for name, field in ResumeServices.__dataclass_fields__.items()}
