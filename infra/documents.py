@@ -15,7 +15,10 @@ from qwestly_agent.stores.collection import Expires, MongoCollection, collection
 from qwestly_agent.workflows import WORKFLOWS
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = (ROOT / "template.yaml", *(ROOT / "docs" / f"{name}.md" for name in ("architecture", "data")))
+DOCUMENTS = (
+    ROOT / "template.yaml",
+    *(ROOT / "docs" / f"{name}.md" for name in ("approvals", "architecture", "data", "runbook")),
+)
 PART = re.compile(r"((?:<!--|#) (\w+): made by make docs(?: -->)?\n).*?( *(?:<!--|#) end of \2\b)", re.DOTALL)
 
 
@@ -53,11 +56,25 @@ def workflows_table() -> Iterator[str]:
         yield f"| `{each.name}` | {each.summary} | {reader} | {writer} | {each.page} |"
 
 
+def executions_table() -> Iterator[str]:
+    yield "| machine | executions are named | when one failed |\n|---|---|---|"
+    for each in sorted(WORKFLOWS, key=lambda each: each.name):
+        yield f"| `{each.name}` | {each.execution_name or each.receipt_name} | {each.recovery} |"
+
+
+def receipt_table() -> Iterator[str]:
+    yield "| workflow | in the receipt |\n|---|---|"
+    for each in sorted(WORKFLOWS, key=lambda each: each.name):
+        yield f"| `{each.name}` | {each.receipt_name} |"
+
+
 PARTS = {
     "alarms": monitoring.alarms,
     "calls": diagram,
     "collections": collections_table,
     "dashboard": monitoring.dashboard,
+    "executions": executions_table,
+    "receipt": receipt_table,
     "workflows": workflows_table,
 }
 

@@ -28,6 +28,12 @@ class Workflow:
     """Its input and result, for docs/architecture.md."""
     page: str
     """A link to its documentation."""
+    receipt_name: str
+    """The name of a run in the brake's receipt, for docs/approvals.md: `run_name` of its states."""
+    recovery: str
+    """What an operator does if an execution failed, for docs/runbook.md."""
+    execution_name: str = ""
+    """The name of an execution, for docs/runbook.md, if it differs from `receipt_name`."""
     reader: tuple[str, ...] = ()
     """States that read untrusted text or call models."""
     writer: tuple[str, ...] = ()

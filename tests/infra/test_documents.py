@@ -33,10 +33,14 @@ from qwestly_agent.bootstrap import FIRST_COMMANDS, MOST_CONNECTIONS
 from qwestly_agent.cards import GENERATE_CARD
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.clients import job_boards
+from qwestly_agent.domain import briefing
 from qwestly_agent.domain.approval import Level, Status, Verb
+from qwestly_agent.jobs import scout_state
 from qwestly_agent.llm import embeddings, moderation
 from qwestly_agent.llm.client import PROVIDER_ADDRESSES
 from qwestly_agent.llm.models import DEFAULT_MODELS
+from qwestly_agent.workflow import Workflow
+from qwestly_agent.workflow_state import UserState
 from qwestly_agent.workflows import ACTIONS, WORKFLOWS
 
 ROOT = Path(__file__).parents[2]
@@ -88,6 +92,8 @@ def test_each_link_within_the_documents_leads_somewhere(document: Path) -> None:
 
 
 DATED = ROOT / "docs/decisions"
+RUN_IDS = {"brief": briefing.run_of, "scout_jobs": scout_state.run_of}
+"""Ids of runs that have no other name."""
 EXAMPLE = "src/qwestly_agent/agents/tools/goals.py"
 """The tool that tools.md writes."""
 
@@ -239,6 +245,17 @@ def test_what_the_code_declares_stands_in_the_documents_as_make_docs_writes_it()
     texts = {path: path.read_text(encoding="utf-8") for path in MADE}
     assert sorted(part[2] for text in texts.values() for part in PART.finditer(text)) == sorted(PARTS)
     assert {path.name for path, text in texts.items() if with_parts(text) != text} == set()
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.name)
+def test_a_run_is_declared_with_the_name_that_its_states_give_to_the_brakes_receipt(workflow: Workflow) -> None:
+    run_id = RUN_IDS[workflow.name]("auth0|ada", "a day") if workflow.name in RUN_IDS else "r1"
+    models = {state.model for side in workflow.sides for state in workflow.load_states(side).values()}
+    given = [{**dict.fromkeys(model.model_fields, "x"), "run_id": run_id} for model in models]
+    inputs = [model.model_construct(**each) for model, each in zip(models, given, strict=True)]
+    names = [each.run_name for each in inputs if isinstance(each, UserState)]
+    declared = re.findall(r"`([a-z]+-)", workflow.receipt_name)
+    assert {name[: name.index("-") + 1] for name in names} == set(declared)
 
 
 def test_each_address_and_model_that_receives_text_is_named() -> None:

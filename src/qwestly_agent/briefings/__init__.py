@@ -7,6 +7,8 @@ BRIEF = Workflow(
     __name__,
     summary="news for a user, to one briefing in the app and by mail",
     page="[briefings](briefings.md)",
+    receipt_name="`brief-…` by user and local day, or by user and minute where they asked for it",
+    recovery="nothing: the next briefing tells what this one would have told",
     writer=("deliver", "gather", "note_read"),
     sweep="sweep",
     routers=("briefings",),

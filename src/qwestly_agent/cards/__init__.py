@@ -7,6 +7,9 @@ GENERATE_CARD = Workflow(
     __name__,
     summary="evidence about a user, to a published card",
     page="[above](#a-card-state-by-state)",
+    receipt_name="`card-<draft id>`",
+    recovery="its user was told, and may simply ask again. Started again as above it goes on with the sections that it "
+    "has",
     reader=("cover", "draft_section", "gather_evidence"),
     writer=("keep_draft", "note_end", "publish", "read_decision"),
     actions=("actions.PUBLISH_CARD", "actions.SAVE_CARD_AS_ACTIVE", "actions.DELETE_CARD"),

@@ -7,6 +7,8 @@ SCOUT_JOBS = Workflow(
     __name__,
     summary="job wishes, to jobs with reasons",
     page="[jobs](jobs.md)",
+    receipt_name="`scout-…` by user and night, or by user and ten minutes where they asked for it",
+    recovery="nothing: the next night finds what this one would have",
     reader=("rank", "check"),
     writer=("find", "keep", "note_end"),
     sweep="sweep",

@@ -7,6 +7,8 @@ WRITE_LESSON = Workflow(
     __name__,
     summary="a topic confirmed by the user, to a lesson with questions",
     page="[learning](learning.md)",
+    receipt_name="`lesson-<lesson id>`",
+    recovery="its user was told, and may ask for it again",
     reader=("outline", "write", "check", "ask"),
     writer=("keep", "note_end"),
     routers=("learning",),

@@ -7,6 +7,10 @@ EXTRACT_MEMORIES = Workflow(
     __name__,
     summary="a conversation after ten minutes of silence, to memories",
     page="[memory](memory.md)",
+    receipt_name="`memories-<conversation id>`; of the summary `summary-<conversation id>`",
+    execution_name="`end-…` where a user ended a conversation, else by the schedule",
+    recovery="nothing: its conversations are due again within an hour; after `ModelRefused` within an hour, once "
+    "[the cause](#when-an-alarm-rings) is fixed",
     reader=("extract", "reconcile", "summarize"),
     writer=("keep_approved", "move_watermark", "retry_later", "store", "sweep"),
     routers=("memories",),
@@ -19,6 +23,10 @@ CONSOLIDATE = Workflow(
     __name__,
     summary="new memories, to merged memories without contradictions",
     page="[memory](memory.md)",
+    receipt_name="`consolidation-<run id of the night>`",
+    execution_name="by the schedule",
+    recovery='nothing: the next night does it. To do it at once, start it with `{"run_id": "…"}` of the failed '
+    "one; running it twice changes nothing",
     reader=("plan",),
     writer=("apply", "find_users", "sum_up"),
     actions=("actions.FORGET_OUTDATED_MEMORIES",),

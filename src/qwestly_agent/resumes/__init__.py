@@ -7,6 +7,8 @@ PARSE_RESUME = Workflow(
     __name__,
     summary="a file, to one approval of profile changes",
     page="[files are opened apart](decisions/2026-11-23-files-are-opened-apart.md)",
+    receipt_name="`resume-<résumé id>`",
+    recovery="its user was told, and may upload it again; what was read is kept. The file is gone after an hour",
     opener=("read",),
     reader=("ground", "parse"),
     writer=("keep_document", "note_end", "propose"),
