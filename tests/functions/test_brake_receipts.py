@@ -30,22 +30,14 @@ from qwestly_agent.resumes.keep_document import keep_document
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.workflow import Workflow
-from qwestly_agent.workflow_state import OutcomeUnknown
+from qwestly_agent.workflow_state import OutcomeUnknown, UserState
 from qwestly_agent.workflows import WORKFLOWS
 from tests.functions.talking import Talk, talking
 from tests.functions.test_round_trips import Gate
+from tests.minimal_input import minimal_input
 from tests.servers import API_SECRET, ChatServer, Client, until
 
 TEMPLATE = Template.load()
-RECEIPT_NAMES = {
-    "generate_card": "card-d1",
-    "extract_memories": "memories-c1",
-    "consolidate": "consolidation-r1",
-    "write_draft": "interview-c1",
-    "write_lesson": "lesson-les1",
-    "parse_resume": "resume-res1",
-}
-"""Of the workflows whose part has another name than the run's id."""
 
 
 @pytest.fixture
@@ -158,20 +150,30 @@ async def test_every_state_machine_stops_and_is_named_in_the_receipt(
     stopped = [each for each in states if not each.ignores_brake]
     assert stopped
     braked = EVERYBODY if whose == EVERYBODY else user_id
-    given = {"user_id": user_id, "run_id": "r1", "draft_id": "d1", "conversation_id": "c1", "briefing_id": "b1"}
-    given |= {"window_from": 31, "seq": 1, "resume_id": "res1"}
-    given |= {"lesson_id": "les1"}
     for state in stopped:
+        given = state.model.model_validate({**minimal_input(state.model), "user_id": user_id})
         await pause.engage(services.signals, services.sweeps, braked, talk.clock)
         with pytest.raises(Braked):
-            await state(services, state.model.model_validate(given))
+            await state(services, given)
         status = await pause.release(services.signals, services.sweeps, braked, talk.clock)
         assert status.receipt
         talk.clock.advance(1)
         # Kept after the release.
         status = await pause.status(services.signals, services.sweeps, braked, talk.clock)
-        name = "summary-c1" if state.name == "summarize" else RECEIPT_NAMES.get(workflow.name, "r1")
-        assert (status.state, status.receipt and status.receipt.stopped) == ("running", (name,))
+        assert (status.state, status.receipt and status.receipt.stopped) == ("running", (given.run_name,))
+
+
+def test_a_name_in_the_receipt_is_the_runs_id_or_another_id_with_a_prefix_of_its_own() -> None:
+    models = {state.model for each in WORKFLOWS for side in each.sides for state in each.load_states(side).values()}
+    inputs = [each.model_validate(minimal_input(each)) for each in models if issubclass(each, UserState)]
+    prefixes = list[str]()
+    for given in inputs:
+        if given.run_name != given.run_id:
+            prefix, _, identifier = given.run_name.partition("-")
+            assert identifier in [value for name, value in given.out.items() if name != "user_id"], given
+            prefixes.append(prefix)
+    assert "" not in prefixes
+    assert len({*prefixes}) == len(prefixes), prefixes
 
 
 @pytest.mark.thorough

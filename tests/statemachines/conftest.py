@@ -174,6 +174,8 @@ class Case:
     """Answer what is asked on the way."""
     told: Callable[[], str] | None = None
     """The sentence that the person reads where it failed; None where nobody waits for it, and it is done later."""
+    unreached: frozenset[str] = frozenset()
+    """States that are not on the way, beside `note_end`."""
 
     def runs(self) -> Outcome:
         execution = self.begin()

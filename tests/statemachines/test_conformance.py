@@ -26,6 +26,7 @@ from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflow_state import StateFunction, UserState
 from qwestly_agent.workflows import WORKFLOWS
+from tests.minimal_input import minimal_input
 from tests.statemachines.conftest import Case, Exited, Person, World
 from tests.statemachines.test_definitions import states_of
 
@@ -43,17 +44,6 @@ STATES = [
     for state in workflow.load_states(side).values()
 ]
 OF_ONE_USER = [each for each in STATES if issubclass(each.state.model, UserState)]
-IDS = {
-    "run_id": "r1",
-    "draft_id": "d1",
-    "conversation_id": "c1",
-    "seq": 1,
-    "window_from": 31,
-    "briefing_id": "b1",
-    "resume_id": "res1",
-    "lesson_id": "les1",
-}
-"""With the user's id all that a state demands of its input: what an execution was begun with by the version before."""
 LEFT_BY: Mapping[str, set[str]] = {"gather": {briefings.COLLECTION}, "plan": {journal.COLLECTION}}
 """Records of a run that found nothing, by the state that begins them."""
 CANDIDATE_APPS = {*roles.CANDIDATE_APPS, OPERATIONS, DOCUMENTS}
@@ -79,8 +69,8 @@ def call(each: Conforming, given: Mapping[str, Any]) -> Any:
 
 @each_state
 def test_a_state_takes_the_input_of_another_version(each: Conforming) -> None:
-    """With no more than the ids, and with fields that this version does not know."""
-    given = each.state.model.model_validate({"user_id": "auth0|ada", **IDS, **OF_A_LATER_VERSION})
+    """With no more than the required fields, and with fields that this version does not know."""
+    given = each.state.model.model_validate({**minimal_input(each.state.model), **OF_A_LATER_VERSION})
     assert OF_A_LATER_VERSION.keys().isdisjoint(given.out)
     assert each.state.model.model_validate(given.out) == given
     assert each.state.model.model_validate_json(json.dumps(given.out)) == given
@@ -90,7 +80,7 @@ def test_a_state_takes_the_input_of_another_version(each: Conforming) -> None:
 def test_a_state_of_an_unknown_user_ends_the_same_way_twice_and_leaves_nothing(
     world: World, model: ModelServer, someone: Person, each: Conforming
 ) -> None:
-    given = {**IDS, "user_id": someone.user_id}
+    given = {**minimal_input(each.state.model), "user_id": someone.user_id}
     first = call(each, given)
     left = world.left_of(someone.user_id)
     assert {name for name, documents in left.items() if documents} <= LEFT_BY.get(each.state.name, set[str]())
@@ -106,7 +96,7 @@ def test_the_brake_stops_a_state_before_it_does_anything(
     someone.has_a_career()
     someone.pulls_the_brake()
     before = world.left_of(someone.user_id)
-    assert call(each, {**IDS, "user_id": someone.user_id}) == Braked.code
+    assert call(each, {**minimal_input(each.state.model), "user_id": someone.user_id}) == Braked.code
     assert world.left_of(someone.user_id) == before
     assert not model.requests
     assert not [*world.database[runs.COLLECTION].find({"user_id": someone.user_id, "stopped_at": None})]
@@ -127,8 +117,6 @@ MORE = {"generate_card": ("tailored",)}
 """Other ways through the same machine."""
 each_case = pytest.mark.parametrize(("workflow", "made"), [*cases()])
 MakeCase = Callable[[World, ModelServer], Case]
-ASIDE = {"note_end", "retry_later", "summarize"}
-"""States that are not on the way to what was asked for."""
 CLAIMS = {"sweep"}
 """States that take up what is due: dead after that, what they took is due again later."""
 ITS_OWN = re.compile(r"chatcmpl-\d+|[\w+/=|.:-]*\d[\w+/=|.:-]*\d[\w+/=|.:-]*")
@@ -223,8 +211,8 @@ def test_killed_before_and_after_each_state_it_ends_as_if_never_killed(
     with killed(world, workflow) as died:
         assert case.runs().status == "SUCCEEDED"
     assert case.is_done()
-    if workflow.name not in MORE:
-        assert died.keys() >= {each.state.name for each in STATES if each.workflow == workflow} - ASIDE
+    states = {each.state.name for each in STATES if each.workflow == workflow} - {"note_end"}
+    assert states - died.keys() == case.unreached
     assert what_is_left(world, model, case) == expected
 
 

@@ -186,7 +186,8 @@ def case(world: World, model: ModelServer) -> Case:
                 user.decides("approve")
 
     begun = list[str]()
-    return Case(world, user.user_id, begin, lambda: len(user.remembered()) == 2, answer)
+    aside = frozenset({"retry_later", "summarize"})
+    return Case(world, user.user_id, begin, lambda: len(user.remembered()) == 2, answer, unreached=aside)
 
 
 # --- from silence to memory -------------------------------------------------------------------------------------------

@@ -65,7 +65,15 @@ def case(world: World, _: ModelServer) -> Case:
                 with world.one_at_a_time:
                     ada.decides(decision, reason)
 
-    return Case(world, ada.user_id, begin, lambda: ada.published() is not None, answer, lambda: ada.draft().label)
+    return Case(
+        world,
+        ada.user_id,
+        begin,
+        lambda: ada.published() is not None,
+        answer,
+        told=lambda: ada.draft().label,
+        unreached=frozenset({"cover"}),
+    )
 
 
 # --- yes, no, otherwise, nobody ---------------------------------------------------------------------------------------

@@ -102,7 +102,14 @@ def case(world: World, model: ModelServer) -> Case:
     def newest() -> Draft:
         return maya.as_it_stands(drafts[-1])
 
-    return Case(world, person.user_id, begin, lambda: newest().status == "drafted", told=lambda: newest().label)
+    return Case(
+        world,
+        person.user_id,
+        begin,
+        lambda: newest().status == "drafted",
+        told=lambda: newest().label,
+        unreached=frozenset({"publish", "read_decision"}),
+    )
 
 
 def test_a_resume_for_a_job_rests_on_words_of_its_person_alone(maya_applies: Applicant) -> None:
