@@ -21,12 +21,11 @@ from infra.local.aws import AwsServer, definition_of
 from infra.local.aws_functions import Answer, Context, Function
 from infra.local.aws_moto import machine_of_token
 from infra.local.candidate_app import CandidateAppServer, schema
-from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, ROOT, SCHEDULE, Template
+from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, SCHEDULE, Template
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
 from infra.mongo.roles import AGENT, OPENER, READER
-from infra.topics import read_library
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.settings import Settings
@@ -38,10 +37,13 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
+from qwestly_agent.workflow import Workflow
+from qwestly_agent.workflows import WORKFLOWS
 from tests import servers
 from tests.functions.approving import event_of
 from tests.mongo_rule import Watch
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, seconds, until
+from tests.statemachines.conftest import World, function_of, load_case
 
 pytestmark = pytest.mark.thorough
 
@@ -73,10 +75,6 @@ SENSITIVE = "I was diagnosed with diabetes in 2019."
 
 
 # --- what is granted --------------------------------------------------------------------------------------------------
-
-
-def final(to: str, arguments: dict[str, Any]) -> Reply:
-    return Reply(tool_calls=[{"name": "final_result", "arguments": arguments}], to=to)
 
 
 def text(value: Any) -> str:
@@ -179,7 +177,7 @@ class Containers:
 class Person:
     """Somebody who wants a card, and says something sensitive."""
 
-    world: "World"
+    world: "Everything"
     client: Client
     address: str
 
@@ -205,51 +203,6 @@ class Person:
             self.world.all_executions_end()
         link = self.world.aws.outbox[-1].text.partition("https://approve.test")[2].split()[0]
         self.world.invoke("ApprovePagesFunction", event_of("POST", link, b"List-Unsubscribe=One-Click"))
-
-    def is_interviewed(self) -> None:
-        """One answer, from which a draft is written."""
-        topic = {"title": "Acme", "aspects": ["team size"]}
-        quote = {"message_id": "m1", "text": "I led a team of eight people at Acme"}
-        said = {"topic": "Acme", "aspects": ["team size"], "text": "Led a team of eight at Acme.", "quotes": [quote]}
-        self.world.model.script(
-            final("You lead an interview", {"topics": [topic]}),
-            final("You write the draft of an interview", {"statements": [said]}),
-            Reply(text="What came of it?", streams=True),
-        )
-        with self.client:
-            self.client.say("I led a team of eight people at Acme.", role="interview")
-        self.world.all_executions_end()
-
-    def learns(self) -> None:
-        """A lesson, and an answer to one of its questions."""
-        modules = read_library(ROOT / "library")
-        self.world.run(lambda services: services.topics.replace_all(modules))
-        with self.client:
-            offered = self.client.say("active listening", role="learning")
-            self.client.say("yes", offered.conversation_id)
-            self.world.all_executions_end()
-            [due, *_] = self.client.get("/api/learning")["due"]
-            path = f"/api/lessons/{due['lesson_id']}/questions/{due['number']}"
-            self.client.request("POST", path, json={"option": 0, "answers": 0}).raise_for_status()
-
-    def gives_a_resume(self) -> None:
-        with self.client:
-            text = {"text": "Ada\nHead of Nursing\nLeeds"}
-            self.client.request("POST", "/api/resumes", json=text).raise_for_status()
-            self.world.all_executions_end()
-            [read] = self.client.get("/api/resumes")["items"]
-            assert read["status"] == "proposed"
-
-    def looks_for_jobs(self) -> None:
-        with self.client:
-            body = {"is_on": True, "wishes": {"titles": ["Backend Engineer"]}}
-            self.client.request("PUT", "/api/jobs/settings", json=body).raise_for_status()
-            self.client.request("POST", "/api/jobs/search").raise_for_status()
-            self.world.all_executions_end()
-            assert self.client.get("/api/jobs")["missing"] == []
-            self.world.clock.advance(86_400)
-            self.world.invoke("ScoutJobsWriterFunction", {"state": "sweep", "given": {}})
-            self.world.all_executions_end()
 
     def says_something_sensitive(self) -> dict[str, Any]:
         said = self.client.say(SENSITIVE)
@@ -306,19 +259,28 @@ class Person:
         self.world.invoke("ApproveRequestFunction", self.world.questions[-1])
 
 
-@dataclass
-class World:
-    aws: AwsServer
-    clock: FakeClock
+@dataclass(kw_only=True)
+class Everything(World):
     model: ModelServer
-    database: Any
     chat: ChatServer
     ran: set[str]
     questions: list[dict[str, Any]]
     """What the function that asks was handed, the latest last."""
 
-    def run(self, work: Callable[[Services], Awaitable[T]]) -> T:
-        return container.services.run(work)
+    def goes_through(self, workflow: Workflow) -> None:
+        """By `case` of its tests. Its person begins and answers by the services of the API, which has the rights of the
+        chat. A day later its sweep finds what is due."""
+        self.model.reset()
+        case, before = load_case(workflow.name)(self, self.model), CALLER.set(API)
+        try:
+            assert case.runs().status == "SUCCEEDED", workflow.name
+        finally:
+            CALLER.reset(before)
+        assert case.is_done(), workflow.name
+        if workflow.sweep:
+            self.clock.advance(86_400)
+            self.invoke(function_of(workflow.name, "writer"), {"state": workflow.sweep, "given": {}})
+        self.all_executions_end()
 
     def invoke(self, function: str, event: dict[str, Any]) -> Any:
         answer = self.aws.invoke(TEMPLATE.name(function), event)
@@ -354,7 +316,10 @@ class World:
         self.run(remember)
 
 
-def everything_happens(world: World) -> None:
+def everything_happens(world: Everything) -> None:
+    for workflow in WORKFLOWS:
+        world.goes_through(workflow)
+    world.model.reset()
     for how in (
         Person.decides_in_the_chat,
         Person.decides_by_the_link,
@@ -380,10 +345,6 @@ def everything_happens(world: World) -> None:
         person.decides_in_the_chat(person.is_asked())
         world.all_executions_end()
         person.client.say("I live in Lisbon.")
-    world.somebody().is_interviewed()
-    world.somebody().learns()
-    world.somebody().gives_a_resume()
-    world.somebody().looks_for_jobs()
     world.model.fault = Reply(fault="content_risk")
     world.clock.advance(SILENCE_SECONDS)
     assert world.runs_to_its_end("ExtractMemoriesMachine") == "SUCCEEDED"
@@ -412,8 +373,8 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
     }
     schema("Card")  # takes a second, which a write would spend waiting
 
-    def settings_of(function: str) -> Settings:
-        """Those of the template, with secrets as references to Parameter Store."""
+    def environment_of(function: str) -> dict[str, str]:
+        """That of the template, with secrets as references to Parameter Store."""
         given = TEMPLATE.environment(function or CHAT)
         here = {
             "MONGODB_DATABASE": name,
@@ -426,7 +387,10 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
             "TRACES_URL": "http://127.0.0.1:9/v1/traces",  # nobody there, but the headers are read
         }
         swapped = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL", "JOB_BOARDS_URL"}
-        return Settings.from_env({**given, **{key: here[key] for key in here.keys() & (given.keys() | swapped)}})
+        return {**given, **{key: here[key] for key in here.keys() & (given.keys() | swapped)}}
+
+    def settings_of(function: str) -> Settings:
+        return Settings.from_env(environment_of(function))
 
     async def make_services(function: str) -> Any:
         return await bootstrap(settings_of(function), clock=clock)
@@ -453,7 +417,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         return called(self, operation, given)
 
     def create_app(*given: Any) -> Any:
-        app, starting = made(*given), next(servers_started)
+        app, starting = made(*given), next(servers_started, CHAT)
 
         async def in_place_of_the_function(scope: Any, receive: Any, send: Any) -> None:
             CALLER.set({"/api/chat": CHAT}.get(scope["path"], API) if "path" in scope else starting)
@@ -478,7 +442,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         closing(Containers(make_model_services)) as model_services,
         closing(Containers(make_resume_services)) as resume_services,
     ):
-        for variable, value in aws.variables.items():
+        for variable, value in {**environment_of(CHAT), **aws.variables}.items():
             patch.setenv(variable, value)
         patch.setattr(Function, "answer", answer)
         patch.setattr(BaseClient, "_make_api_call", call)
@@ -489,7 +453,11 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         patch.setattr(container, "resume_services", resume_services)
         _model_server.reset()
         with ChatServer(settings_of(CHAT), clock) as chat, ChatServer(settings_of(API), clock):
-            everything_happens(World(aws, clock, _model_server, client[name], chat, ran, questions))
+            everything_happens(
+                Everything(
+                    aws, app, boards, clock, client[name], model=_model_server, chat=chat, ran=ran, questions=questions
+                )
+            )
         _model_server.reset()
         client.drop_database(name)
     assert ran == FUNCTIONS.keys() - {CHAT, API}

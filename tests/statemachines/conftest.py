@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from typing import Any, TypeVar
 
 import pytest
@@ -54,6 +55,13 @@ def states_of(folder: str, side: Side) -> dict[str, StateFunction[Any, Any]]:
     if folder in BY_NAME:
         return BY_NAME[folder].load_states(side)
     return load_module(TEMPLATE.folder / "functions" / folder, side).STATES
+
+
+def function_of(folder: str, module: str) -> str:
+    """Return the logical id of the function that runs this module."""
+    handlers = {name: (each["CodeUri"], each["Handler"]) for name, each in TEMPLATE.python_functions().items()}
+    [logical_id] = [name for name, each in handlers.items() if each == (f"functions/{folder}/", f"{module}.handler")]
+    return logical_id
 
 
 @dataclass
@@ -127,12 +135,8 @@ class World:
             folder, module = "approve", state
         else:
             [module] = [side for side in BY_NAME[folder].sides if state in states_of(folder, side)]
-        [logical_id] = [
-            name
-            for name, each in TEMPLATE.python_functions().items()
-            if (each["CodeUri"], each["Handler"]) == (f"functions/{folder}/", f"{module}.handler")
-        ]
-        name, own = TEMPLATE.name(logical_id), load_handler(TEMPLATE.folder / "functions" / folder, f"{module}.handler")
+        name = TEMPLATE.name(function_of(folder, module))
+        own = load_handler(TEMPLATE.folder / "functions" / folder, f"{module}.handler")
         if state == "request":
             self.aws.register(name, wrapped(own) if wrapped else own)
             return
@@ -162,7 +166,7 @@ class World:
 
 @dataclass
 class Case:
-    """A person who has what a workflow needs, for `test_conformance.py`."""
+    """A person who has what a workflow needs, for `test_conformance.py` and `tests/infra/test_grants.py`."""
 
     world: World
     user_id: str
@@ -181,6 +185,14 @@ class Case:
         execution = self.begin()
         self.answer()
         return self.world.aws.outcome(execution, 60)
+
+
+MakeCase = Callable[[World, ModelServer], Case]
+
+
+def load_case(name: str) -> MakeCase:
+    """Import and return `case` of a workflow's tests."""
+    return import_module(f"tests.statemachines.test_{name}").case
 
 
 @dataclass

@@ -3,10 +3,9 @@
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import pytest
@@ -27,7 +26,7 @@ from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflow_state import StateFunction, UserState
 from qwestly_agent.workflows import WORKFLOWS
 from tests.minimal_input import minimal_input
-from tests.statemachines.conftest import Case, Exited, Person, World
+from tests.statemachines.conftest import Case, Exited, MakeCase, Person, World, load_case
 from tests.statemachines.test_definitions import states_of
 
 
@@ -109,14 +108,12 @@ def cases() -> Iterator[Any]:
     """`case` of each workflow's own tests: a person who has what is needed, and how they ask for it."""
     for workflow in WORKFLOWS:
         for module in (workflow.name, *MORE.get(workflow.name, ())):
-            made = import_module(f"tests.statemachines.test_{module}").case
-            yield pytest.param(workflow, made, id=module)
+            yield pytest.param(workflow, load_case(module), id=module)
 
 
 MORE = {"generate_card": ("tailored",)}
 """Other ways through the same machine."""
 each_case = pytest.mark.parametrize(("workflow", "made"), [*cases()])
-MakeCase = Callable[[World, ModelServer], Case]
 CLAIMS = {"sweep"}
 """States that take up what is due: dead after that, what they took is due again later."""
 ITS_OWN = re.compile(r"chatcmpl-\d+|[\w+/=|.:-]*\d[\w+/=|.:-]*\d[\w+/=|.:-]*")
