@@ -2,11 +2,17 @@
 
 import subprocess
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 
-# Beginnings of changed paths, and of the tests that each needs. The longest one counts; a path without any needs all.
+from qwestly_agent.workflows import WORKFLOWS
+
+ROOT = Path(__file__).parents[1]
+
+# Beginnings of changed paths, and of the tests that each needs. The longest one counts. Without any, a package with a
+# workflow needs the tests that name it, and another path all.
 TESTS: dict[str, str] = {
     "src/qwestly_agent/approvals/": (
         "unit/approvals simulation functions/test_appro functions/test_execute functions/test_undo "
@@ -71,17 +77,33 @@ TESTS: dict[str, str] = {
 
 
 def tests_for(paths: Iterable[str]) -> tuple[str, ...]:
-    """Beginnings of the ids of tests; a changed file of tests needs itself."""
+    """Return patterns of the ids of tests. A changed file of tests needs itself."""
     found: set[str] = set()
     for path in paths:
         if path.startswith("tests/") and Path(path).name.startswith("test_"):
-            found.add(path)
+            found.add(f"{path}*")
             continue
         known = max((each for each in TESTS if path.startswith(each)), key=len, default=None)
-        if known is None:
-            return ("tests/",)
-        found.update(f"tests/{each}" for each in TESTS[known].split())
+        patterns = _naming_a_package_of(path) if known is None else {f"tests/{each}*" for each in TESTS[known].split()}
+        if known is None and not patterns:
+            return ("*",)
+        found |= patterns
     return tuple(found)
+
+
+def _naming_a_package_of(path: str) -> set[str]:
+    """Return patterns of tests with the name of the path's package in their path or of one of its workflows in their
+    id, and of those that import it. There are none if it has no workflow."""
+    package = ".".join(Path(path).parts[1:3])
+    names = {each.name for each in WORKFLOWS if each.package == package}
+    if not names:
+        return set()
+    importing = (each for each in (ROOT / "tests").rglob("test_*.py") if package in each.read_text(encoding="utf-8"))
+    return {
+        f"*{package.rpartition('.')[2]}*::*",
+        *(f"*{each}*" for each in names),
+        *(f"{each.relative_to(ROOT)}*" for each in importing),
+    }
 
 
 def changed_since(commit: str) -> list[str]:
@@ -91,12 +113,12 @@ def changed_since(commit: str) -> list[str]:
 
 def select(config: pytest.Config, items: list[pytest.Item], since: str) -> None:
     """Keep the sentinel and the thorough tests of what changed since a commit; without one, of everything."""
-    beginnings = tests_for(changed_since(since)) if since else ("tests/",)
+    patterns = tests_for(changed_since(since)) if since else ("*",)
 
     def is_needed(item: pytest.Item) -> bool:
         marks = {mark.name for mark in item.iter_markers()}
         return "sentinel" in marks or (
-            "thorough" in marks and "nightly" not in marks and item.nodeid.startswith(beginnings)
+            "thorough" in marks and "nightly" not in marks and any(fnmatchcase(item.nodeid, each) for each in patterns)
         )
 
     config.hook.pytest_deselected(items=[item for item in items if not is_needed(item)])

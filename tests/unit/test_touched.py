@@ -1,0 +1,39 @@
+"""Thorough tests that a change needs."""
+
+from fnmatch import fnmatchcase
+
+import pytest
+
+from qwestly_agent.workflow import Workflow
+from qwestly_agent.workflows import WORKFLOWS
+from tests import touched
+from tests.touched import ROOT, TESTS
+
+
+def is_needed(test: str, *paths: str) -> bool:
+    return any(fnmatchcase(test, each) for each in touched.tests_for(paths))
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.name)
+def test_a_package_with_a_workflow_needs_the_tests_that_name_it_without_an_entry(
+    workflow: Workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = f"src/{workflow.package.replace('.', '/')}/"
+    monkeypatch.delitem(TESTS, folder, raising=False)
+    changed = f"{folder}reader.py"
+    assert is_needed(f"tests/statemachines/test_{workflow.name}.py::test_it_ends", changed)
+    assert is_needed(f"tests/statemachines/test_conformance.py::test_it_ends[{workflow.name}]", changed)
+    assert not is_needed("tests/widget/test_settings.py::test_it_is_shown", changed)
+
+
+def test_a_test_needs_itself_and_a_path_that_nobody_knows_all() -> None:
+    assert is_needed("tests/unit/test_imports.py::test_x", "tests/unit/test_imports.py")
+    assert not is_needed("tests/unit/test_other.py::test_x", "tests/unit/test_imports.py")
+    assert is_needed("tests/unit/test_other.py::test_x", "docs/glossary.md", "src/qwestly_agent/stores/lessons.py")
+
+
+def test_each_entry_names_paths_and_tests_that_there_are() -> None:
+    for path, tests in TESTS.items():
+        assert (ROOT / path).exists(), path
+        for each in tests.split():
+            assert [*(ROOT / "tests").glob(f"{each}*")], each
