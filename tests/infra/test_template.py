@@ -1,5 +1,6 @@
 """template.yaml keeps what the design promises. It is read as text: no cloud, no SAM."""
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import yaml
 
 from infra.local.environment import SafeLoader
 from infra.local.environment import Template as LocalTemplate
+from infra.machines import read_machine, source_of
 from infra.stages import Stage
 from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.base.settings import Settings
@@ -462,6 +464,18 @@ def test_the_pages_can_open_a_task_token_and_send_no_mail_and_the_request_can_op
     assert allowed(FUNCTIONS["ApproveRequestFunction"]) - own == {"kms:Encrypt", "states:SendTaskSuccess", *mail}
     sweeping = {*answering, "events:PutEvents", "sqs:SendMessage", *mail}
     assert allowed(FUNCTIONS["ApproveSweepFunction"]) - own == sweeping
+
+
+def test_each_machine_that_waits_for_a_token_may_be_sent_it() -> None:
+    [statement] = resources("AWS::IAM::ManagedPolicy")["MayWakeExecutions"]["PolicyDocument"]["Statement"]
+    assert statement["Action"] == "states:SendTaskSuccess"
+    granted = [each["Fn::Sub"] for each in statement["Resource"]]
+    machine = "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:"
+    sources = {each["Name"]["Fn::Sub"]: ROOT / source_of(each["DefinitionUri"]) for each in resources(MACHINE).values()}
+    waiting = {name for name, path in sources.items() if ".waitForTaskToken" in json.dumps(read_machine(path))}
+    missing = [f"- !Sub {machine}{name}" for name in sorted(waiting) if f"{machine}{name}" not in granted]
+    assert not missing, "add to the Resource of MayWakeExecutions:\n" + "\n".join(missing)
+    assert sorted(granted) == sorted(f"{machine}{name}" for name in waiting)
 
 
 def test_the_pages_are_answered_whole_to_whoever_has_a_link() -> None:
