@@ -7,12 +7,15 @@ they are comments.
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import groupby
 from pathlib import Path
+from typing import get_args
 
 from infra import monitoring
 from infra.diagram import diagram
+from qwestly_agent.domain.activity import OTHER_EVENTS, Role
 from qwestly_agent.stores.collection import Expires, MongoCollection, collections
-from qwestly_agent.workflows import WORKFLOWS
+from qwestly_agent.workflows import ACTIONS, WORKFLOWS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
@@ -68,11 +71,36 @@ def receipt_table() -> Iterator[str]:
         yield f"| `{each.name}` | {each.receipt_name} |"
 
 
+def actions_table() -> Iterator[str]:
+    yield "| tool | effect | waits | may be edited | by a link |\n|---|---|---|---|---|"
+    for each in ACTIONS.values():
+        waits = f"{each.hours / 24:g} days" if each.hours > 48 else f"{each.hours:g} h"
+        editable = ", ".join(f"`{name}`" for name in each.editable)
+        by_link = "yes" if each.is_link_allowed else "no"
+        yield f"| `{each.tool}` | `{each.effect}` | {waits} | {editable} | {by_link} |"
+
+
+def events_text() -> Iterator[str]:
+    *roles, last = (f"`{role}`" for role in get_args(Role))
+    yield f"`role` is {', '.join(roles)} or {last}.\n`type` is one of these:\n"
+    yield "| `type` | |\n|---|---|"
+    notes = {tuple(each.events): each.events_note for each in collections() if each.events}
+    notes |= {(each,): note for each, note in OTHER_EVENTS.items()}
+    for types, note in sorted(notes.items()):
+        names = list[str]()
+        for subject, of_subject in groupby(types, lambda each: each.partition(".")[0]):
+            first, *more = of_subject
+            names += first, *(each.removeprefix(subject) for each in more)
+        yield f"| {', '.join(f'`{name}`' for name in names)} | {note} |"
+
+
 PARTS = {
+    "actions": actions_table,
     "alarms": monitoring.alarms,
     "calls": diagram,
     "collections": collections_table,
     "dashboard": monitoring.dashboard,
+    "events": events_text,
     "executions": executions_table,
     "receipt": receipt_table,
     "workflows": workflows_table,

@@ -1,9 +1,11 @@
-"""A rule over every command that the package sends to MongoDB: it asks for one user's data, and writes only to ours.
+"""A rule over every command that the package sends to MongoDB: it asks for one user's data, and writes only to ours,
+and only events of declared types.
 
 Which collections there are is read from the role that production runs under: what it does not name is nobody's.
 """
 
 import asyncio
+import json
 import sys
 import textwrap
 from collections import deque
@@ -18,6 +20,7 @@ from pymongo.monitoring import CommandListener, CommandStartedEvent
 import qwestly_agent
 from infra.mongo.roles import AGENT
 from qwestly_agent.domain import approval as domain
+from qwestly_agent.domain.activity import OTHER_EVENTS
 from qwestly_agent.stores import activity, user_settings
 from qwestly_agent.stores.collection import collections
 
@@ -41,6 +44,9 @@ SWEEPS = "stores/due.py:", "stores/answers.py:"
 """The modules whose reads may be of everybody: they answer with ids. What they write, they write user by user."""
 
 
+EVENTS = {name: set[str]() for name in AGENT.actions} | {each: {*each.events} for each in collections()}
+"""The types of events that may be written into documents, by collection."""
+EVENTS[activity.COLLECTION] = {*OTHER_EVENTS}.union(*EVENTS.values())
 ACTIONS = {**{name: set(actions) for name, actions in AGENT.actions.items()}, **MADE_BY_TESTS}
 
 
@@ -59,6 +65,8 @@ def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
         wrong = f"with {', '.join(sorted(past))}, which reaches past its filter"
     elif collection in ABOUT_NOBODY and name in WRITES and "user_id" in _names_in(command):
         wrong, shown = "whose documents are said to be of no user", dict(command)
+    elif undeclared := set(_event_types(command)) - EVENTS[collection]:
+        wrong, shown = "with an event that is not declared", sorted(undeclared)
     elif (
         (name == "find" and collection in WITH_EVERYBODYS and _is_with_everybodys(command.get("filter")))
         or collection in ABOUT_NOBODY
@@ -83,6 +91,17 @@ def _selections(name: str, command: Mapping[str, Any]) -> Iterator[Any]:
             yield filter_of(command["pipeline"])
         case _:
             yield command.get("filter") if name == "find" else command.get("query")
+
+
+def _event_types(command: Mapping[str, Any]) -> Iterator[str]:
+    """The types of the events that a command writes into outboxes or into the feed."""
+    changes = [command.get("update"), *(each["u"] for each in command.get("updates", ()))]
+    pushed = [each.get("$push", {}).get("events", {}).get("$each", ()) for each in changes if isinstance(each, Mapping)]
+    inserted = [each.get("events", ()) for each in command.get("documents", ())]
+    for text in (text for texts in (*pushed, *inserted) for text in texts):
+        yield json.loads(text)["type"]
+    if command.get("update") == activity.COLLECTION:
+        yield from (each["u"]["$setOnInsert"]["type"] for each in command["updates"])
 
 
 def filter_of(pipeline: Sequence[Mapping[str, Any]]) -> Any:

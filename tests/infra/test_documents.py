@@ -210,21 +210,7 @@ def test_what_waits_for_whom_is_what_the_gate_says() -> None:
     assert told == {effect: list(answers.values()) for effect, answers in TABLE.items()}
 
 
-def test_each_action_is_told_with_how_long_it_waits_and_who_may_decide_it_how() -> None:
-    def told(hours: float) -> str:
-        return f"{hours / 24:g} days" if hours > 48 else f"{hours:g} h"
-
-    actions = [
-        [
-            f"`{action.tool}`",
-            f"`{action.effect}`",
-            told(action.hours),
-            ", ".join(f"`{name}`" for name in action.editable),
-            "yes" if action.is_link_allowed else "no",
-        ]
-        for action in ACTIONS.values()
-    ]
-    assert sorted(rows(APPROVALS, "tool | effect | waits")) == sorted(actions)
+def test_each_approval_waits_a_week_at_most() -> None:
     assert all(0 < action.hours <= LONGEST_HOURS_TO_DECIDE for action in ACTIONS.values())
 
 

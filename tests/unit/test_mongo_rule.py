@@ -1,5 +1,6 @@
 """What the rule over the commands to MongoDB catches, and what it lets pass."""
 
+import json
 from typing import Any
 
 import pytest
@@ -75,6 +76,32 @@ def test_signals_of_one_user_are_read_with_those_of_everybody_alone(users: list[
     assert (complaint_about({"find": "agent_signals", "filter": query}, STORE) is None) is passes
     assert complaint_about({"find": MESSAGES, "filter": query}, STORE)
     assert complaint_about({"delete": "agent_signals", "deletes": [{"q": query, "limit": 0}]}, STORE)
+
+
+def in_outbox(type_: str) -> list[dict[str, Any]]:
+    """Each command that writes an event into a document, or into the feed."""
+    text = json.dumps({"id": "e1", "type": type_})
+    pushed, copied = {"$push": {"events": {"$each": [text]}}}, {"$setOnInsert": {"type": type_}}
+    return [
+        {"insert": "agent_lessons", "documents": [{**MINE, "events": [text]}]},
+        {"update": "agent_lessons", "updates": [{"q": MINE, "u": pushed}]},
+        {"findAndModify": "agent_lessons", "query": MINE, "update": pushed},
+        {"update": "agent_activity", "updates": [{"q": MINE, "u": copied}]},
+    ]
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_an_event_that_no_collection_declares_is_caught(kind: int) -> None:
+    said = complaint_about(in_outbox("lesson.burnt")[kind], STORE)
+    assert said
+    assert said.endswith("with an event that is not declared: ['lesson.burnt']")
+    assert complaint_about(in_outbox("lesson.ready")[kind], STORE) is None
+
+
+def test_an_event_is_declared_by_the_collection_into_whose_documents_it_is_written() -> None:
+    *outboxes, feed = in_outbox("draft.failed")
+    assert all(complaint_about(each, STORE) for each in outboxes)
+    assert complaint_about(feed, STORE) is None
 
 
 @pytest.mark.parametrize("filter", OF_ONE_USER, ids=str)

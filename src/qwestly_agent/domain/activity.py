@@ -20,6 +20,13 @@ Role: TypeAlias = Literal[
 or searching for jobs), the user, or operators."""
 
 
+OTHER_EVENTS: Mapping[str, str] = {
+    "support.looked": "support read this user's turns; the title contains the reason",
+}
+"""Types of events that are about no document, with their explanations for docs/approvals.md. The other types are
+declared by collections (`stores/collection.py`)."""
+
+
 class ActivityEvent(BaseModel):
     model_config = ConfigDict(defer_build=True, frozen=True)
 
@@ -29,7 +36,7 @@ class ActivityEvent(BaseModel):
     at: float
     """When it happened, in seconds since the epoch."""
     type: str
-    """Subject and verb: "approval.done"."""
+    """Subject and verb: "approval.done". Declared by a collection, or in `OTHER_EVENTS`."""
     role: Role
     severity: Severity = "info"
     title: str

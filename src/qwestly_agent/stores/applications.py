@@ -25,7 +25,17 @@ COLLECTION = MongoCollection(
     index("user_updated", "user_id", "-updated_at"),
     index("due_at", "due_at"),
     holds="applications, with notes",
-    has_outbox=True,
+    events=(
+        "application.preparing",
+        "application.applied",
+        "application.interview",
+        "application.offer",
+        "application.rejected",
+        "application.withdrawn",
+        "application.closed",
+        "application.due",
+    ),
+    events_note="by the user, except `due`; approved changes are `approval.done`",
 )
 NO_SUCH_APPLICATION = "There is no such application."
 TRIES = 5

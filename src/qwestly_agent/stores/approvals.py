@@ -30,7 +30,19 @@ COLLECTION = MongoCollection(
     # Approvals that were proposed by a variant.
     index("variant", "variant", partialFilterExpression={"variant": {"$type": "string"}}),
     holds="proposals, decisions and outcomes, with evidence",
-    has_outbox=True,
+    events=(
+        "approval.asked",
+        "approval.approved",
+        "approval.rejected",
+        "approval.revised",
+        "approval.expired",
+        "approval.executing",
+        "approval.accepted",
+        "approval.done",
+        "approval.failed",
+        "approval.unknown",
+        "approval.changed",
+    ),
 )
 
 _WAITING = ("pending", "approved", "executing", *SENT)

@@ -23,7 +23,7 @@ COLLECTION = MongoCollection(
     index("user_created", "user_id", "-created_at"),
     index("unsubscribe", "unsubscribe", sparse=True),
     holds="briefings, with their sources",
-    has_outbox=True,
+    events=("briefing.told",),
 )
 
 _NESTED = ("gathered", "before", "lines")

@@ -42,8 +42,11 @@ class MongoCollection(str):
     indexes: Sequence[IndexModel]
     holds: str
     no_user_reason: str
-    has_outbox: bool
-    """True if documents hold events for the feed (`activity.py`)."""
+    events: Sequence[str]
+    """Types of the events about its documents. Documents hold them for the feed (`activity.py`), except the event of
+    their deletion."""
+    events_note: str
+    """An explanation of `events`, for docs/approvals.md."""
     reader: str
     """Database actions of the functions that call models. The other functions have `ALL_ACTIONS`."""
     opener: str
@@ -56,7 +59,8 @@ class MongoCollection(str):
         *indexes: IndexModel,
         holds: str = "",
         no_user_reason: str = "",
-        has_outbox: bool = False,
+        events: Sequence[str] = (),
+        events_note: str = "",
         reader: str = "",
         opener: str = "",
     ) -> "MongoCollection":
@@ -67,12 +71,18 @@ class MongoCollection(str):
         self.indexes = (
             *indexes,
             # For documents with events that are not yet in the feed.
-            *([index("uncopied", "uncopied_since", sparse=True)] if has_outbox else []),
+            *([index("uncopied", "uncopied_since", sparse=True)] if events else []),
             *([index(kept.field, kept.field, expireAfterSeconds=0)] if isinstance(kept, Expires) else []),
         )
-        self.holds, self.no_user_reason, self.has_outbox = holds, no_user_reason, has_outbox
+        self.holds, self.no_user_reason = holds, no_user_reason
+        self.events, self.events_note = events, events_note
         self.reader, self.opener = reader, opener
         return self
+
+    @property
+    def has_outbox(self) -> bool:
+        """True if documents hold events for the feed."""
+        return bool(self.events)
 
 
 @cache

@@ -53,7 +53,7 @@ COLLECTION = MongoCollection(
     # For conversations with a variant.
     index("assignment", "assignment.variant", sparse=True),
     holds="title, summary, the running turn, an interview's draft",
-    has_outbox=True,
+    events=("interview.ended", "interview.drafted", "conversation.deleted"),
     reader=ALL_ACTIONS,
 )
 """`_id` (`user:id`), `user_id`, `id`, `title`, `title_chosen` (by the user), `design`, `created_at`, `last_used`,

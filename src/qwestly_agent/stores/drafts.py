@@ -23,7 +23,17 @@ COLLECTION = MongoCollection(
     index("user_updated", "user_id", "updated_at"),
     index("status", "status"),
     holds="cards, profile texts, résumés and letters, with their evidence",
-    has_outbox=True,
+    events=(
+        "draft.started",
+        "draft.waiting",
+        "draft.drafted",
+        "draft.published",
+        "draft.rejected",
+        "draft.expired",
+        "draft.stopped",
+        "draft.failed",
+    ),
+    events_note="`started` for drafts written in a turn: once part of it is stored",
     reader=ALL_ACTIONS,
 )
 

@@ -27,7 +27,8 @@ COLLECTION = MongoCollection(
     Expires(RETENTION),
     index("user", "user_id"),
     holds="notes of a conversation that was read for memories",
-    has_outbox=True,
+    events=("memory.extracted",),
+    events_note="one per conversation",
     reader=ALL_ACTIONS,
 )
 

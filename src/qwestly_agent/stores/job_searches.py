@@ -21,7 +21,7 @@ COLLECTION = MongoCollection(
     Permanent("One document per user: job wishes, and weights learned from thumbs."),
     index("next_at", "next_at"),
     holds="job wishes, and weights learned from thumbs",
-    has_outbox=True,
+    events=("jobs.found", "jobs.failed", "jobs.stopped"),
     reader="find update",
 )
 SEARCHING_SECONDS = 3_600.0

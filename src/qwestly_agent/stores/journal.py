@@ -26,7 +26,8 @@ COLLECTION = MongoCollection(
     Expires(RETENTION, since="after it ran; what was undone stays until the user erases it"),
     index("user_created", "user_id", "created"),
     holds="which memories a night merged, by id",
-    has_outbox=True,
+    events=("memory.merged", "memory.merge_undone"),
+    events_note="`merged`: one per night",
     reader=ALL_ACTIONS,
 )
 

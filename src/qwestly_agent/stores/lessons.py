@@ -24,7 +24,7 @@ COLLECTION = MongoCollection(
     Expires(RETENTION, since="after the last answer"),
     index("user_created", "user_id", "-created_at"),
     holds="lessons, questions, answers",
-    has_outbox=True,
+    events=("lesson.begun", "lesson.ready", "lesson.failed", "lesson.stopped", "lesson.deleted"),
     reader="find update",
 )
 

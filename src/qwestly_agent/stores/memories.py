@@ -41,7 +41,7 @@ COLLECTION = MongoCollection(
     # Memories that were not consolidated yet.
     index("users_to_consolidate", "consolidated", "status", "user_id"),
     index("consolidated", "consolidated", "status", "created"),
-    has_outbox=True,
+    events=("memory.remembered", "memory.corrected", "memory.undone", "memory.forgotten"),
     reader=ALL_ACTIONS,
     holds="memories with their quotes; for forgotten ones hashes and a signature, no text",
 )

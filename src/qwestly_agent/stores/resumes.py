@@ -26,7 +26,7 @@ COLLECTION = MongoCollection(
     Expires(RETENTION),
     index("user_created", "user_id", "-created_at"),
     holds="the content of a résumé; contact details in a separate field",
-    has_outbox=True,
+    events=("resume.begun", "resume.proposed", "resume.done", "resume.failed", "resume.stopped", "resume.deleted"),
     reader="find update",
 )
 FILES = MongoCollection(

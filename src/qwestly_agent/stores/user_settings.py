@@ -31,7 +31,8 @@ COLLECTION = MongoCollection(
     # Missing for a user whose briefings are off.
     index("briefing_at", "briefing_at", sparse=True),
     holds="language, time zone, briefings, mails",
-    has_outbox=True,
+    events=("briefing.mails_ended", "approval.mails_ended"),
+    events_note="by the link in a mail",
 )
 """`_id` and `user_id`, `language`, `time_zone`, `variant` (that an operator pinned the user to), `changed_at`;
 `briefing_…`: what the user chose (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one,
@@ -139,7 +140,7 @@ class UserSettingsStore(Store):
 AUTONOMY = MongoCollection(
     "agent_autonomy",
     Permanent("One document per user: the chosen level, and earned levels."),
-    has_outbox=True,
+    events=("autonomy.changed", "autonomy.ceiling", "autonomy.taken_back"),
     holds="the level, and earned levels",
 )
 """`_id` and `user_id`, `level`, `ceiling` (the top of what may be earned), `earned` (each grant), `changed_at`,
@@ -249,7 +250,7 @@ SIGNALS = MongoCollection(
     Permanent("One document per user: the brake stays on until it is released."),
     # A document has no `brake_since` while its brake is off.
     index("brake_since", "brake_since"),
-    has_outbox=True,
+    events=("brake.on", "brake.off"),
     reader="find",
     opener="find",
     holds="the brake, stopped runs",
