@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.capacity import Load
-from benchmarks.prompts import OFF_PEAK_TURNS
+from benchmarks.figures import OFF_PEAK_TURNS
 from infra.local.environment import FUNCTION, ROOT, Template
 from infra.machines import read_machine
 from infra.stages import Stage

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+OFF_PEAK_TURNS = "ten turns, off-peak"
+"""The row of `prompts` from which `costs` computes what a turn costs."""
+
 
 @dataclass(frozen=True)
 class Target:

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic_ai.usage import RequestUsage
 from pymongo import MongoClient
 
-from benchmarks.figures import Row, Target
+from benchmarks.figures import OFF_PEAK_TURNS, Row, Target
 from benchmarks.servers import Server, World, ours, world
 from infra.local.environment import DEMO_DATABASE
 from infra.local.model_embedding import embedding
@@ -31,7 +31,6 @@ COSTED_TURNS, ANSWER_TOKENS, RESULT_TOKENS = 10, 150, 600
 MOST_USD = 0.002
 """Outside of peak hours."""
 SUNDAY = PEAK - 86_400
-OFF_PEAK_TURNS = "ten turns, off-peak"
 CHARACTERS_A_TOKEN = 4
 FRAME_CHARACTERS = 254
 SENTENCE = "That is a good question, and here is what I would say to it in a few plain sentences. "

@@ -11,8 +11,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import get_args
 
+from benchmarks import capacity, costs
+from benchmarks.capacity import Limits, Load
 from infra import monitoring
 from infra.diagram import diagram
+from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
+from infra.stages import Stage, stage_names
+from qwestly_agent.bootstrap import FIRST_COMMANDS, MOST_CONNECTIONS
 from qwestly_agent.domain.activity import OTHER_EVENTS, Role
 from qwestly_agent.stores.collection import Expires, MongoCollection, collections
 from qwestly_agent.workflows import ACTIONS, WORKFLOWS
@@ -20,8 +25,10 @@ from qwestly_agent.workflows import ACTIONS, WORKFLOWS
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     ROOT / "template.yaml",
-    *(ROOT / "docs" / f"{name}.md" for name in ("approvals", "architecture", "data", "runbook")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("approvals", "architecture", "capacity", "data", "runbook")),
 )
+ACCEPTED_CONNECTIONS = {"M10": 1_500, "M30": 3_000, "M40": 6_000}
+"""Connections that each member of a cluster accepts, by the cluster's size, as of November 2026."""
 PART = re.compile(r"((?:<!--|#) (\w+): made by make docs(?: -->)?\n).*?( *(?:<!--|#) end of \2\b)", re.DOTALL)
 
 
@@ -94,15 +101,39 @@ def events_text() -> Iterator[str]:
         yield f"| {', '.join(f'`{name}`' for name in names)} | {note} |"
 
 
+def load_table() -> Iterator[str]:
+    yield capacity.table(Load(), Limits.of(Stage.load("prod")))
+
+
+def costs_tables() -> Iterator[str]:
+    yield costs.tables()
+
+
+def reserved_table() -> Iterator[str]:
+    yield (
+        f"| stage | reserved executions | connections while each runs a turn ({FIRST_COMMANDS}) "
+        f"| connections at most ({MOST_CONNECTIONS}) | smallest cluster that accepts these |\n|---|---|---|---|---|"
+    )
+    for name in stage_names():
+        reserved = reserved_by(Stage.load(name))
+        most = reserved * MOST_CONNECTIONS
+        cluster = next((size for size, accepted in ACCEPTED_CONNECTIONS.items() if most <= accepted), "above M40")
+        yield f"| {name} | {reserved} | {reserved * FIRST_COMMANDS:,} | {most:,} | {cluster} |"
+    yield f"| all, with the {UNRESERVED} that AWS keeps | {reserved_by_all() + UNRESERVED} | | | |"
+
+
 PARTS = {
     "actions": actions_table,
     "alarms": monitoring.alarms,
     "calls": diagram,
     "collections": collections_table,
+    "costs": costs_tables,
     "dashboard": monitoring.dashboard,
     "events": events_text,
     "executions": executions_table,
+    "load": load_table,
     "receipt": receipt_table,
+    "reserved": reserved_table,
     "workflows": workflows_table,
 }
 

@@ -15,6 +15,11 @@ READER_URI, OPENER_URI = "READER_MONGODB_URI", "OPENER_MONGODB_URI"
 """Names for the MONGODB_URI of the readers and of the opener, to distinguish them from that of all other functions."""
 
 
+def stage_names(samconfig: Path = SAMCONFIG) -> list[str]:
+    configured = tomllib.loads(samconfig.read_text(encoding="utf-8"))
+    return [name for name, commands in configured.items() if isinstance(commands, dict) and "deploy" in commands]
+
+
 class WrongUsage(Exception):
     """Has a sentence for the operator."""
 
@@ -28,8 +33,7 @@ class Stage:
     def load(cls, name: str, samconfig: Path = SAMCONFIG) -> Self:
         """Load a stage. Raises `WrongUsage`."""
         configured = tomllib.loads(samconfig.read_text(encoding="utf-8"))
-        stages = [each for each, commands in configured.items() if isinstance(commands, dict) and "deploy" in commands]
-        if name not in stages:
+        if name not in (stages := stage_names(samconfig)):
             raise WrongUsage(f"{samconfig.name} has no stage {name!r}; there are {', '.join(stages)}.")
         given = configured[name]["deploy"]["parameters"]
         pairs = (each.split("=", 1) for each in given.get("parameter_overrides", []))

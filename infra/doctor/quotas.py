@@ -4,13 +4,12 @@ The Scheduler's quotas are not checked: each schedule starts at most one invocat
 """
 
 import asyncio
-import tomllib
 from typing import Any
 
 from infra.doctor.results import Results, call, note, right, wrong
 from infra.doctor.target import Target
 from infra.local.environment import FUNCTION, MACHINE
-from infra.stages import SAMCONFIG, Stage
+from infra.stages import Stage, stage_names
 
 UNRESERVED = 100
 """Concurrent executions that AWS keeps for functions without a reservation."""
@@ -53,9 +52,7 @@ async def check_lambda(target: Target) -> Results:
 
 
 def reserved_by_all() -> int:
-    configured = tomllib.loads(SAMCONFIG.read_text(encoding="utf-8"))
-    names = [name for name, each in configured.items() if isinstance(each, dict) and "deploy" in each]
-    return sum(reserved_by(Stage.load(name)) for name in names)
+    return sum(reserved_by(Stage.load(name)) for name in stage_names())
 
 
 def _gb(size: float) -> str:
