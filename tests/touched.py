@@ -18,7 +18,7 @@ TESTS: dict[str, str] = {
         "unit/approvals simulation functions/test_appro functions/test_execute functions/test_undo "
         "functions/test_unasked functions/test_asked_for functions/test_earned functions/test_autonomy "
         "functions/test_forget_card functions/test_hostile_model functions/test_brake functions/test_limits "
-        "functions/test_activity"
+        "functions/test_activity infra/test_example"
     ),
     "src/qwestly_agent/briefings/": "unit/domain/test_briefing functions/test_brief statemachines/test_brief",
     "src/qwestly_agent/cards/": (
@@ -64,7 +64,7 @@ TESTS: dict[str, str] = {
     "infra/local/": ("infra/test_local infra/test_ports infra/test_aws infra/test_model_server infra/test_script e2e"),
     "infra/": "infra",
     "library/": "infra/test_topics",
-    "statemachines/": "statemachines",
+    "statemachines/": "statemachines infra/test_example",
     "template.yaml": "infra statemachines/test_definitions",
     "widget/": "widget e2e/test_page",
     "CHANGELOG.md": "",
