@@ -44,10 +44,10 @@ SWEEPS = "stores/due.py:", "stores/answers.py:"
 """The modules whose reads may be of everybody: they answer with ids. What they write, they write user by user."""
 
 
-EVENTS = {name: set[str]() for name in AGENT.actions} | {each: {*each.events} for each in collections()}
+ACTIONS = {**{name: set(actions) for name, actions in AGENT.actions.items()}, **MADE_BY_TESTS}
+EVENTS = {name: set[str]() for name in ACTIONS} | {each: {*each.events} for each in collections()}
 """The types of events that may be written into documents, by collection."""
 EVENTS[activity.COLLECTION] = {*OTHER_EVENTS}.union(*EVENTS.values())
-ACTIONS = {**{name: set(actions) for name, actions in AGENT.actions.items()}, **MADE_BY_TESTS}
 
 
 def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
