@@ -28,6 +28,19 @@ OVER_BUDGET = (OverBudget.__name__, StageOverBudget.__name__)
 """Errors that do not fail the execution: the daily budget is spent, but nothing is broken."""
 
 
+def messages_by_error(later: str) -> dict[str, str]:
+    """Return the messages to the user whose execution failed, by the type of the error. `later` says what to do later:
+    "Please ask for it again later."."""
+    return {
+        "Braked": "Stopped when you paused",
+        OverBudget.__name__: OverBudget.sentence,
+        StageOverBudget.__name__: StageOverBudget.sentence,
+        "ModelUnavailable": f"Our AI couldn’t be reached. {later}",
+        "DeadlineExceeded": f"Our AI took too long. {later}",
+        "ModelRefused": "We’re fixing a problem on our side.",
+    }
+
+
 class UnknownState(Exception):
     """The function has no state with this name: the state machine and the function are from different deployments."""
 

@@ -1,21 +1,15 @@
 """Record for the user why the writing of a lesson failed or was stopped."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 
-from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.services import Services
-from qwestly_agent.workflow_state import OVER_BUDGET, state
+from qwestly_agent.workflow_state import OVER_BUDGET, messages_by_error, state
 
 TRY_AGAIN = "It could not be written. Please ask for it again."
-_SAID: Mapping[str, str] = {
-    "Braked": "Stopped when you paused",
-    "OverBudget": OverBudget.sentence,
-    "StageOverBudget": StageOverBudget.sentence,
-    "ModelUnavailable": "Our AI couldn’t be reached. Please ask for it again later.",
-    "DeadlineExceeded": "Our AI took too long. Please ask for it again later.",
-    "ModelRefused": "We’re fixing a problem on our side.",
+_SAID = {
+    **messages_by_error("Please ask for it again later."),
     "ContentRefused": "Our AI couldn’t work with this topic.",
 }
 """By the type of error."""

@@ -1,25 +1,19 @@
 """Record for the user why the processing of a résumé failed or was stopped."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import cast
 
-from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.resumes.keep_document import NotKept
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.resumes.unreadable import SENTENCES, Why
 from qwestly_agent.services import Services
-from qwestly_agent.workflow_state import OVER_BUDGET, state
+from qwestly_agent.workflow_state import OVER_BUDGET, messages_by_error, state
 
 STOPPED_KEPT = "Stopped by your pause. Its text is kept as a document already."
 TRY_AGAIN = "It could not be finished. Please upload it again."
-_SAID: Mapping[str, str] = {
-    "Braked": "Stopped when you paused",
-    "OverBudget": OverBudget.sentence,
-    "StageOverBudget": StageOverBudget.sentence,
-    "ModelUnavailable": "Our AI couldn’t be reached. Please upload it again later.",
-    "DeadlineExceeded": "Our AI took too long. Please upload it again later.",
-    "ModelRefused": "We’re fixing a problem on our side.",
+_SAID = {
+    **messages_by_error("Please upload it again later."),
     "ContentRefused": "Our AI couldn’t work with this text. Please tell us, so we can fix it.",
     "NotKept": NotKept.sentence,
     "OutcomeUnknown": "Your résumé was read. Nobody can tell yet whether its text is kept as a document.",
