@@ -12,7 +12,7 @@ import pytest
 from infra.local.environment import ROOT
 from qwestly_agent.base.settings import bare_environment
 
-PATCH = ROOT / "examples/review_offer.patch"
+PATCH, PAGE = ROOT / "examples/review_offer.patch", ROOT / "docs/workflows.md"
 MOST_FILES, MOST_LINES = 14, 1_000
 """By hand; `make docs` writes the rest."""
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
@@ -35,8 +35,10 @@ CHECKS = {
 def test_it_applies_and_takes_no_more_files_and_lines_than_its_page_says() -> None:
     run(["git", "apply", "--check", "-C1", str(PATCH)], ROOT)
     changes = [line.split("\t") for line in run(["git", "apply", "--numstat", str(PATCH)], ROOT).splitlines()]
-    assert 0 < len(changes) <= MOST_FILES
-    assert sum(int(added) + int(removed) for added, removed, _ in changes) <= MOST_LINES
+    lines = sum(int(added) + int(removed) for added, removed, _ in changes)
+    assert len(changes) <= MOST_FILES
+    assert lines <= MOST_LINES
+    assert f"in {len(changes)} files and {lines} lines" in " ".join(PAGE.read_text(encoding="utf-8").split())
 
 
 @pytest.fixture(scope="module")
