@@ -179,8 +179,9 @@ PARAGRAPHS = (
 )
 
 
-def edges() -> set[Edge]:
-    return {edge for paragraph in PARAGRAPHS for edges in paragraph for edge in edges()}
+@cache
+def edges() -> frozenset[Edge]:
+    return frozenset(edge for paragraph in PARAGRAPHS for edges in paragraph for edge in edges())
 
 
 def _names_used(function: Properties) -> set[str]:

@@ -56,6 +56,14 @@ def _read_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _retries_at_once() -> Iterator[None]:
+    """Where a provider does not say when, its client would wait half a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _asks_no_machine_for_credentials() -> Iterator[None]:
     """On some machines botocore finds them in the environment; on others it would ask for them beyond loopback."""
     with pytest.MonkeyPatch.context() as patch:

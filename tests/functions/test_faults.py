@@ -363,14 +363,6 @@ class InAHurry(Client):
         return {**super().headers(), "x-amzn-lambda-context": json.dumps({"deadline": ends * 1000})}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _retries_at_once() -> Iterator[None]:
-    """Where a provider does not say when: the client would wait half a second."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
-        yield
-
-
 @pytest.fixture(scope="module")
 def faulty(mongodb_uri: str, _model_server: ModelServer) -> Iterator[ChatServer]:
     with ChatServer(settings_for(mongodb_uri, _model_server.base_url, deepseek_api_key=KEY)) as server:

@@ -304,9 +304,8 @@ def asking(world: World, model: ModelServer, workflow: Workflow) -> Iterator[set
 @pytest.mark.thorough
 @pytest.mark.parametrize(("workflow", "made"), [each for each in cases() if each.values[0].reader])
 def test_without_a_provider_each_state_fails_safely_is_tried_again_and_its_user_is_told(
-    world: World, model: ModelServer, workflow: Workflow, made: MakeCase, monkeypatch: pytest.MonkeyPatch
+    world: World, model: ModelServer, workflow: Workflow, made: MakeCase
 ) -> None:
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
     with asking(world, model, workflow) as asked:
         assert made(world, model).runs().status == "SUCCEEDED"
     assert asked

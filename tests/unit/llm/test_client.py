@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
+from openai._constants import INITIAL_RETRY_DELAY
 
 from qwestly_agent.llm.client import CONNECT_SECONDS, SILENCE_SECONDS, make_openai_client
 
@@ -18,6 +19,11 @@ pytestmark = pytest.mark.anyio
 
 ADDRESS = "http://127.0.0.1:1/v1"
 Answer = Callable[[httpx2.Request], httpx2.Response]
+
+
+@pytest.fixture(autouse=True)
+def _waits_as_the_client_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", INITIAL_RETRY_DELAY)
 
 
 @pytest.fixture
