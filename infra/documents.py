@@ -13,7 +13,7 @@ from typing import get_args
 
 from benchmarks import capacity, costs
 from benchmarks.capacity import Limits, Load
-from infra import monitoring
+from infra import template_parts
 from infra.diagram import diagram
 from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
 from infra.stages import Stage, stage_names
@@ -124,11 +124,12 @@ def reserved_table() -> Iterator[str]:
 
 PARTS = {
     "actions": actions_table,
-    "alarms": monitoring.alarms,
+    "alarms": template_parts.alarms,
     "calls": diagram,
     "collections": collections_table,
     "costs": costs_tables,
-    "dashboard": monitoring.dashboard,
+    "machines": template_parts.machines,
+    "dashboard": template_parts.dashboard,
     "events": events_text,
     "executions": executions_table,
     "load": load_table,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from infra import monitoring
+from infra import template_parts
 from infra.local.environment import SafeLoader
 from infra.local.environment import Template as LocalTemplate
 from infra.machines import read_machine, source_of
@@ -430,7 +430,7 @@ def test_only_who_proposes_or_carries_out_an_effect_can_sign_in_its_users_name()
 
 def test_a_workflow_is_split_by_trust_who_asks_models_has_no_effect_and_the_other_asks_none() -> None:
     workflows = {name: each for name, each in FUNCTIONS.items() if name.endswith(("ReaderFunction", "WriterFunction"))}
-    declared = {name for each in WORKFLOWS for name in monitoring.functions(each)}
+    declared = {name for each in WORKFLOWS for name in template_parts.functions(each)}
     assert workflows.keys() == {name for name in declared if not name.endswith("OpenerFunction")}
     for name, function in workflows.items():
         assert ("DEEPSEEK_API_KEY" in environment(function)) == name.endswith("ReaderFunction"), name

@@ -1,10 +1,81 @@
-"""Generate the workflows' alarms and dashboard widgets in template.yaml. `make docs` writes them."""
+"""Generate what is equal for all workflows in template.yaml: their machines with logs and roles, alarms, and widgets of
+the dashboard. `make docs` writes them."""
 
 from collections.abc import Iterable, Iterator
 
 from qwestly_agent.workflow import Workflow
 from qwestly_agent.workflows import WORKFLOWS
 
+MACHINE = """\
+  # Standard: every state counts once, and an execution may wait for a slot or, up to a week, for a person.
+  {id}Machine:
+    Type: AWS::Serverless::StateMachine
+    Properties:
+      Name: !Sub ${{AWS::StackName}}-{dashed}
+      Type: STANDARD
+      DefinitionUri: .aws-sam/statemachines/{name}.json
+      DefinitionSubstitutions:
+{substitutions}
+      Role: !GetAtt {id}MachineRole.Arn
+      # Without data: what users wrote is in the database alone.
+      Logging:
+        Level: ERROR
+        IncludeExecutionData: false
+        Destinations:
+          - CloudWatchLogsLogGroup:
+              LogGroupArn: !GetAtt {id}MachineLogs.Arn
+      Tracing:
+        Enabled: true
+
+  # One for all states: they read as one story.
+  {id}Logs:
+    Type: AWS::Logs::LogGroup
+    Properties:
+      LogGroupName: !Sub /aws/lambda/${{AWS::StackName}}-{dashed}
+      RetentionInDays: !Ref LogRetentionDays
+
+  # Under the prefix for which AWS keeps the permissions of its own deliveries short.
+  {id}MachineLogs:
+    Type: AWS::Logs::LogGroup
+    Properties:
+      LogGroupName: !Sub /aws/vendedlogs/states/${{AWS::StackName}}-{dashed}
+      RetentionInDays: !Ref LogRetentionDays
+
+  # Into the one group of all states.
+  MayLog{id}:
+    Type: AWS::IAM::ManagedPolicy
+    Properties:
+      Description: Writes the log of {name}.
+      PolicyDocument:
+        Version: "2012-10-17"
+        Statement:
+          - Effect: Allow
+            Action: [logs:CreateLogStream, logs:PutLogEvents]
+            Resource: !GetAtt {id}Logs.Arn
+
+  # It calls its own states and, if it asks for approval, the function that does so.
+  {id}MachineRole:
+    Type: AWS::IAM::Role
+    Properties:
+      Description: What {name} may do.
+      AssumeRolePolicyDocument:
+        Version: "2012-10-17"
+        Statement:
+          - Effect: Allow
+            Principal: {{Service: states.amazonaws.com}}
+            Action: sts:AssumeRole
+            Condition: {{StringEquals: {{aws:SourceAccount: !Ref AWS::AccountId}}}}
+      ManagedPolicyArns: [!Ref MayBeFollowed]
+      Policies:
+        - PolicyName: call-own-states
+          PolicyDocument:
+            Version: "2012-10-17"
+            Statement:
+              - Effect: Allow
+                Action: lambda:InvokeFunction
+                Resource:
+{called}
+"""
 ALARM = """\
   {id}:
     Type: AWS::CloudWatch::Alarm
@@ -35,6 +106,20 @@ def logical_id(workflow: Workflow) -> str:
 
 def functions(workflow: Workflow) -> list[str]:
     return [f"{logical_id(workflow)}{side.title()}Function" for side in workflow.sides]
+
+
+def machines() -> Iterator[str]:
+    for workflow in WORKFLOWS:
+        called = dict(zip(map(str.title, workflow.sides), functions(workflow), strict=True))
+        if workflow.asks:
+            called["ApproveRequest"] = "ApproveRequestFunction"
+        yield MACHINE.format(
+            id=logical_id(workflow),
+            name=workflow.name,
+            dashed=workflow.name.replace("_", "-"),
+            substitutions="\n".join(f"        {name}: !Ref {function}.Alias" for name, function in called.items()),
+            called="\n".join(f"                  - !Ref {function}.Alias" for function in called.values()),
+        )
 
 
 def alarms() -> Iterator[str]:
