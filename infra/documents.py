@@ -4,6 +4,7 @@
 they are comments.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import timedelta
@@ -29,6 +30,8 @@ DOCUMENTS = (
 )
 ACCEPTED_CONNECTIONS = {"M10": 1_500, "M30": 3_000, "M40": 6_000}
 """Connections that each member of a cluster accepts, by the cluster's size, as of November 2026."""
+SIGNATURES = ROOT / "tests/unit/approvals/signatures.json"
+"""The digests of each action's arguments, the earlier ones with the day on which they were replaced."""
 PART = re.compile(r"((?:<!--|#) (\w+): made by make docs(?: -->)?\n).*?( *(?:<!--|#) end of \2\b)", re.DOTALL)
 
 
@@ -144,6 +147,14 @@ def with_parts(text: str) -> str:
     return PART.sub(lambda part: "".join((part[1], *(f"{line}\n" for line in PARTS[part[2]]()), part[3])), text)
 
 
+def with_new_actions(signatures: str) -> str:
+    """Return the listed signatures, with the present one of each action that is not listed yet."""
+    listed = json.loads(signatures)
+    new = {tool: [{"digest": action.schema_digest}] for tool, action in ACTIONS.items() if tool not in listed}
+    return json.dumps({**listed, **new}, indent=1) + "\n"
+
+
 if __name__ == "__main__":
+    SIGNATURES.write_text(with_new_actions(SIGNATURES.read_text(encoding="utf-8")), encoding="utf-8")
     for document in DOCUMENTS:
         document.write_text(with_parts(document.read_text(encoding="utf-8")), encoding="utf-8")

@@ -22,6 +22,7 @@ CHECKS = {
         *(*PYTEST, "-k", "review_offer"),
         *("tests/statemachines/test_conformance.py", "tests/functions/test_brake_receipts.py"),
     ],
+    "those of actions": [*PYTEST, "tests/unit/approvals"],
     "those of rights and cost": [*PYTEST, "tests/infra/test_grants.py", "tests/infra/test_capacity.py"],
     "those of the template and the documents": [
         *(*PYTEST, "-k", "not README", "tests/statemachines/test_definitions.py"),  # some name what is built

@@ -94,6 +94,20 @@ class World:
         self._put(state, folder, None)
 
     @contextmanager
+    def before(self, state: str, happens: Callable[[], Any], folder: str = "generate_card") -> Iterator[None]:
+        """Something happens before each invocation of a state."""
+
+        def wrapped(own: Handler) -> Handler:
+            def handler(event: Any, context: Any) -> Any:
+                happens()
+                return own(event, context)
+
+            return handler
+
+        with self.instead_of(state, wrapped, folder):
+            yield
+
+    @contextmanager
     def around(
         self, workflow: Workflow, wrapped: Callable[[StateFunction[Any, Any], Handler], Handler]
     ) -> Iterator[None]:
