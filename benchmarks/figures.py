@@ -1,4 +1,4 @@
-"""What a benchmark found, as rows of the one table."""
+"""A benchmark's results, as rows of one table."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ OFF_PEAK_TURNS = "ten turns, off-peak"
 
 @dataclass(frozen=True)
 class Target:
-    """What must hold of a figure."""
+    """A limit for a figure."""
 
     of: str
     """What is compared: `ratio` is ours to plain's."""

@@ -25,7 +25,7 @@ class NotAllowed(AgentError):
 
 @dataclass(frozen=True)
 class ApprovalRequest:
-    """What a workflow asks its user."""
+    """A workflow's request for its user's approval."""
 
     id: str
     """Id of the approval, equal in each invocation."""
@@ -37,7 +37,7 @@ class ApprovalRequest:
 
 
 MakeRequest: TypeAlias = Callable[[Services, dict[str, Any]], Awaitable[ApprovalRequest]]
-"""Takes what the execution sends."""
+"""Makes the request from the payload that the execution sends."""
 
 
 async def request_approval(services: Services, given: dict[str, Any], make_request: MakeRequest) -> Approval:
