@@ -83,7 +83,7 @@ def _show(judged: Sequence[Judged], *, meanings: bool) -> None:
         for quote in each.case.statement.quotes:
             print(f"  quotes {quote.source}: {quote.text}")
         verdict = each.verdict
-        for name, told in (("found", verdict.arithmetic), ("unread", verdict.unread), ("because", verdict.reasons)):
+        for name, told in (("marked", verdict.marks), ("because", verdict.reasons)):
             if told:
                 print(f"  {name}: {'; '.join(told)}")
         if each.case.why:

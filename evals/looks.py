@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from evals.claims import TODAY, Case
+from evals.claims import Case
 from qwestly_agent.grounding.ground import check, ground
 from qwestly_agent.grounding.judge import Judge
 from qwestly_agent.grounding.model import GroundingVerdict
@@ -31,7 +31,7 @@ class Judged:
 
 def by_code(case: Case) -> Judged:
     """Run checks 1 and 2 only. A claim that neither refuses counts as passed."""
-    verdict = check(case.statement, case.sources, TODAY)
+    verdict = check(case.statement, case.sources)
     return Judged(case, verdict, "refused" if verdict.outcome == "refused" else "open" if verdict.unread else "passed")
 
 
@@ -40,7 +40,7 @@ async def by_judge(cases: Sequence[Case], judge: Judge) -> list[Judged]:
     fates: dict[str, Fate] = {"supported": "passed", "refused": "refused", "unchecked": "open"}
     found: list[Judged] = []
     for some in _batches(cases):
-        verdicts = await ground([case.statement for case in some], some[0].sources, judge, TODAY)
+        verdicts = await ground([case.statement for case in some], some[0].sources, judge)
         found += [Judged(case, each, fates[each.outcome]) for case, each in zip(some, verdicts, strict=True)]
     return found
 

@@ -105,7 +105,7 @@ async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, s
     async def ideal(questions: Sequence[Question]) -> Mapping[int, Judged]:
         return {each.number: _answer(candidate, each) for each in questions}
 
-    [read] = await ground_notes([note], ideal if judged else None, NOW.date())
+    [read] = await ground_notes([note], ideal if judged else None)
     if isinstance(read, RefusedNote):
         return "lost", " ".join(read.reasons)
     if not read.is_checked:

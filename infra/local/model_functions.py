@@ -46,8 +46,8 @@ _STEM = 4
 
 
 def _judge(texts: Sequence[str]) -> dict[str, Any]:
-    """Accept a statement if its words, except the first, are in its quotes, and a user's own words that are not a
-    question."""
+    """Accept a statement if its words, except the first, are in its quotes and code found all its figures and names
+    there; and a user's own words that are not a question."""
     found = _STATEMENTS.search(texts[0])
     return {"verdicts": [_verdict(each) for each in json.loads(found["json"])] if found else []}
 
@@ -57,6 +57,8 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
     if asked["statement"].startswith(_OWN_WORDS):
         asks = "?" in quotes[0]
         return {"id": asked["id"], **({"why": "That is a question."} if asks else {"span": quotes[0][:1_000]})}
+    if asked.get("look_at"):  # in other letters, which this judge cannot read
+        return {"id": asked["id"], "why": f"Its quotes do not say “{asked['look_at'][0]}”."}
     known = {stem for text in (*quotes, *_known(asked)) for stem in _stems(text)}
     # The first word is the writer's own verb: "Lives in Lisbon" for "I moved to Lisbon".
     rest = asked["statement"].partition(" ")[2]

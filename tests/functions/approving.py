@@ -296,7 +296,7 @@ CARD = Proposal(
             ShownSection(
                 heading="Experience",
                 claims=(
-                    ShownClaim(text="Led a team of five at Acme.", quotes=(TEAM,), arithmetic=("2 + 3 = five",)),
+                    ShownClaim(text="Led a team of five at Acme.", quotes=(TEAM,), marks=("five",)),
                     ShownClaim(text="Speaks Portuguese.", confirmed=True, unchecked=True),
                 ),
             ),

@@ -21,7 +21,7 @@ Drafts = Callable[..., str]
 
 ABOUT, MORE, OTHERWISE = "I build payment products.", "I led a team of eight.", "I build what I plan."
 TEXT = f"{ABOUT} {MORE}"
-STEP = "3 + 5 = 8"
+MARK = "team of eight"
 JUDGE = "deepseek:deepseek-flash"
 LIE, WHY = "Won the Nobel Prize in 2019.", "No cited source says 2019."
 SECRET = "what stands in a document, and is nobody's to repeat"
@@ -38,7 +38,7 @@ CHECKED = CheckedCard(
                 heading="About me",
                 claims=(
                     Claim(text=ABOUT, quotes=QUOTES, judged_by=JUDGE),
-                    Claim(text=MORE, quotes=QUOTES, arithmetic=(STEP,), unchecked=True),
+                    Claim(text=MORE, quotes=QUOTES, marks=(MARK,), unchecked=True),
                 ),
             ),
         ),
@@ -140,14 +140,19 @@ def test_an_about_section_is_kept_as_drafted_after_a_yes_and_not_before(
     preview = approval["preview"]
     assert preview["changes"] == [shown]
     first, second = preview["sections"][-1]["claims"]
-    spot = {"source": "résumé.pdf", "before": "", "quote": "what stands in a document", "after": SECRET[25:]}
-    assert (first["text"], first["quotes"], first["arithmetic"]) == (ABOUT, [spot], [])
-    assert (second["arithmetic"], second["unchecked"]) == ([STEP], True)
+    spot = {
+        "source": "résumé.pdf",
+        "before": "",
+        "quote": "what stands in a document",
+        "after": SECRET[25:],
+    }
+    assert (first["text"], first["quotes"], first["marks"]) == (ABOUT, [spot], [])
+    assert (second["marks"], second["unchecked"]) == ([MARK], True)
     assert (first["judged_by"], second["judged_by"]) == (JUDGE, "")
     assert "A second model compared" in approval["rationale"]
     assert preview["left_out"] == [{"text": LIE, "why": [WHY]}]
     assert "couldn’t support them: 1." in approval["rationale"]
-    assert "Not checked by a second reader: 1." in approval["rationale"]
+    assert "No second reader was available for 1:" in approval["rationale"]
     assert (approval["kind"], approval["effect"], approval["editable"]) == ("linkedin", "write", ["text"])
     assert suggested(database, client) == []
     done = decide(client, approval)

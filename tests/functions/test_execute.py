@@ -1129,7 +1129,7 @@ async def test_a_card_that_is_asked_about_again_keeps_its_quotes_and_its_marks(
 ) -> None:
     quote = ShownQuote(source="cv.pdf", before="", quote="Led “eight”", after=" in Zürich.")
     [text] = CARD_TEXT["sections"][0]["claims"]
-    claim = ShownClaim(text=text, quotes=(quote,), arithmetic=("3 + 5 = 8",), unchecked=True)
+    claim = ShownClaim(text=text, quotes=(quote,), marks=("8",), unchecked=True)
     section = ShownSection(heading="Work", kind="work", claims=(claim,))
     left_out = ShownLeftOut(text="Won a prize.", why=("Nobody said so.",))
     preview = Preview(title="Publish your career card", sections=(section,), left_out=(left_out,))

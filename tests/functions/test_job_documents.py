@@ -36,7 +36,7 @@ def begun(client: Client, job_id: str, body: dict[str, Any]) -> dict[str, Any]:
 def written(chat: ChatServer, client: Client, job_id: str, status: str = "drafted") -> str:
     """A résumé as the machine leaves it."""
     document = begun(client, job_id, {"kind": "resume"})
-    claim = {"text": "Builds services in Python", "quotes": [QUOTE], "arithmetic": [], "unchecked": False}
+    claim = {"text": "Builds services in Python", "quotes": [QUOTE], "marks": [], "unchecked": False}
     left_out = {"claim": {"text": "Speaks Klingon", "quotes": []}, "why": ["Its quotes do not say so."]}
     section = {"kind": "positions", "heading": "Experience", "claims": [claim]}
     card = {"style": "concise", "headline": None, "sections": [section]}
@@ -85,7 +85,7 @@ def test_it_is_read_with_its_quotes_what_was_left_out_and_what_it_covers(client:
     assert document["left_out"] == [{"text": "Speaks Klingon", "why": ["Its quotes do not say so."]}]
     [covered] = document["coverage"]
     assert (covered["requirement"], covered["met"]) == ("Python", "met")
-    assert covered["quotes"][0]["source"] == "your profile"
+    assert covered["quotes"][0]["source"] == "your profile (Engineer, Northwind, 2020 – present)"
 
 
 def test_it_is_taken_away_as_a_file(client: Client, chat: ChatServer) -> None:

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState, update_progress
 from qwestly_agent.cards.draft_parts import advert_of, coverage_of, evidence_of
@@ -100,7 +99,7 @@ async def cover(services: ModelServices, card: CardState) -> CardState:
     )
     said = [each for each in coverage.requirements if each.met != "not_met"]
     sources = {**sources_of(evidence), ADVERT: _source(advert)}
-    verdicts = await ground(list(map(_statement, said)), sources, judge, to_datetime(services.clock()).date())
+    verdicts = await ground(list(map(_statement, said)), sources, judge)
     if any(each.outcome == "unchecked" for each in verdicts):
         raise ModelUnavailable
     supported = {id(each) for each, verdict in zip(said, verdicts, strict=True) if verdict.outcome == "supported"}

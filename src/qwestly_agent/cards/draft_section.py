@@ -8,6 +8,7 @@ from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState
 from qwestly_agent.cards.cover import words_of
 from qwestly_agent.cards.draft_parts import advert_of, evidence_of, section_draft, style_requests
+from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.cards.outline import OUTLINES, STYLES
 from qwestly_agent.cards.write_section import SectionOrder, write_section
@@ -26,7 +27,7 @@ async def draft_section(services: ModelServices, card: CardState) -> CardState:
     attempts to reach the judge remain."""
     draft, name = await services.drafts.get(card.user_id, card.draft_id), f"section_{card.section}"
     kept = section_draft(draft, card.section)
-    before = kept.standing if kept and kept.round < card.round else None
+    before = kept.standing(sources_of(evidence_of(draft))) if kept and kept.round < card.round else None
     kept = kept if kept and kept.round == card.round else None
     if kept and kept.done:
         return card

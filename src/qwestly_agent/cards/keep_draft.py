@@ -4,11 +4,9 @@ From here on the card does not change: the approval refers to this version.
 """
 
 from collections.abc import Mapping
-from datetime import date
 
 from qwestly_agent.approvals.contacts import find_contact_details
 from qwestly_agent.approvals.gate import gate
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.by_position import by_position
 from qwestly_agent.cards.card_state import CardState, NothingSupported, update_progress
 from qwestly_agent.cards.contacts import without_contacts
@@ -35,7 +33,7 @@ async def keep_draft(services: Services, card: CardState) -> CardState:
     """Return the state with the gate's answer. Raises `NothingSupported`."""
     draft = await drop_forgotten(services, card.user_id, card.draft_id)
     details = await find_contact_details(services.knowledge, services.resumes, card.user_id)
-    checked = without_contacts(checked_card(draft, card.round, to_datetime(services.clock()).date()), details)
+    checked = without_contacts(checked_card(draft, card.round), details)
     # A job document is not published; applying with it requires its own approval.
     level = await services.autonomy.level(card.user_id)
     answer: Answer = "refuse" if draft.kind in TAILORED else gate("outward", level).answer
@@ -64,12 +62,13 @@ def _drafted(checked: CheckedCard, *, is_asked: bool, unchanged: bool) -> str:
     return f"{label}. {UNCHANGED}" if unchanged and not is_asked else label  # the approval shows it to the user
 
 
-def checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
+def checked_card(draft: Draft, round: int) -> CheckedCard:
     """Assemble the sections of this round into a card, in reading order, without sections that have no claims."""
     kept = [each for kind in draft.parts["plan"] if (each := section_draft(draft, kind)) and each.round == round]
     evidence = evidence_of(draft)
     sources = sources_of(evidence)
-    sections = [_with_checked_heading(each.standing, sources, today) for each in kept if each.standing.claims]
+    standing = (each.standing(sources) for each in kept)
+    sections = [_with_checked_heading(each, sources) for each in standing if each.claims]
     headlines = [claim for each, _ in sections if each.kind == HEADLINE for claim in each.claims]
     headline = next((claim for claim in headlines if len(claim.text) <= LONGEST_HEADLINE), None)
     rest = by_position([each for each, _ in sections if each.kind != HEADLINE], evidence)
@@ -77,17 +76,15 @@ def checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
     if headlines and headline is None:
         left_out.append(LeftOut(claim=headlines[0], why=(f"It is longer than {LONGEST_HEADLINE} characters.",)))
     card = Card.model_validate({"style": draft.style, "headline": headline, "sections": rest})
-    return CheckedCard(card=card, left_out=tuple(left_out))
+    return CheckedCard(card=card, left_out=tuple(left_out)).merged
 
 
-def _with_checked_heading(
-    section: Section, sources: Mapping[str, QuotedSource], today: date
-) -> tuple[Section, tuple[LeftOut, ...]]:
+def _with_checked_heading(section: Section, sources: Mapping[str, QuotedSource]) -> tuple[Section, tuple[LeftOut, ...]]:
     """Replace a heading with the usual one if it has figures that are not in its claims' quotes, as headings have no
     quotes."""
     found = [spot for claim in section.claims for quote in claim.quotes if (spot := find_quote(quote, sources))]
     heading = Statement(text=section.heading, language=language_of(section.heading))
-    facts = check_facts(heading, found, today)
+    facts = check_facts(heading, found)
     why = (*facts.missing, *(f"“{figure}” was compared with nothing." for figure in facts.unread))
     if not why:
         return section, ()

@@ -10,7 +10,7 @@ from qwestly_agent.approvals.contacts import find_contact_details
 from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
 from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft, style_requests
-from qwestly_agent.cards.evidence import gather
+from qwestly_agent.cards.evidence import gather, sources_of
 from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.cards.outline import Outlined
 from qwestly_agent.cards.text import is_same_text, text_before_wish
@@ -38,8 +38,8 @@ async def write_profile_text(
     details = await find_contact_details(services.knowledge, services.resumes, user_id)
     order = SectionOrder(outlined, style, evidence_of(draft), style_requests(draft), before, contacts=details)
     section = await write_section(services, user_id, order, keep, section_draft(draft, outlined.kind))
-    card = Card(style=style, headline=None, sections=(section.standing,))
-    checked = without_contacts(CheckedCard(card=card, left_out=section.left_out), details)
+    card = Card(style=style, headline=None, sections=(section.standing(sources_of(order.evidence)),))
+    checked = without_contacts(CheckedCard(card=card, left_out=section.left_out).merged, details)
     if not checked.card.claims:
         failed = {"status": "failed", "label": NothingSupported.sentence}
         await drafts.update(user_id, draft.id, services.clock(), **failed)

@@ -14,7 +14,7 @@ from qwestly_agent.cards.outline import HEADLINE
 from qwestly_agent.cards.text import UNCHANGED, changed_nothing
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.domain.approval import Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
-from qwestly_agent.domain.card import Card, CheckedCard, Claim, EvidenceById
+from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, EvidenceById
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.services import AnyAction
@@ -80,7 +80,7 @@ def drafted_proposal(
     *,
     unchanged: bool = False,
 ) -> Proposal:
-    """Return the proposal to use a drafted text, shown with its quotes, arithmetic and left-out claims."""
+    """Return the proposal to use a drafted text, shown with its quotes, marks and left-out claims."""
     cited = cited_in(checked.card)
     return Proposal(
         action,
@@ -101,7 +101,9 @@ def rationale_of(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
         UNCHANGED if unchanged else "",
         "A second model compared them with their quotes." if is_judged else "",
         f"Claims we left out because we couldn’t support them: {left_out}." if left_out else "",
-        f"Not checked by a second reader: {unchecked}. Compare these with their quotes yourself." if unchecked else "",
+        f"No second reader was available for {unchecked}: these are your own words, as you wrote them."
+        if unchecked
+        else "",
     ]
     return " ".join(filter(None, told))
 
@@ -113,7 +115,7 @@ def card_preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
         return ShownClaim(
             text=claim.text,
             quotes=tuple(quotes_of(claim, evidence, sources)),
-            arithmetic=claim.arithmetic,
+            marks=claim.marks,
             confirmed=any(evidence[name].by_person for name in claim.evidence if name in evidence),
             unchecked=claim.unchecked,
             judged_by=claim.judged_by,
@@ -146,4 +148,13 @@ def quotes_of(claim: Claim, evidence: EvidenceById, sources: Mapping[str, Quoted
     for quote in claim.quotes:
         if found := find_quote(quote, sources):
             before, after = found.around
-            yield ShownQuote(source=evidence[quote.source].source, before=before, quote=found.text, after=after)
+            item = evidence[quote.source]
+            yield ShownQuote(source=_named(item), before=before, quote=found.text, after=after)
+
+
+def _named(item: Evidence) -> str:
+    """Return the name of the source, with the fields that a claim's dates may rest on."""
+    fields = item.fields
+    time = " – ".join(filter(None, (fields.start, fields.end)))
+    known = ", ".join(filter(None, (fields.title or fields.degree, fields.company or fields.school, time)))
+    return f"{item.source} ({known})" if time else item.source

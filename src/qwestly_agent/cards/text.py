@@ -25,7 +25,7 @@ class DraftText(_Frozen):
     left_out: tuple[ShownLeftOut, ...]
     """Claims without support, with the reasons."""
     unchecked: tuple[str, ...] = ()
-    """Claims for which the judge was unavailable."""
+    """The user's own words, which stand in the place of claims that no judge was available for."""
     headline: str | None = None
     """A card's headline; null if it was left out."""
     sections: tuple[DraftSection, ...] = ()

@@ -7,7 +7,6 @@ nothing twice.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -15,7 +14,6 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import DeadlineExceeded, ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.cards.contacts import HAS_CONTACTS, HIDDEN, hide_contacts
 from qwestly_agent.cards.evidence import sources_of
@@ -122,38 +120,36 @@ async def write_section(
 
     Raises what `structured_output` raises.
     """
-    sources, today = sources_of(order.evidence), to_datetime(services.clock()).date()
+    sources = sources_of(order.evidence)
     model = services.judges[WRITER]
     judge = make_judge(partial(structured_output, services, user_id, model))
 
     async def grounded(section: SectionDraft) -> SectionDraft:
-        judged = await _ground(section, sources, judge, today, model.model.model_id or "")
+        judged = await _ground(section, sources, judge, model.model.model_id or "")
         if judged != section:
             await keep(judged)
         return judged
 
     if kept is None:
-        kept = SectionDraft(section=await _write(services, user_id, order, sources, today))
+        kept = SectionDraft(section=await _write(services, user_id, order, sources))
         await keep(kept)
     kept = await grounded(kept)
     if kept.rewritten or not _refused_by_judge(kept):
         return kept
     try:
-        kept = await _rewrite(services, user_id, order, kept, sources, today)
+        kept = await _rewrite(services, user_id, order, kept, sources)
     except (ContentRefused, ModelRefused, OverBudget):  # keep the supported claims
         kept = kept.model_copy(update={"rewritten": True})
     await keep(kept)
     return await grounded(kept)
 
 
-async def _ground(
-    section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, today: date, model: str
-) -> SectionDraft:
+async def _ground(section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, model: str) -> SectionDraft:
     """Judge each claim that has no verdict yet, or an unchecked one."""
     statements = _statements(section.section.claims, section.section.kind)
     verdicts = dict(enumerate(section.verdicts))
     open_ones = [n for n in range(len(statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
-    found = await ground([statements[n] for n in open_ones], sources, judge, today) if open_ones else []
+    found = await ground([statements[n] for n in open_ones], sources, judge) if open_ones else []
     for number, verdict in zip(open_ones, found, strict=True):
         is_judged = verdict.outcome == "supported" or verdict.refused_by == "judge"
         verdicts[number] = verdict.model_copy(update={"judged_by": model}) if is_judged else verdict
@@ -174,9 +170,9 @@ def _refused_by_judge(section: SectionDraft) -> list[int]:
 
 
 async def _write(
-    services: ModelServices, user_id: str, order: SectionOrder, sources: Mapping[str, QuotedSource], today: date
+    services: ModelServices, user_id: str, order: SectionOrder, sources: Mapping[str, QuotedSource]
 ) -> Section:
-    drafted = await _answer(services, user_id, order, DraftedSection, _prompt(order), sources, today)
+    drafted = await _answer(services, user_id, order, DraftedSection, _prompt(order), sources)
     claims = tuple(claim for each in drafted.claims if (claim := _claim(each)).text)[: order.outlined.most_claims]
     heading = _cleaned(drafted.heading) or usual_heading(order.outlined, " ".join(claim.text for claim in claims))
     return Section(kind=order.outlined.kind, heading=heading, claims=hide_contacts(claims, order.contacts))
@@ -188,12 +184,11 @@ async def _rewrite(
     order: SectionOrder,
     section: SectionDraft,
     sources: Mapping[str, QuotedSource],
-    today: date,
 ) -> SectionDraft:
     """Replace the claims that the judge rejected; a claim without a replacement stays rejected."""
     refused = _refused_by_judge(section)
     prompt = "\n\n".join([_prompt(order), *_refusals(section, refused)])
-    answer = await _answer(services, user_id, order, Replacements, prompt, sources, today)
+    answer = await _answer(services, user_id, order, Replacements, prompt, sources)
     claims, verdicts = list(section.section.claims), list(section.verdicts)
     for each in answer.claims:
         if each.number in refused and (claim := _claim(each)).text:
@@ -213,7 +208,6 @@ async def _answer(
     output_type: type[Answer],
     prompt: str,
     sources: Mapping[str, QuotedSource],
-    today: date,
 ) -> Answer:
     """Ask the writer, and reject its answer while a claim has no quotes, or figures that are not in them."""
     latest: list[Answer] = []
@@ -221,7 +215,7 @@ async def _answer(
     def checked(ctx: RunContext[Any], answer: Answer) -> Answer:
         latest[:] = [answer]
         statements = _statements([_claim(each) for each in answer.claims], order.outlined.kind)
-        refused = [(each.text, check(each, sources, today).reasons) for each in statements]
+        refused = [(each.text, check(each, sources).reasons) for each in statements]
         reasons = [f"- “{quoted(text)}”: {quoted(' '.join(why))}" for text, why in refused if why]
         if reasons and not ctx.last_attempt:
             raise ModelRetry("\n".join(["Quote, or say, what the evidence says, and answer it whole again:", *reasons]))

@@ -8,15 +8,16 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.propose import MOST_WAITING
 from qwestly_agent.base.errors import Invalid, NotFound
-from qwestly_agent.cards.publication import cited_in, supported_in
+from qwestly_agent.cards.draft_parts import evidence_of
+from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.documents.content import content_of, positions_from_resume
-from qwestly_agent.documents.files import file_of
+from qwestly_agent.documents.files import as_markdown, file_of
 from qwestly_agent.documents.head import Head
 from qwestly_agent.domain.application import Application, application_id
-from qwestly_agent.domain.approval import Approval, canonical_json, sha256_hex
+from qwestly_agent.domain.approval import Approval, Preview, ShownClaim, ShownSection, canonical_json, sha256_hex
 from qwestly_agent.domain.job import JobMatch, match_id
-from qwestly_agent.jobs.actions import APPLY, MOST_DOCUMENTS, add_requested, add_to_list
+from qwestly_agent.jobs.actions import APPLY, HEADINGS, MOST_DOCUMENTS, add_requested, add_to_list
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft
@@ -95,7 +96,9 @@ class Applying:
         ]
         checked = [supported_in(each) for each in drafts]
         unchecked = sum(claim.unchecked for each in checked for claim in each.card.claims)
-        told = f" Not checked by a second reader: {unchecked} sentences." if unchecked else ""
+        told = (
+            f" No second reader was available for {unchecked} sentences: these are your own words." if unchecked else ""
+        )
         advert = match.advert
         return Proposal(
             APPLY,
@@ -109,6 +112,12 @@ class Applying:
             },
             f"Exactly what stands here is sent, once, and cannot be taken back.{told}",
             evidence=tuple(dict.fromkeys(source for each in drafts for source in _cited_in(each))),
+            drafted=Preview(
+                title="",
+                sections=tuple(
+                    _shown(draft, document["text"]) for draft, document in zip(drafts, documents, strict=True)
+                ),
+            ),
         )
 
     async def ask(self, job_id: str, document_ids: Sequence[str], note: str, run_id: str) -> Approval:
@@ -149,6 +158,25 @@ class Applying:
         if draft.flagged:
             raise Invalid("A document rested on something that was forgotten since. Have it written anew.")
         return draft
+
+
+def _shown(draft: Draft, text: str) -> ShownSection:
+    """Return the document's text line by line, each line with the quotes and marks of its sentences."""
+    sentences = [
+        each for section in card_preview(supported_in(draft), evidence_of(draft)).sections for each in section.claims
+    ]
+
+    def line(words: str) -> ShownClaim:
+        inside = [each for each in sentences if as_markdown(each.text) in words]
+        return ShownClaim(
+            text=words,
+            quotes=tuple(dict.fromkeys(quote for each in inside for quote in each.quotes)),
+            marks=tuple(dict.fromkeys(as_markdown(mark) for each in inside for mark in each.marks)),
+            unchecked=any(each.unchecked for each in inside),
+        )
+
+    lines = tuple(line(each) for each in text.splitlines() if each.strip())
+    return ShownSection(heading=HEADINGS[draft.kind], claims=lines)
 
 
 def _cited_in(draft: Draft) -> tuple[str, ...]:

@@ -33,15 +33,17 @@ _BEGINS = re.compile(r"^(\s*\d*)([-+.)])(?=\s)")
 
 
 def _markdown(content: Content) -> str:
-    parts = [f"# {_plain(content.title)}", _plain(content.under), _plain(content.contact)]
+    parts = [f"# {as_markdown(content.title)}", as_markdown(content.under), as_markdown(content.contact)]
     for block in content.blocks:
-        heading = f"{'#' * (block.level + 1)} {_plain(block.heading)}" if block.heading else ""
-        lines = [f"- {_plain(each)}" for each in block.lines] if block.is_list else list(map(_plain, block.lines))
-        parts += [heading, _plain(block.aside), ("\n" if block.is_list else "\n\n").join(lines)]
+        heading = f"{'#' * (block.level + 1)} {as_markdown(block.heading)}" if block.heading else ""
+        lines = (
+            [f"- {as_markdown(each)}" for each in block.lines] if block.is_list else list(map(as_markdown, block.lines))
+        )
+        parts += [heading, as_markdown(block.aside), ("\n" if block.is_list else "\n\n").join(lines)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _plain(text: str) -> str:
+def as_markdown(text: str) -> str:
     """Escape text, so that Markdown does not interpret it."""
     return _BEGINS.sub(r"\1\\\2", _MARKS.sub(r"\\\1", text))
 

@@ -66,12 +66,12 @@ class Change(_Frozen):
 class ShownClaim(_Frozen):
     text: str
     quotes: tuple[ShownQuote, ...] = ()
-    arithmetic: tuple[str, ...] = ()
-    """Steps by which the claim's figures are computed from quoted ones."""
+    marks: tuple[str, ...] = ()
+    """Figures and names in the text, as written, that code did not find in the quotes. They are underlined."""
     confirmed: bool = False
     """True if the user wrote or confirmed the claim for this purpose."""
     unchecked: bool = False
-    """True if no judge has checked yet that the quotes support the claim."""
+    """True if no judge was available. The text is then the user's own quoted words."""
     judged_by: str = ""
     """The model that checked the claim against its quotes; empty if none did."""
     is_detail: bool = False

@@ -1,11 +1,12 @@
 """A card, its claims, and the evidence that they quote."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from qwestly_agent.grounding.model import GroundingVerdict, Quote
+from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource
+from qwestly_agent.grounding.quotes import find_quote, quoted_words
 from qwestly_agent.text.clean import visible
 
 Kind = Literal["profile", "employment", "education", "memory", "document", "interview", "person"]
@@ -58,13 +59,15 @@ def person_said(number: int, words: str, source: str = "your note") -> Evidence:
 
 
 class Claim(_Frozen):
+    model_config = ConfigDict(extra="ignore")  # stored drafts may have fields of an earlier version
+
     text: str
     quotes: tuple[Quote, ...] = ()
     """Quotes of evidence, by its id."""
-    arithmetic: tuple[str, ...] = ()
-    """Steps by which the claim's figures are computed from quoted ones."""
+    marks: tuple[str, ...] = ()
+    """Figures and names in the text, as written, that code did not find in the quotes."""
     unchecked: bool = False
-    """True if no judge was available to check that the quotes support the claim."""
+    """True if no judge was available. The text is then the person's own quoted words."""
     judged_by: str = ""
     """The model that checked the claim against its quotes; empty if none did."""
 
@@ -103,6 +106,43 @@ class CheckedCard(_Frozen):
     """The card without its refused claims."""
     left_out: tuple[LeftOut, ...]
 
+    @property
+    def merged(self) -> "CheckedCard":
+        """The card with each text once, with the quotes of all claims that have it. A left-out claim is listed once,
+        and not if its text stands."""
+        alike: dict[str, list[Claim]] = {}
+        for claim in (claim for section in self.card.sections for claim in section.claims):
+            alike.setdefault(_key(claim), []).append(claim)
+        sections = tuple(
+            section.model_copy(
+                update={
+                    "claims": tuple(_joined(some) for each in section.claims if (some := alike.pop(_key(each), None)))
+                }
+            )
+            for section in self.card.sections
+        )
+        kept = tuple(section for section in sections if section.claims)
+        standing = {_key(claim) for section in kept for claim in section.claims}
+        left_out = dict[str | int, LeftOut]()
+        for number, each in enumerate(self.left_out):
+            key = _key(each.claim) if each.claim.quotes else number  # hidden texts look alike, and are counted
+            if key not in standing:
+                left_out.setdefault(key, each)
+        return CheckedCard(card=self.card.model_copy(update={"sections": kept}), left_out=tuple(left_out.values()))
+
+
+def _key(claim: Claim) -> str:
+    return " ".join(claim.text.casefold().split()).rstrip(".")
+
+
+def _joined(alike: Sequence[Claim]) -> Claim:
+    """Return the best checked of the claims, with the quotes of all that are as well checked."""
+    best = min(alike, key=lambda each: each.unchecked)
+    as_good = [each for each in alike if each.unchecked == best.unchecked]
+    quotes = tuple(dict.fromkeys(quote for each in as_good for quote in each.quotes))
+    marks = tuple(mark for mark in best.marks if all(mark in each.marks for each in as_good))
+    return best.model_copy(update={"quotes": quotes, "marks": marks})
+
 
 class SectionDraft(_Frozen):
     """A section that is being written and checked."""
@@ -121,12 +161,12 @@ class SectionDraft(_Frozen):
     def unchecked(self) -> bool:
         return any(verdict.outcome == "unchecked" for verdict in self.verdicts)
 
-    @property
-    def standing(self) -> Section:
-        """The section without its refused claims."""
+    def standing(self, sources: Mapping[str, QuotedSource]) -> Section:
+        """Return the section without its refused claims. The person's own quoted words stand in the place of each claim
+        that no judge has checked."""
         pairs = zip(self.section.claims, self.verdicts, strict=True)
-        claims = tuple(_with(claim, verdict) for claim, verdict in pairs if verdict.outcome != "refused")
-        return self.section.model_copy(update={"claims": claims})
+        claims = tuple(_standing(claim, verdict, sources) for claim, verdict in pairs if verdict.outcome != "refused")
+        return self.section.model_copy(update={"claims": tuple(claim for claim in claims if claim.text)})
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -134,13 +174,11 @@ class SectionDraft(_Frozen):
         return tuple(LeftOut(claim=claim, why=v.reasons) for claim, v in pairs if v.outcome == "refused")
 
 
-def _with(claim: Claim, verdict: GroundingVerdict) -> Claim:
-    told = {
-        "arithmetic": verdict.arithmetic,
-        "unchecked": verdict.outcome == "unchecked",
-        "judged_by": verdict.judged_by,
-    }
-    return claim.model_copy(update=told)
+def _standing(claim: Claim, verdict: GroundingVerdict, sources: Mapping[str, QuotedSource]) -> Claim:
+    if verdict.outcome == "supported":
+        return claim.model_copy(update={"marks": verdict.marks, "judged_by": verdict.judged_by})
+    found = [spot for quote in claim.quotes if (spot := find_quote(quote, sources))]
+    return claim.model_copy(update={"text": quoted_words(found), "unchecked": True})
 
 
 class Requirement(_Frozen):

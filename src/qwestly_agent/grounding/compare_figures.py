@@ -1,14 +1,17 @@
-"""Compare figures: only equal ones match, even if one is approximate ("nearly 300")."""
+"""Compare figures: only equal ones match, even if one is approximate ("nearly 300"); and read what a figure counts and
+whether it rises or falls."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from qwestly_agent.grounding.dates import Day
+from qwestly_agent.grounding.figure_words import FALLING, LEFT, OF, RISING
 from qwestly_agent.grounding.model import Figure
 from qwestly_agent.grounding.units import (
     DEGREES,
     DOLLARS_OR_PESOS,
+    PERCENT,
     PESOS,
     POUNDS,
     TIMES,
@@ -59,3 +62,29 @@ def dimension_of(figure: Figure) -> str:
 
 def has_words(words: str, text: str) -> bool:
     return bool(re.search(rf"(?<!\w)(?:{words})(?!\w)", text, re.IGNORECASE))
+
+
+def counted_words(figure: Figure, text: str) -> tuple[str, ...]:
+    """Return what a figure counts: the first letters of up to three words after it, stopping at a short word such as
+    "in" or "and"."""
+    behind = re.match(r"(?:[\s-]+[^\W\d_]{4,}){0,3}", text[figure.end_in(text) :])
+    return tuple(word.casefold()[:5] for word in re.findall(r"[^\W\d_]+", behind[0] if behind else ""))
+
+
+def is_fall(figure: Figure, text: str) -> bool:
+    """True if the figure is a percentage of decrease: "fell by 38 %", but not "to 38 %" or "38 % of it"."""
+    return _is_change(figure, text, FALLING)
+
+
+def is_rise(figure: Figure, text: str) -> bool:
+    """True if the figure is a percentage of increase, and its text has no word of decrease."""
+    return _is_change(figure, text, RISING) and not has_words(FALLING, text)
+
+
+def _is_change(figure: Figure, text: str, words: str) -> bool:
+    if dimension_of(figure) != PERCENT:
+        return False
+    sentence = re.split(r"[.!?;]\s|\n", text[: figure.start])[-1]
+    left = re.search(rf"(?<!\w)(?:{LEFT})\s+$", sentence, re.IGNORECASE)
+    share = re.match(rf"\s+(?:{OF})(?!\w)", text[figure.end_in(text) :], re.IGNORECASE)
+    return has_words(words, sentence) and not left and not share

@@ -1,21 +1,27 @@
 """Step 2: compare the figures of a statement with those of its quotes.
 
 Dates are figures too. A figure is found if the quotes, or the fields of their sources, contain it
-(`compare_figures.py`; dates by `Day.says`, weekdays and seasons in `calendar_words.py`). A figure that a step of
-`arithmetic.py` derives is shown with that step, and also marked for the judge. So is every other figure, unless the
-quotes contain exactly one figure, of the same dimension and unit, that differs: then the statement is refused.
+(`compare_figures.py`; dates by `Day.says`, weekdays and seasons in `calendar_words.py`). Every other figure is marked,
+unless the quotes contain exactly one figure, of the same dimension and unit, that differs: then the statement is
+refused. Names that the quotes lack are marked too. The judge decides on marks, and readers see them.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from fractions import Fraction
 
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.grounding.arithmetic import counted_words, describe_derivation, is_fall, is_rise
 from qwestly_agent.grounding.calendar_words import calendar_words
-from qwestly_agent.grounding.compare_figures import days_in, dimension_of, has_words, is_same
+from qwestly_agent.grounding.compare_figures import (
+    counted_words,
+    days_in,
+    dimension_of,
+    has_words,
+    is_fall,
+    is_rise,
+    is_same,
+)
 from qwestly_agent.grounding.dates import Day
 from qwestly_agent.grounding.figure_words import OTHERS, RELATIVE, SMALL
 from qwestly_agent.grounding.figures import figures
@@ -23,6 +29,7 @@ from qwestly_agent.grounding.model import Figure, Statement
 from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.grounding.units import MINUTES, MONTHS, PERCENT, POUNDS, UNITS, Unit
 
+MOST_NAMES = 8
 _SMALL = pattern(rf"(?i)(?<!\w)(?:{SMALL})(?!\w)")
 
 
@@ -30,19 +37,19 @@ _SMALL = pattern(rf"(?i)(?<!\w)(?:{SMALL})(?!\w)")
 class Facts:
     missing: tuple[str, ...]
     """A sentence for each figure that contradicts the quotes."""
-    arithmetic: tuple[str, ...]
     unread: tuple[str, ...]
     """Figures, as written, that are not literally in the quotes and are left to the judge."""
 
 
-def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date) -> Facts:
-    """Check the figures of a statement. `today` ends periods that are still going on ("since 2019")."""
+def check_facts(statement: Statement, quotes: Sequence[FoundQuote]) -> Facts:
+    """Check the figures of a statement."""
     stated, inside = figures(statement.text, statement.language), [(found, _inside(found)) for found in quotes]
     known = [*(each for _, some in inside for each in some), *_in_fields(quotes)]
     if pound := _pound([*stated, *known]):
         stated, known = _with_pound(stated, pound), _with_pound(known, pound)
         inside = [(found, _with_pound(some, pound)) for found, some in inside]
-    missing, arithmetic, unread = list[str](), list[str](), list[str]()
+    missing, unread = list[str](), list[str]()
+    quoted = "\n".join(found.text for found in quotes)
     for figure in [end for each in stated for end in _ends(each)]:
         is_down, is_up = is_fall(figure, statement.text), is_rise(figure, statement.text)
         directed = replace(figure, is_fall=is_down, is_rise=is_up)
@@ -50,13 +57,11 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date)
         same = [] if figure.unread else [each for each in known if is_same(directed, each)]
         if same and not _may_be_what_was_left(directed, same, known):
             continue
-        if not same and not figure.unread and (step := describe_derivation(directed, statement.text, inside, today)):
-            arithmetic.append(step)
-        elif not same and not figure.unread and _is_contradicted(directed, statement.text, inside, known):
+        if not same and not figure.unread and _is_contradicted(directed, statement.text, inside, known):
             missing.append(f"“{shown}” {_where(figure, quotes)}")
             continue
-        unread.append(shown)
-    quoted = "\n".join(found.text for found in quotes)
+        if not (figure.unread and has_words(re.escape(shown), quoted)):
+            unread.append(shown)
     for match in _SMALL.finditer(statement.text):
         is_read = any(each.start <= match.start() < each.end_in(statement.text) for each in stated)
         unread += [match[0]] if not is_read and not has_words(match[0], quoted) else []
@@ -65,7 +70,7 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date)
             missing.append(f"“{words}” stands in none of its quotes.")
         else:
             unread.append(words)
-    return Facts(tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(arithmetic)), tuple(dict.fromkeys(unread)))
+    return Facts(tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(unread)))
 
 
 def _is_contradicted(
@@ -181,3 +186,16 @@ def _pound(found: Sequence[Figure]) -> Unit | None:
 
 def _with_pound(found: Sequence[Figure], pound: Unit) -> list[Figure]:
     return [replace(each, unit=pound) if dimension_of(each) == POUNDS else each for each in found]
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+_NAME = pattern(r"(?<![^\W_])(?=[^\W_]*[A-ZÀ-ÖØ-Þ])[^\W_][\w&.+#'’-]*")
+
+
+def names_not_in(text: str, quotes: Sequence[FoundQuote]) -> tuple[str, ...]:
+    """Return words with a capital letter, except the first word, that occur neither in the quotes nor in their sources'
+    fields."""
+    known = " ".join([text for found in quotes for text in (found.text, *found.source.fields.values())]).casefold()
+    found = [match[0].rstrip(".'’-") for match in _NAME.finditer(text) if match.start()]
+    return tuple(dict.fromkeys(name for name in found if name.casefold() not in known))[:MOST_NAMES]

@@ -1,16 +1,15 @@
 """Decide whether statements are supported by the sources that they quote. No other module decides this.
 
-1. `quotes.py`: the quote is in its source. 2. `facts.py`: numbers, dates and units are in the quotes, or follow from
-them by one step of arithmetic. 3. `judge.py`: a second model, which did not write the statement, decides whether the
-quotes support it. 4. A person decides. They see statement, quotes and arithmetic, and which statements were not judged.
+1. `quotes.py`: the quote is in its source. 2. `facts.py`: the figures of a statement do not contradict its quotes, and
+figures and names that the quotes lack are marked. 3. `judge.py`: a second model, which did not write the statement,
+decides whether the quotes support it. 4. A person decides. They see the statement with its marks and quotes.
 """
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.grounding.facts import check_facts
+from qwestly_agent.grounding.facts import check_facts, names_not_in
 from qwestly_agent.grounding.judge import Judge, Judged, Question
 from qwestly_agent.grounding.model import GroundingVerdict, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote, find_span
@@ -23,17 +22,17 @@ NOT_SAID = "The second reading found that its quotes do not say this."
 
 
 async def ground(
-    statements: Sequence[Statement], sources: Mapping[str, QuotedSource], judge: Judge | None, today: date
+    statements: Sequence[Statement], sources: Mapping[str, QuotedSource], judge: Judge | None
 ) -> list[GroundingVerdict]:
-    """Return a verdict for each statement, in order. `sources` are keyed by id; `today` ends periods still going on.
+    """Return a verdict for each statement, in order. `sources` are keyed by id.
 
     Without a judge, or if it is unavailable, statements that passed the code's checks stay `unchecked`.
     """
-    verdicts = [check(each, sources, today) for each in statements]
+    verdicts = [check(each, sources) for each in statements]
     if judge is None:
         return verdicts
     batches = [
-        [Question.of(n, statements[n], _found(statements[n], sources), verdicts[n].unread) for n in numbers]
+        [Question(n, statements[n], _found(statements[n], sources), verdicts[n].marks) for n in numbers]
         for numbers in _batches(statements, sources, verdicts)
     ]
     for questions, judged in zip(batches, await asyncio.gather(*(_ask(judge, each) for each in batches)), strict=True):
@@ -43,32 +42,33 @@ async def ground(
     return verdicts
 
 
-def check(statement: Statement, sources: Mapping[str, QuotedSource], today: date) -> GroundingVerdict:
+def check(statement: Statement, sources: Mapping[str, QuotedSource]) -> GroundingVerdict:
     """Apply steps 1 and 2. The outcome is `refused`, or `unchecked` until a judge decides."""
     if not statement.quotes:
         return GroundingVerdict(outcome="refused", refused_by="quotes", reasons=(NO_QUOTES,))
     if missing := tuple(_not_found(statement, sources)):
         return GroundingVerdict(outcome="refused", refused_by="quotes", reasons=missing)
-    facts = check_facts(statement, _found(statement, sources), today)
+    found = _found(statement, sources)
+    facts = check_facts(statement, found)
     return GroundingVerdict(
         outcome="refused" if facts.missing else "unchecked",
         refused_by="facts" if facts.missing else None,
         reasons=facts.missing,
-        arithmetic=facts.arithmetic,
         unread=facts.unread,
+        names=names_not_in(statement.text, found),
     )
 
 
 def _not_found(statement: Statement, sources: Mapping[str, QuotedSource]) -> Iterator[str]:
     for quote in statement.quotes:
         if quote.source not in sources:
-            yield f"It cites “{quote.source}”, which is no source of this person."
+            yield f"“{quote.text}” is quoted from nothing that this person said or gave us."
         elif find_quote(quote, sources) is None:
-            yield f"“{quote.text}” does not stand in “{quote.source}” word for word."
+            yield f"“{quote.text}” does not stand word for word where it is quoted from."
 
 
-def _found(statement: Statement, sources: Mapping[str, QuotedSource]) -> list[FoundQuote]:
-    return [found for quote in statement.quotes if (found := find_quote(quote, sources))]
+def _found(statement: Statement, sources: Mapping[str, QuotedSource]) -> tuple[FoundQuote, ...]:
+    return tuple(found for quote in statement.quotes if (found := find_quote(quote, sources)))
 
 
 # --- look 3 -----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.model import Statement
 from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.text.clean import quoted, visible, well_formed
@@ -18,7 +17,6 @@ from qwestly_agent.text.prompt_tags import STATEMENTS
 SECONDS = 60.0
 OUTPUT_RETRIES = 1
 LONGEST_WHY = 300
-MOST_NAMES = 8
 
 INSTRUCTIONS = """\
 You are the second reader. Another writer made statements about one person; each carries verbatim quotes of what that \
@@ -51,11 +49,7 @@ class Question:
     statement: Statement
     quotes: tuple[FoundQuote, ...]
     look_at: tuple[str, ...]
-    """Figures that code could not compare, and names that the quotes lack."""
-
-    @classmethod
-    def of(cls, number: int, statement: Statement, quotes: Sequence[FoundQuote], unread: Sequence[str]) -> "Question":
-        return cls(number, statement, tuple(quotes), (*unread, *_names(statement, quotes)))
+    """The statement's marks: `GroundingVerdict.marks`."""
 
 
 class Judged(BaseModel):
@@ -140,14 +134,3 @@ def _quote(found: FoundQuote) -> dict[str, Any]:
     known = {name: quoted(value) for name, value in found.source.fields.items()}
     around = {"around": quoted(found.source.context)} if found.source.context else {}
     return {"quote": quoted(found.text), **sentence, **around, **({"source": known} if known else {})}
-
-
-_NAME = pattern(r"(?<![^\W_])(?=[^\W_]*[A-ZÀ-ÖØ-Þ])[^\W_][\w&.+#'’-]*")
-
-
-def _names(statement: Statement, quotes: Sequence[FoundQuote]) -> tuple[str, ...]:
-    """Return words with a capital letter, except the first word, that occur neither in the quotes nor in their sources'
-    fields."""
-    known = " ".join([text for found in quotes for text in (found.text, *found.source.fields.values())]).casefold()
-    found = [match[0].rstrip(".'’-") for match in _NAME.finditer(statement.text) if match.start()]
-    return tuple(dict.fromkeys(name for name in found if name.casefold() not in known))[:MOST_NAMES]

@@ -48,17 +48,24 @@ Look: TypeAlias = Literal["quotes", "facts", "judge"]
 
 
 class GroundingVerdict(_Frozen):
+    model_config = ConfigDict(extra="ignore")  # stored drafts may have fields of an earlier version
+
     outcome: Outcome
     refused_by: Look | None = None
     reasons: tuple[str, ...] = ()
     """Why it is refused, in sentences for the user and for the model that rewrites it."""
-    arithmetic: tuple[str, ...] = ()
-    """Each step by which code derived a figure of the statement from quoted ones: `80k → 52k: −35 %`."""
     unread: tuple[str, ...] = ()
     """Figures, as written, that are not literally in the quotes; only the judge can compare them."""
+    names: tuple[str, ...] = ()
+    """Words with a capital letter that the quotes lack."""
 
     judged_by: str = ""
     """The model that supported or refused the statement; empty if none was asked."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Everything that code did not find in the quotes, as written: the judge and all readers look at it."""
+        return (*self.unread, *self.names)
 
     @property
     def has_all_figures(self) -> bool:

@@ -6,7 +6,7 @@ not begin or end inside a word: "Porto" is not found in "Portofino".
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -58,6 +58,12 @@ class FoundQuote:
         last = min((end for end in ends if end >= self.end), default=len(self.source.text))
         first, last = max(first, self.start - AROUND_CHARACTERS), min(last, self.end + AROUND_CHARACTERS)
         return self.source.text[first : self.start].lstrip(), self.source.text[self.end : last].rstrip()
+
+
+def quoted_words(found: Iterable[FoundQuote]) -> str:
+    """Return the quoted words as they stand in their sources, in one line: "I led a team … of eight"."""
+    texts = (" · ".join(filter(None, (line.strip() for line in each.text.splitlines()))) for each in found)
+    return " … ".join(dict.fromkeys(texts))
 
 
 def find_quote(quote: Quote, sources: Mapping[str, QuotedSource]) -> FoundQuote | None:

@@ -7,14 +7,12 @@ pays for nothing twice.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from typing import Any
 
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import DeadlineExceeded, ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.grounding.ground import check, ground
@@ -77,7 +75,6 @@ class Material:
     """The interview, including the topics that the orchestrator has just added."""
     said: Sequence[Spoken]
     sources: Mapping[str, QuotedSource]
-    today: date
 
 
 Keep = Callable[[DraftOnItsWay], Awaitable[None]]
@@ -98,7 +95,7 @@ async def write(services: ModelServices, given: DraftState) -> DraftState:
     said = [*await remembered_statements(services.memories, user_id, interview), *transcript_of(recent)]
     now, sources = services.clock(), sources_of(said)
     told = apply_decision(interview, NextMove.model_validate(work.get("decision", {})), sources, now)
-    material = Material(told, said, sources, to_datetime(now).date())
+    material = Material(told, said, sources)
 
     async def keep(draft: DraftOnItsWay) -> None:
         found = draft.model_dump(mode="json")
@@ -157,7 +154,7 @@ async def _written(
     message_ids = by_number(material.said)
 
     def reasons(each: NewStatement) -> list[str]:
-        by_code = check(each.grounded, material.sources, material.today).reasons
+        by_code = check(each.grounded, material.sources).reasons
         unwanted = unwanted_in(each.grounded.text, material.interview.avoided)
         return [*by_code, *(f"They do not want “{word}”." for word in unwanted)]
 
@@ -190,7 +187,7 @@ async def _ground(services: ModelServices, user_id: str, material: Material, dra
     verdicts = dict(enumerate(draft.verdicts))
     missing = [n for n in range(len(draft.statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
     statements = [draft.statements[n].grounded for n in missing]
-    found = await ground(statements, material.sources, judge, material.today) if missing else []
+    found = await ground(statements, material.sources, judge) if missing else []
     verdicts |= dict(zip(missing, found, strict=True))
     return draft.model_copy(update={"verdicts": tuple(verdicts[n] for n in range(len(draft.statements)))})
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from qwestly_agent.domain.interview import DraftSentence, Interview, Said
 from qwestly_agent.grounding import model as grounding
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource
-from qwestly_agent.grounding.quotes import find_quote
+from qwestly_agent.grounding.quotes import find_quote, quoted_words
 from qwestly_agent.text.clean import visible, well_formed
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.sanitize import safe_text
@@ -92,7 +92,7 @@ def to_statement(
         Said(message_id=quote.source, text=words.text, known_from=known_from.get(quote.source, ""))
         for quote, words in found
     )
-    text = new.grounded.text if is_supported else " … ".join(each.text for each in quotes)
+    text = new.grounded.text if is_supported else quoted_words(words for _, words in found)
     if unwanted_in(text, interview.avoided):
         return None
     return DraftSentence(

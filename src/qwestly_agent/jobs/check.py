@@ -4,10 +4,8 @@ An advert states requirements, never facts about the user (`publishable` in `dom
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from functools import partial
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.domain.job import Advert, JobMatch, Reason
 from qwestly_agent.grounding.ground import ground
@@ -48,7 +46,7 @@ async def check(services: ModelServices, given: ScoutState) -> ScoutState:
     await services.job_searches.count_requests(search, max(0, tries))
     ask = partial(structured_output, services, given.user_id, services.judges[MODEL])
     judge = make_judge(ask, seconds=SECONDS, also=ABOUT_JOBS, retries=tries - 1) if tries > 0 else None
-    kept, was_read = await ground_reasons(best, person, judge, to_datetime(services.clock()).date())
+    kept, was_read = await ground_reasons(best, person, judge)
     now = services.clock()
     if not was_read:
         await services.job_searches.save_parts(
@@ -59,13 +57,13 @@ async def check(services: ModelServices, given: ScoutState) -> ScoutState:
 
 
 async def ground_reasons(
-    best: Sequence[JobMatch], person: Person, judge: Judge | None, today: date
+    best: Sequence[JobMatch], person: Person, judge: Judge | None
 ) -> tuple[Sequence[JobMatch], bool]:
     """Return the matches with supported reasons, and whether the judge read all of them."""
     reasons = [(match, each) for match in best for each in (*match.reasons_for, *match.reasons_against)]
     statements = [statement_of(match.advert, each, person) for match, each in reasons]
     sources = {**sources_of(person.evidence), **{source_id(each.advert): _source(each.advert) for each in best}}
-    verdicts = await ground(statements, sources, judge, today)
+    verdicts = await ground(statements, sources, judge)
     stand = {id(each) for (_, each), verdict in zip(reasons, verdicts, strict=True) if verdict.outcome == "supported"}
     kept = list(_supported(best, stand, person))[:MOST_KEPT]
     return kept, all(each.outcome != "unchecked" for each in verdicts)

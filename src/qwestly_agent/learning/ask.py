@@ -6,7 +6,6 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.learning import Lesson, LessonQuestion
 from qwestly_agent.grounding.ground import check as check_by_code
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
@@ -54,10 +53,9 @@ async def ask(services: ModelServices, given: LessonState) -> LessonState:
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.questions:
         return given
-    now = services.clock()
 
     def problem(each: WrittenQuestion) -> str:
-        return _problem(each, lesson, now)
+        return _problem(each, lesson)
 
     def checked(ctx: RunContext[Any], written: WrittenQuestions) -> WrittenQuestions:
         problems = [f"- “{quoted(each.text)}”: {why}" for each in written.questions if (why := problem(each))]
@@ -93,7 +91,7 @@ async def ask(services: ModelServices, given: LessonState) -> LessonState:
     return given
 
 
-def _problem(written: WrittenQuestion, lesson: Lesson, now: float) -> str:
+def _problem(written: WrittenQuestion, lesson: Lesson) -> str:
     if not 0 <= written.sentence < len(lesson.sentences):
         return "there is no such sentence."
     options = [clean_line(each).casefold() for each in written.options]
@@ -105,7 +103,7 @@ def _problem(written: WrittenQuestion, lesson: Lesson, now: float) -> str:
     source = QuotedSource(id="sentence", text=lesson.sentences[written.sentence].text)
     quotes = (Quote(source="sentence", text=source.text),)
     right = Statement(text=written.options[written.right], quotes=quotes)
-    verdict = check_by_code(right, {"sentence": source}, to_datetime(now).date())
+    verdict = check_by_code(right, {"sentence": source})
     return " ".join((*verdict.reasons, *(f"“{each}” does not stand in the sentence." for each in verdict.unread)))
 
 

@@ -3,7 +3,6 @@ as unchecked general knowledge."""
 
 from functools import partial
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import make_judge
@@ -30,8 +29,7 @@ async def check(services: ModelServices, given: LessonState) -> LessonState:
         seconds=SECONDS,
         also=ABOUT_THE_LIBRARY,
     )
-    today = to_datetime(services.clock()).date()
-    verdicts = iter(await ground([statement_of(each) for each in cites], library_sources(modules), judge, today))
+    verdicts = iter(await ground([statement_of(each) for each in cites], library_sources(modules), judge))
     outcomes = [(each, next(verdicts).outcome if each.quotes else "unchecked") for each in lesson.written]
     kept = [
         each if outcome == "supported" else each.model_copy(update={"quotes": ()})

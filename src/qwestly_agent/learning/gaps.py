@@ -4,14 +4,12 @@ out."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import date
 from functools import partial
 from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.cover import words_of
 from qwestly_agent.cards.evidence import gather
 from qwestly_agent.cards.evidence import sources_of as evidence_sources
@@ -104,16 +102,15 @@ async def find_gaps(services: ModelServices, user_id: str, tree: Tree, goal: str
         retries=1,
     )
     gaps = [each for each in written.gaps if tree.find(each.topic)][:MOST]
-    today = to_datetime(services.clock()).date()
     ask = partial(structured_output, services, user_id, services.judges[WRITER])
     of_library = make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_THE_LIBRARY)
     of_person = make_judge(ask, seconds=JUDGE_SECONDS)
     needs, haves = [_statement(e.need, e.need_quotes) for e in gaps], [_statement(e.have, e.have_quotes) for e in gaps]
     said = [number for number, each in enumerate(haves) if each.text and each.quotes]
     need_verdicts, have_verdicts, asked = await asyncio.gather(
-        ground(needs, library, of_library, today),
-        ground([haves[number] for number in said], person, of_person, today),
-        _asked(gaps, posting, make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_THE_POSTING), today),
+        ground(needs, library, of_library),
+        ground([haves[number] for number in said], person, of_person),
+        _asked(gaps, posting, make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_THE_POSTING)),
     )
     has = {n for n, verdict in zip(said, have_verdicts, strict=True) if verdict.outcome == "supported"}
     return tuple(
@@ -136,9 +133,7 @@ def _posting(job_id: str, advert: Advert) -> QuotedSource:
     return QuotedSource(id=f"{JOB}{job_id}", text=text, trust="external", language=language_of(text))
 
 
-async def _asked(
-    gaps: Sequence[WrittenGap], posting: QuotedSource | None, judge: Judge, today: date
-) -> list[JobRequirement | None]:
+async def _asked(gaps: Sequence[WrittenGap], posting: QuotedSource | None, judge: Judge) -> list[JobRequirement | None]:
     """Return each gap's requirement, if it is verbatim in the posting."""
     if posting is None:
         return [None] * len(gaps)
@@ -146,7 +141,7 @@ async def _asked(
     statements = [
         Statement(text=f"Asked: {each.requirement}", quotes=(quote,)) for each, quote in zip(gaps, quotes, strict=True)
     ]
-    verdicts = await ground(statements, {posting.id: posting}, judge, today)
+    verdicts = await ground(statements, {posting.id: posting}, judge)
     return [
         JobRequirement(job_id=posting.id.removeprefix(JOB), requirement=each.requirement, quote=found.text)
         if each.requirement and verdict.outcome == "supported" and (found := find_quote(quote, {posting.id: posting}))

@@ -6,7 +6,6 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.domain.learning import LessonQuote, LessonSentence
 from qwestly_agent.grounding.ground import check as check_by_code
@@ -59,10 +58,10 @@ async def write(services: ModelServices, given: LessonState) -> LessonState:
     if lesson.written:
         return given
     modules = await services.topics.list_modules_of(lesson.topic) if lesson.module_id else []
-    sources, today = library_sources(modules), to_datetime(services.clock()).date()
+    sources = library_sources(modules)
 
     def reasons(each: WrittenSentence) -> tuple[str, ...]:
-        return check_by_code(statement_of(_sentence(each)), sources, today).reasons if each.quotes else ()
+        return check_by_code(statement_of(_sentence(each)), sources).reasons if each.quotes else ()
 
     def checked(ctx: RunContext[Any], written: WrittenLesson) -> WrittenLesson:
         refused = [(each.text, why) for each in written.sentences if (why := reasons(each))]

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.memory import Memory, MemoryType
 from qwestly_agent.domain.ranking import LEAST_IMPORTANCE
@@ -165,10 +164,9 @@ async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) 
     """Let the judge check the notes; without a judge they stay unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
     judge = make_note_judge(partial(structured_output, services, given.user_id, services.judges[WRITER]), JUDGE_SECONDS)
-    today = to_datetime(services.clock()).date()
     # Notes that could not be judged before are judged alone: a provider may reject one, and others with it.
-    alone = [ground_notes([note], judge, today) for note in notes if note.tries]
-    together = ground_notes([note for note in notes if not note.tries], judge, today)
+    alone = [ground_notes([note], judge) for note in notes if note.tries]
+    together = ground_notes([note for note in notes if not note.tries], judge)
     read = [each for some in await asyncio.gather(together, *alone) for each in some]
     kept = [each for each in read if isinstance(each, Note)]
     refused = [each.note.memory_id for each in read if isinstance(each, RefusedNote)]

@@ -6,7 +6,6 @@ made by a chat tool keeps the model's sentence without approval only if all its 
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judge, Judgement, make_judge
@@ -44,12 +43,12 @@ def make_note_judge(ask: Callable[..., Awaitable[Judgement]], seconds: float) ->
     return make_judge(ask, seconds=seconds, also=ABOUT_NOTES)
 
 
-async def ground_notes(notes: Sequence[Note], judge: Judge | None, today: date) -> list[Note | RefusedNote]:
+async def ground_notes(notes: Sequence[Note], judge: Judge | None) -> list[Note | RefusedNote]:
     """Return each note in the form in which it can be stored, in order; unchanged and unchecked if the judge did not
     answer."""
     sources = {source.id: source for at, note in enumerate(notes) for source in _sources(str(at), note)}
     readings = [_readings(str(at), note) for at, note in enumerate(notes)]
-    verdicts = iter(await ground([each.statement for some in readings for each in some], sources, judge, today))
+    verdicts = iter(await ground([each.statement for some in readings for each in some], sources, judge))
     return [
         _grounded(note, [(reading.note, next(verdicts)) for reading in some])
         for note, some in zip(notes, readings, strict=True)

@@ -204,7 +204,7 @@ class MemoryService:
     async def _judged(self, note: Note) -> Note:
         ask = partial(structured_output, self.services, self.user_id, self.services.judges[WRITER])
         judge = make_note_judge(ask, JUDGE_SECONDS)
-        [read] = await ground_notes([note], judge, to_datetime(self.services.clock()).date())
+        [read] = await ground_notes([note], judge)
         if isinstance(read, RefusedNote):
             raise Invalid(" ".join(("It is not remembered.", *read.reasons)))
         return read

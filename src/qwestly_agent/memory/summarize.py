@@ -11,7 +11,6 @@ from typing import Annotated
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.summary import Summary, SummaryLine
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import make_judge
@@ -144,7 +143,7 @@ async def _lines(services: ModelServices, user_id: str, messages: Sequence[Messa
     )
     sources = {name: _source(name, each) for name, each in said.items()}
     statements = [Statement(text=each.text, quotes=(_quote(each),)) for each in lines]
-    verdicts = await ground(statements, sources, judge, to_datetime(services.clock()).date())
+    verdicts = await ground(statements, sources, judge)
     found = (_line(said, sources, each, verdict) for each, verdict in zip(lines, verdicts, strict=True))
     return tuple(each for each in found if each)
 

@@ -149,7 +149,7 @@ def _date_in(given: str | None, *quotes: str, last: bool = False) -> str | None:
     statement = Statement(
         text=text, quotes=tuple(Quote(source=n, text=each.text) for n, each in sources.items() if each.text)
     )
-    if not check(statement, sources, day).has_all_figures:
+    if not check(statement, sources).has_all_figures:
         return None
     end = day.replace(month=12, day=31) if len(text) == 4 else day.replace(day=monthrange(day.year, day.month)[1])
     return (end if last else day).isoformat()

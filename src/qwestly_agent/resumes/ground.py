@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.domain.resume import Found, FoundResume, ReadField, found_fields, renumber_paths
 from qwestly_agent.grounding.ground import check
@@ -65,13 +64,12 @@ async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
     source = QuotedSource(id=SOURCE, text=text, trust="user_document", language=language_of(text))
     ask = partial(structured_output, services, given.user_id, services.judges[PARSED_BY])
     judge = make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_FIELDS)
-    today = to_datetime(services.clock()).date()
     fields = dict(found_fields(record.found or FoundResume()))
     # First check each field separately, so that one wrong date does not remove the whole job.
-    alone = {path: check(_statement(each.value, [each]), {SOURCE: source}, today) for path, each in fields.items()}
+    alone = {path: check(_statement(each.value, [each]), {SOURCE: source}) for path, each in fields.items()}
     refused = {path: " ".join(verdict.reasons) for path, verdict in alone.items() if verdict.outcome == "refused"}
     groups = list(_groups({path: each for path, each in fields.items() if path not in refused}))
-    verdicts = await ground_statements([each.statement for each in groups], {SOURCE: source}, judge, today)
+    verdicts = await ground_statements([each.statement for each in groups], {SOURCE: source}, judge)
     read, left_out = _checked(fields, groups, verdicts, text)
     paths = renumber_paths([each.path for each in read])
     read = [each.model_copy(update={"path": path}) for each, path in zip(read, paths, strict=True)]

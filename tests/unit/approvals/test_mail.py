@@ -159,7 +159,7 @@ def test_it_marks_what_differs_and_shows_a_card_as_a_card() -> None:
     assert "(1 quote)" in html
     assert "SQL" in html
     assert "<b>SQL" not in html
-    assert "not checked by a second reader" in html
+    assert "(your own words)" in html
     assert "led five" not in html
 
 

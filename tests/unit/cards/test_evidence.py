@@ -94,7 +94,7 @@ pytestmark = pytest.mark.anyio
 async def test_what_a_profile_says_can_be_quoted_with_its_dates(text: str, cited: str, quote: str) -> None:
     evidence = {name: each.evidence for name, each in (await maya().gathered()).items()}
     statement = Statement(text=text, quotes=(Quote(source=cited, text=quote),), language="en")
-    assert check(statement, sources_of(evidence), TODAY).reasons == ()
+    assert check(statement, sources_of(evidence)).reasons == ()
 
 
 async def test_what_was_inferred_or_came_from_outside_is_no_source() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from evals.claims import TODAY
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.cards import write_section as writing
 from qwestly_agent.cards.keep_draft import checked_card
@@ -105,7 +104,7 @@ async def _document(services: ModelServices, user_id: str, kind: TailoredKind, m
     given |= {"advert": ADVERT.model_dump(mode="json")}
     made = {"id": "d", "user_id": user_id, "run_id": "r", "conversation_id": None, "kind": kind, "style": "concise"}
     draft = Draft(**made, label="", created_at=0, updated_at=0, parts=given)
-    checked = checked_card(draft, 1, TODAY).model_dump(mode="json")
+    checked = checked_card(draft, 1).model_dump(mode="json")
     return draft.model_copy(update={"parts": {**given, "card": {"checked": checked}}})
 
 

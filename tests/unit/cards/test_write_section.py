@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from evals.claims import FOLDER, TODAY, Case, load
+from evals.claims import FOLDER, Case, load
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.bootstrap import bootstrap_models
+from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.keep_draft import checked_card
 from qwestly_agent.cards.outline import CARD, usual_heading
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.cards.write_section import LONGEST_CLAIM, OUTPUT_RETRIES, SectionOrder, write_section
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft
 from qwestly_agent.grounding.model import Quote
+from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.model_calls.structured import ContentRefused
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
@@ -27,6 +29,7 @@ SAID = Evidence(
     id="memory:1", kind="memory", trust="user_said", text="I coach a chess club of 12.", source="your message"
 )
 ORDER = SectionOrder(CARD["summary"], "standard", {SAID.id: SAID})
+SOURCES = sources_of(ORDER.evidence)
 KEPT: list[SectionDraft] = []
 WRITER, JUDGE = "You write one section", "You are the second reader"
 
@@ -44,6 +47,10 @@ async def written(services: ModelServices, user_id: str, order: SectionOrder) ->
         KEPT.append(section)
 
     return await write_section(services, user_id, order, keep)
+
+
+def standing(section: SectionDraft) -> tuple[Claim, ...]:
+    return section.standing(SOURCES).claims
 
 
 def says(*claims: dict[str, Any], heading: str = "") -> Reply:
@@ -77,7 +84,7 @@ async def test_the_best_model_writes_and_another_one_judges(services: ModelServi
     section = await written(services, "u1", ORDER)
     quotes = (Quote(source=SAID.id, text="coach a chess club"),)
     told = Claim(text="Coaches a chess club.", quotes=quotes, judged_by="deepseek:deepseek-flash")
-    assert section.standing == Section(kind="summary", heading="Who I am", claims=(told,))
+    assert section.standing(SOURCES) == Section(kind="summary", heading="Who I am", claims=(told,))
     assert [each.json["model"] for each in model.requests] == ["deepseek-v4-pro", "deepseek-flash"]
     assert [bool(each.verdicts) for each in KEPT] == [False, True], "what was written is kept before it is judged"
 
@@ -104,7 +111,7 @@ async def test_what_the_judge_refuses_is_rewritten_once_and_then_left_out(
         judges(NO | {"why": "It says coach."}),
     )
     section = await written(services, "u1", ORDER)
-    assert [each.text for each in section.standing.claims] == ["Coaches a chess club."]
+    assert [each.text for each in standing(section)] == ["Coaches a chess club."]
     assert [(each.claim.text, each.why) for each in section.left_out] == [("Runs a chess club.", ("It says coach.",))]
     assert "0. Owns a chess club." in told(model)
     assert NO["why"] in told(model)
@@ -123,7 +130,7 @@ async def test_a_rewriting_that_stands_takes_its_place_and_nothing_is_left_out(
         judges(YES),
     )
     section = await written(services, "u1", ORDER)
-    assert [each.text for each in section.standing.claims] == ["Coaches a chess club.", "Has 12 players."]
+    assert [each.text for each in standing(section)] == ["Coaches a chess club.", "Has 12 players."]
     assert not section.left_out
 
 
@@ -132,14 +139,14 @@ async def test_what_is_refused_and_not_said_otherwise_is_left_out_with_its_reaso
 ) -> None:
     model.script(says(claim("Owns a chess club.")), judges(NO), says())
     section = await written(services, "u1", ORDER)
-    assert not section.standing.claims
+    assert not standing(section)
     assert [each.why for each in section.left_out] == [(NO["why"],)]
 
 
 async def test_a_yes_without_words_inside_the_quote_is_a_no(services: ModelServices, model: ModelServer) -> None:
     for span in ("", "I coach a chess club of 12", "own"):
         model.script(says(claim("Coaches a chess club.")), judges(YES | {"span": span}), says())
-        assert not (await written(services, "u1", ORDER)).standing.claims, span
+        assert not standing(await written(services, "u1", ORDER)), span
 
 
 async def test_quotes_and_figures_are_checked_by_code_and_sent_back_with_what_is_missing(
@@ -151,9 +158,9 @@ async def test_quotes_and_figures_are_checked_by_code_and_sent_back_with_what_is
         judges(YES | {"span": "chess club"}),
     )
     section = await written(services, "u1", ORDER)
-    assert [each.text for each in section.standing.claims] == ["Coaches a club of 12."]
+    assert [each.text for each in standing(section)] == ["Coaches a club of 12."]
     sent_back = model.requests[1].json["messages"][-1]["content"]
-    assert "“coach chess clubs” does not stand in “memory:1” word for word." in sent_back
+    assert "“coach chess clubs” does not stand word for word where it is quoted from." in sent_back
     assert "“21” stands in none of its quotes." in sent_back
 
 
@@ -161,7 +168,7 @@ async def test_a_writer_that_never_learns_gives_what_stands(services: ModelServi
     stubborn = says(claim("Coaches a chess club of 21.", "a chess club of 12"), claim("Coaches a chess club."))
     model.script(*[stubborn] * (OUTPUT_RETRIES + 1), judges(YES | {"id": 1}))
     section = await written(services, "u1", ORDER)
-    assert [each.text for each in section.standing.claims] == ["Coaches a chess club."]
+    assert [each.text for each in standing(section)] == ["Coaches a chess club."]
     assert [each.why for each in section.left_out] == [("“21” stands in none of its quotes.",)]
 
 
@@ -174,15 +181,15 @@ async def test_a_writer_that_falls_silent_when_it_is_sent_back_gives_what_stands
         *[nothing] * OUTPUT_RETRIES,
         judges(YES | {"id": 1}),
     )
-    assert [each.text for each in (await written(services, "u1", ORDER)).standing.claims] == ["Coaches a chess club."]
+    assert [each.text for each in standing(await written(services, "u1", ORDER))] == ["Coaches a chess club."]
 
 
-async def test_a_judge_that_cannot_be_asked_leaves_what_it_was_asked_unchecked(
+async def test_without_a_judge_the_persons_own_words_stand_in_the_place_of_the_sentence(
     services: ModelServices, model: ModelServer
 ) -> None:
     model.script(says(claim("Coaches a chess club.")), *[Reply(fault=401)] * 3)
     section = await written(services, "u1", ORDER)
-    assert [(each.text, each.unchecked) for each in section.standing.claims] == [("Coaches a chess club.", True)]
+    assert [(each.text, each.unchecked) for each in standing(section)] == [("coach a chess club", True)]
 
 
 @pytest.mark.parametrize("fault", ["content_risk", 401])
@@ -195,7 +202,7 @@ async def test_a_rewriting_that_is_refused_loses_nothing_that_stands(
         Reply(fault=fault),
     )
     section = await written(services, "u1", ORDER)
-    assert [each.text for each in section.standing.claims] == ["Coaches a chess club."]
+    assert [each.text for each in standing(section)] == ["Coaches a chess club."]
     assert [each.why for each in section.left_out] == [(NO["why"],)]
 
 
@@ -207,13 +214,13 @@ async def test_what_a_prompt_shows_of_a_text_with_a_tag_can_be_quoted(
     model.script(says(claim("Wrote parsers.", shown)), judges(YES | {"span": "wrote parsers"}))
     section = await written(services, "u1", replace(ORDER, evidence={item.id: item}))
     assert shown in told(model)
-    assert [each.text for each in section.standing.claims] == ["Wrote parsers."]
+    assert [each.text for each in standing(section)] == ["Wrote parsers."]
 
 
 async def test_of_two_verdicts_on_one_claim_the_no_counts(services: ModelServices, model: ModelServer) -> None:
     for verdicts in ((NO, YES), (YES, NO), (YES | {"why": "Denied."}, YES)):
         model.script(says(claim("Coaches a chess club.")), judges(*verdicts), says())
-        assert not (await written(services, "u1", ORDER)).standing.claims
+        assert not standing(await written(services, "u1", ORDER))
 
 
 async def test_evidence_stands_between_tags_that_nothing_in_it_can_close(
@@ -342,7 +349,7 @@ async def test_what_failed_is_paid_for_as_well(services: ModelServices, model: M
 async def test_no_claim_and_no_source_of_the_labelled_ones_breaks_a_section(
     services: ModelServices, model: ModelServer
 ) -> None:
-    """Without a judge: what stands is unchecked, and a card is made of it as of any other."""
+    """Without a judge: what stands are words of the sources, and a card is made of them as of any other."""
     people: dict[str, list[Case]] = {}
     for case in load(FOLDER.parent / "unseen"):
         people.setdefault(case.person, []).append(case)
@@ -358,8 +365,16 @@ async def test_no_claim_and_no_source_of_the_labelled_ones_breaks_a_section(
         model.script(*[says(*claims)] * (OUTPUT_RETRIES + 1), *[Reply(fault=503, to=JUDGE)] * 8)
         order = replace(ORDER, outlined=CARD["experience"], evidence=evidence)
         section = (await written(services, user_id, order)).model_copy(update={"done": True})
-        assert all(each.unchecked for each in section.standing.claims)
-        assert len(section.standing.claims) + len(section.left_out) == len(claims)
+        sources = sources_of(evidence)
+        own = section.standing(sources).claims
+        assert len(own) + len(section.left_out) == len(claims)
+        for each in own:
+            assert each.unchecked
+            assert all(
+                find_span(words, "\n".join(source.text for source in sources.values()))
+                for part in each.text.split(" … ")
+                for words in part.split(" · ")
+            )
         parts = {
             "plan": ["experience"],
             "section_experience": section.model_dump(mode="json"),
@@ -367,6 +382,6 @@ async def test_no_claim_and_no_source_of_the_labelled_ones_breaks_a_section(
         }
         made = {"id": "card_1", "user_id": user_id, "run_id": "r", "conversation_id": None, "style": "standard"}
         draft = Draft(**made, label="", created_at=0, updated_at=0, parts=parts)
-        checked = checked_card(draft, 1, TODAY)
+        checked = checked_card(draft, 1)
         draft = draft.model_copy(update={"parts": {**parts, "card": {"checked": checked.model_dump(mode="json")}}})
         assert publication_of(draft).preview

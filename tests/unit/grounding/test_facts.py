@@ -1,6 +1,5 @@
 """Look 2: the figures of a statement against those of its quotes."""
 
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.grounding.units import UNITS
 
-TODAY = date(2026, 11, 22)
 CLAIMS = sorted((Path(__file__).parents[3] / "evals" / "claims").glob("*.yaml"))
 
 
@@ -25,14 +23,14 @@ def facts(statement: str, quote: str, language: str = "en", source: str = "", **
     given_source = QuotedSource(id="s", text=source or quote, language=language, fields=fields)
     found = find_quote(Quote(source="s", text=quote), {"s": given_source})
     assert found
-    return check_facts(Statement(text=statement, language=language), [found], TODAY)
+    return check_facts(Statement(text=statement, language=language), [found])
 
 
 def facts_of(statement: str, quotes: list[str]) -> Facts:
     sources = {str(n): QuotedSource(id=str(n), text=text, language="en") for n, text in enumerate(quotes)}
     found = [each for n, text in enumerate(quotes) if (each := find_quote(Quote(source=str(n), text=text), sources))]
     assert len(found) == len(quotes)
-    return check_facts(Statement(text=statement, language="en"), found, TODAY)
+    return check_facts(Statement(text=statement, language="en"), found)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +130,7 @@ def facts_of(statement: str, quotes: list[str]) -> Facts:
     ],
 )
 def test_the_same_figure_in_another_form_is_the_same(statement: str, quote: str, language: str) -> None:
-    assert facts(statement, quote, language) == Facts((), (), ())
+    assert facts(statement, quote, language) == Facts((), ())
 
 
 @pytest.mark.parametrize(
@@ -212,7 +210,7 @@ def test_the_same_figure_in_another_form_is_the_same(statement: str, quote: str,
 )
 def test_another_figure_date_or_unit_is_refused_or_marked(statement: str, quote: str, language: str) -> None:
     found = facts(statement, quote, language)
-    assert (bool(found.missing or found.unread), found.arithmetic) == (True, ())
+    assert found.missing or found.unread
 
 
 @pytest.mark.parametrize(
@@ -230,26 +228,25 @@ def test_what_the_only_figure_of_the_quotes_contradicts_is_refused(statement: st
 
 
 @pytest.mark.parametrize(
-    ("statement", "quotes", "step"),
+    ("statement", "quotes"),
     [
-        ("Cut waste by 35 %", ["waste went 80k -> 52k"], "80k → 52k: −35 %"),
-        ("Cut the time by 19 minutes", ["from 48 to 29 minutes"], "48 − 29 minutes = 19 minutes"),
-        ("Up eight percentage points", ["rose from 88 % to 96 %"], "96 % − 88 % = eight percentage points"),
-        ("Grew sales 3x", ["10k → 30k"], "10k → 30k: 3x"),
-        ("Spent four years on a PhD", ["PhD, Sept 2019 - Jan 2024"], "Sept 2019 → Jan 2024: four years"),
-        ("There for three years", ["2016 to 2019"], "2016 → 2019: three years"),
-        ("There for five years", ["Lead, Jun 2021 – present"], "Jun 2021 → present: five years"),
+        ("Cut waste by 35 %", ["waste went 80k -> 52k"]),
+        ("Cut the time by 19 minutes", ["from 48 to 29 minutes"]),
+        ("Up eight percentage points", ["rose from 88 % to 96 %"]),
+        ("Grew sales 3x", ["10k → 30k"]),
+        ("Spent four years on a PhD", ["PhD, Sept 2019 - Jan 2024"]),
+        ("There for three years", ["2016 to 2019"]),
+        ("There for five years", ["Lead, Jun 2021 – present"]),
         (
             "Has built ships for over eight years",
             ["Jul 2018-May 2021", "Jun 2021-present"],
-            "Jul 2018 → May 2021; Jun 2021 → present: eight years",
         ),
-        ("Led 12 engineers", ["7 engineers in Lyon", "5 engineers in Graz"], "7 + 5 = 12"),
+        ("Led 12 engineers", ["7 engineers in Lyon", "5 engineers in Graz"]),
     ],
 )
-def test_one_step_of_arithmetic_is_named_and_marked(statement: str, quotes: list[str], step: str) -> None:
+def test_a_figure_that_one_step_of_arithmetic_gives_is_marked(statement: str, quotes: list[str]) -> None:
     found = facts_of(statement, quotes)
-    assert (found.missing, found.arithmetic) == ((), (step,))
+    assert found.missing == ()
     assert found.unread
 
 
@@ -297,9 +294,9 @@ def test_one_step_of_arithmetic_is_named_and_marked(statement: str, quotes: list
         ("Led 19 engineers", ["7 engineers in 2019", "12 engineers now"]),
     ],
 )
-def test_no_step_is_made_of_figures_that_do_not_belong_together(statement: str, quotes: list[str]) -> None:
+def test_a_figure_of_two_that_do_not_belong_together_is_marked(statement: str, quotes: list[str]) -> None:
     found = facts_of(statement, quotes)
-    assert (found.missing, found.arithmetic) == ((), ())
+    assert found.missing == ()
     assert found.unread
 
 
@@ -423,7 +420,7 @@ def test_what_words_imply_or_takes_two_steps_is_left_to_the_judge(statement: str
 )
 def test_what_is_as_likely_a_slip_is_left_to_the_judge(statement: str, quote: str) -> None:
     found = facts(statement, quote)
-    assert (found.missing, found.arithmetic) == ((), ())
+    assert found.missing == ()
     assert found.unread
 
 
@@ -437,7 +434,7 @@ def test_a_quote_that_cuts_a_figure_does_not_hold_it() -> None:
 
 @pytest.mark.parametrize("behind", ["\nJul. 2011 – Dec. 2016: first pilot", "\ndepuis l'an dernier je partage"])
 def test_a_figure_does_not_go_on_in_the_next_line(behind: str) -> None:
-    assert facts("A crew of 6", "crew of 6", source=f"crew of 6{behind}") == Facts((), (), ())
+    assert facts("A crew of 6", "crew of 6", source=f"crew of 6{behind}") == Facts((), ())
 
 
 def test_what_stands_beside_the_quote_is_to_be_quoted_too() -> None:
@@ -446,7 +443,7 @@ def test_what_stands_beside_the_quote_is_to_be_quoted_too() -> None:
 
 
 def test_the_fields_of_a_quoted_source_are_known() -> None:
-    assert facts("Cook from 2016 to 2019", "Cook", **{"from": "2016", "to": "2019-04"}) == Facts((), (), ())
+    assert facts("Cook from 2016 to 2019", "Cook", **{"from": "2016", "to": "2019-04"}) == Facts((), ())
 
 
 HOSTILE = [
@@ -501,7 +498,7 @@ def test_no_hostile_text_raises(text: str, quoted: str, language: str) -> None:
     source = QuotedSource(id="s", text=f"x {quoted} x", language=language)
     quote = find_quote(Quote(source="s", text=source.text), {"s": source})
     assert quote
-    check_facts(Statement(text=text, language=language), [quote], TODAY)
+    check_facts(Statement(text=text, language=language), [quote])
 
 
 @pytest.mark.thorough
@@ -517,13 +514,13 @@ def test_no_text_raises(text: str, language: str) -> None:
     source = QuotedSource(id="s", text=f"x {text} x", language=language)
     quote = find_quote(Quote(source="s", text=f"x {text} x"), {"s": source})
     assert quote
-    check_facts(Statement(text=f"{text} 5 years", language=language), [quote], TODAY)
+    check_facts(Statement(text=f"{text} 5 years", language=language), [quote])
 
 
 @given(st.integers(2, 10**9), st.sampled_from(["en", "de", "es", "fr", "pt"]))
 def test_a_number_is_itself_with_and_without_groups(number: int, language: str) -> None:
     for grouped in (f"{number:,}", f"{number:,}".replace(",", "."), f"{number:,}".replace(",", "\u202f")):
-        assert facts(f"x {number} x", f"x {grouped} x", language) == Facts((), (), ())
+        assert facts(f"x {number} x", f"x {grouped} x", language) == Facts((), ())
 
 
 @pytest.mark.thorough
@@ -533,7 +530,7 @@ def test_every_quote_of_the_claims_is_found_and_no_claim_raises() -> None:
         for claim in person["claims"]:
             quotes = [find_quote(Quote(**quote), sources) for quote in claim["quotes"]]
             assert None not in quotes, claim
-            check_facts(Statement(text=claim["text"], language=claim["language"]), [q for q in quotes if q], TODAY)
+            check_facts(Statement(text=claim["text"], language=claim["language"]), [q for q in quotes if q])
 
 
 def people() -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
-from datetime import date
 
 import pytest
 
@@ -93,7 +92,7 @@ def test_a_thousand_hostile_statements_say_nothing_that_the_person_did_not_say()
     said, own_words = set[str](), 0
     for _ in range(100):
         new = [new_statement(hostile(chance), names) for _ in range(10)]
-        verdicts = asyncio.run(ground([each.grounded for each in new], SOURCES, judge, date(2024, 5, 1)))
+        verdicts = asyncio.run(ground([each.grounded for each in new], SOURCES, judge))
         for each, verdict in zip(new, verdicts, strict=True):
             if statement := to_statement(INTERVIEW, each, verdict, SOURCES, {}):
                 said.add(statement.text)

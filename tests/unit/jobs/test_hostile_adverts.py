@@ -3,7 +3,6 @@ is still what the person said."""
 
 import random
 from collections.abc import Mapping, Sequence
-from datetime import date
 
 import pytest
 
@@ -47,7 +46,7 @@ async def test_no_advert_brings_it_about_that_something_is_shown_as_the_persons_
         match = JobMatch(
             id="job_1", user_id="u", run_id="r", advert=advert, reasons_for=reasons, score=1.9, found_at=0, updated_at=0
         )
-        kept, was_read = await ground_reasons([match], PERSON, _says_yes, date(2026, 11, 24))
+        kept, was_read = await ground_reasons([match], PERSON, _says_yes)
         assert was_read
         for reason in (each for match in kept for each in (*match.reasons_for, *match.reasons_against)):
             shown += 1

@@ -43,7 +43,7 @@ class Judge:
 
 
 def grounded(judge: Judge | None, *notes: Note) -> list[Note | RefusedNote]:
-    return asyncio.run(ground_notes(notes, judge, TODAY))
+    return asyncio.run(ground_notes(notes, judge))
 
 
 ON_CALL = "tbh i want out of on-call. anyway"
@@ -87,7 +87,7 @@ def test_a_judge_that_is_away_is_no_judge() -> None:
         raise ModelUnavailable
 
     before = note(ON_CALL, "i want out of on-call", "Wants out of on-call")
-    assert asyncio.run(ground_notes([before], away, TODAY)) == [before]
+    assert asyncio.run(ground_notes([before], away)) == [before]
 
 
 def test_a_short_answer_is_read_with_the_question_before_it_and_is_inferred() -> None:
@@ -99,7 +99,7 @@ def test_a_short_answer_is_read_with_the_question_before_it_and_is_inferred() ->
         given = await judge(questions)
         return {n: each if next(answers) else Judged(id=n) for n, each in given.items()}
 
-    [found] = asyncio.run(ground_notes([asked], with_the_question_alone, TODAY))
+    [found] = asyncio.run(ground_notes([asked], with_the_question_alone))
     assert isinstance(found, Note)
     assert (found.question, found.trust, found.is_checked) == ("Do you work nights?", "inferred", True)
     assert judge.asked == ["Works nights", "Works nights"]  # "yes" says nothing by itself
@@ -122,7 +122,7 @@ def test_a_sensitive_question_makes_only_what_answers_it_sensitive(quote: str, c
             for each, yes in zip(questions, answers, strict=False)
         }
 
-    [found] = asyncio.run(ground_notes([answered], judge, TODAY))
+    [found] = asyncio.run(ground_notes([answered], judge))
     assert isinstance(found, Note)
     assert found.sensitive == is_asked
 

@@ -70,9 +70,11 @@ def _judged(written: ProfileText) -> dict[str, Any]:
     return {
         **({"unchanged": CHANGED_NOTHING} if written.unchanged else {}),
         "left_out": [{"text": each.claim.text, "why": list(each.why)} for each in checked.left_out],
-        "not_checked_by_a_second_reader": [claim.text for claim in checked.card.claims if claim.unchecked],
-        "note": "Show the text word for word. Say what was left out and why, and what would change that; and what "
-        "nobody checked.",
+        "users_own_words_as_no_second_reader_was_available": [
+            claim.text for claim in checked.card.claims if claim.unchecked
+        ],
+        "note": "Show the text word for word. Say what was left out and why, and what would change that; and which "
+        "are their own words.",
     }
 
 

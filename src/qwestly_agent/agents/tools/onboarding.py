@@ -1,7 +1,6 @@
 """Propose all of a collected profile, field by field, with the person's words."""
 
 from collections.abc import Iterable
-from datetime import date
 from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -15,7 +14,6 @@ from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.previews import format_value
 from qwestly_agent.approvals.view import view_of
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import ShownQuote, Status
@@ -64,8 +62,7 @@ async def propose_profile(
         raise ToolFailed("It is proposed already. They decide on it there.")
     said = "\n".join(part for text in ctx.deps.user_messages for part in typed_parts(text))
     sources = {_ALL: QuotedSource(id=_ALL, text=quoted(said), language=language_of(said))}
-    today = to_datetime(ctx.deps.clock()).date()
-    told = (each for each in fields if not _lies(each, sources, today))
+    told = (each for each in fields if not _lies(each, sources))
     learnt = [
         KnownField(each.field, to_json_types(each.value), found) for each in told if (found := _quotes(each, sources))
     ]
@@ -121,11 +118,11 @@ def _quotes(each: LearntField, sources: dict[str, QuotedSource]) -> tuple[ShownQ
     return tuple(ShownQuote(source=SAID, before="", quote=words.text, after="") for words in found if words)
 
 
-def _lies(each: LearntField, sources: dict[str, QuotedSource], today: date) -> bool:
+def _lies(each: LearntField, sources: dict[str, QuotedSource]) -> bool:
     """True if the value has a figure or a date that its quotes lack."""
     quotes = tuple(Quote(source=_ALL, text=words) for words in each.quotes)
     statement = Statement(text=format_value(to_json_types(each.value)), quotes=quotes)
-    return not check(statement, sources, today).has_all_figures
+    return not check(statement, sources).has_all_figures
 
 
 TOOLS = [proposal_tool(propose_profile, UPDATE_PROFILE, label="Putting your profile together…")]

@@ -6,6 +6,7 @@ Input is plain text: it is escaped in HTML, and invisible characters are removed
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,10 +19,12 @@ from markupsafe import Markup, escape
 from qwestly_agent.approvals.word_difference import diff_words
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
+from qwestly_agent.domain.approval import ShownClaim
 from qwestly_agent.text.clean import disable_links, visible
 from qwestly_agent.text.sanitize import safe_text
 
 FOLDER = Path(__file__).parent
+NOT_FOUND = "We didn’t find the underlined words in what you gave us. Compare them before you decide."
 _AMOUNT = re.compile(
     r"(?<![\w.,-])(?!(?:19|20)\d\d\b)(\d[\d,.]*(?:\s?(?:%|percent|million|billion))?)(?<![,.])(?![\w-])"
 )
@@ -84,6 +87,9 @@ def _environment() -> Environment:
     environment.filters["shortly"] = lambda text, most: disable_links(safe_text(shortly(text, most), ()))
     environment.filters["unlinked"] = disable_links
     environment.globals["diff_words"] = diff_words
+    environment.globals["mark_parts"] = mark_parts
+    environment.globals["not_found"] = NOT_FOUND
+    environment.filters["with_marked"] = _with_marked
     environment.filters["strong_numbers"] = _strong_numbers
     environment.filters["style"] = lambda brand: Markup(brand.style)  # noqa: S704 -- ours
     return environment
@@ -93,6 +99,21 @@ def shortly(text: str, most: int) -> str:
     """Put the text on one line and cut it if it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def mark_parts(text: str, marks: Sequence[str]) -> list[tuple[str, bool]]:
+    """Split the text, so that each occurrence of a mark, as whole words, is a part of its own. Each part is given with
+    whether it is a mark."""
+    if not marks:
+        return [(text, False)]
+    longest_first = "|".join(re.escape(each) for each in sorted(marks, key=len, reverse=True))
+    pieces = re.split(rf"(?<![^\W_])({longest_first})(?![^\W_])", text)
+    return [(piece, number % 2 == 1) for number, piece in enumerate(pieces) if piece]
+
+
+def _with_marked(claims: Sequence[ShownClaim], most: int) -> list[ShownClaim]:
+    """Return the first claims, and each later one that has marks."""
+    return [claim for number, claim in enumerate(claims) if number < most or claim.marks]
 
 
 def _strong_numbers(text: str) -> Markup:
