@@ -40,7 +40,7 @@ PUBLICATION = {
                 {
                     "text": "Led a team of five.",
                     "quotes": [{"source": "résumé.pdf", "before": "I ", "quote": "led a team of five", "after": "."}],
-                    "arithmetic": ["2 + 3 = five"],
+                    "marks": ["five"],
                     "unchecked": True,
                 },
                 {"text": "Cut failures <i>by half</i>.", "quotes": [], "confirmed": True},
@@ -167,8 +167,16 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
               - heading "Experience" [level=4]
               - list:
                 - listitem:
-                  - text: Led a team of five. Not double-checked
-                  - button "Evidence 1": "1"
+                  - text: Led a team of
+                  - button "five"
+                  - text: . Your own words
+                  - button "Evidence 1" [expanded]: "1"
+                  - list:
+                    - listitem: We didn’t find the underlined words in what you gave us. Compare them before you decide.
+                    - listitem:
+                      - text: I
+                      - mark: led a team of five
+                      - text: . — résumé.pdf
                 - listitem: Cut failures <i>by half</i>. Your own words
             - heading "Left out" [level=4]
             - list:
@@ -184,12 +192,17 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
           - button "Decline"
     """)
     expect(widget.box).to_be_focused()
-    expect(card.group.get_by_text("résumé.pdf")).to_be_hidden()
-    card.group.get_by_role("button", name="Evidence 1").click()
     expect(card.group.get_by_text("I led a team of five. résumé.pdf")).to_be_visible()
     expect(card.group.locator("mark")).to_have_text("led a team of five")
-    expect(card.group.get_by_text("2 + 3 = five")).to_be_visible()
-    expect(card.group.get_by_text("Not double-checked")).to_be_visible()
+    why = card.group.get_by_text("We didn’t find the underlined words in what you gave us")
+    expect(why).to_be_visible()
+    card.group.get_by_role("button", name="Evidence 1").click()
+    expect(card.group.get_by_text("résumé.pdf")).to_be_hidden()
+    underlined = card.group.get_by_role("button", name="five", exact=True)
+    assert "underline" in underlined.evaluate("node => getComputedStyle(node).textDecorationLine")
+    underlined.click()
+    expect(why).to_be_visible()
+    expect(card.group.get_by_text("Your own words")).to_have_count(2)
     looks = "nodes => nodes.map(getComputedStyle).map(style => style.color + style.background + style.fontWeight)"
     assert len(set(card.buttons.evaluate_all(looks))) == 1
     expect(widget.page.locator("qwestly-chat .spoken[aria-live]")).to_have_text(
@@ -919,7 +932,7 @@ def test_a_card_can_be_decided_with_the_keyboard(widget: Widget, backend: Script
 def test_on_a_phone_a_card_fits_and_its_buttons_can_be_touched(phone: Page, backend: ScriptedBackend):
     long = "w" * 300
     quote = {"source": long, "before": long, "quote": long, "after": long}
-    claims = [{"text": long, "quotes": [quote], "arithmetic": [long], "confirmed": True, "unchecked": True}]
+    claims = [{"text": long, "quotes": [quote], "marks": [long], "confirmed": True, "unchecked": True}]
     preview = {
         "title": long,
         "changes": [{"name": long, "before": long, "after": long}],
@@ -966,7 +979,10 @@ def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBacke
     expect(card.problem).to_have_text("The agent is paused.")
     texts = [
         card.group.get_by_role("heading", level=3),
-        *(card.group.locator(part) for part in (".effect", ".time", ".rationale", ".before", ".after", ".confirmed")),
+        *(
+            card.group.locator(part)
+            for part in (".effect", ".time", ".rationale", ".before", ".after", ".why", ".marked")
+        ),
         *(card.group.locator(part) for part in (".difference", ".evidence-mark", "dt")),
         *card.buttons.all(),
         card.problem,

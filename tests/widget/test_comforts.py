@@ -231,7 +231,7 @@ def test_one_can_jump_to_the_latest_words(last: Widget, backend: ScriptedBackend
     stream.done("One.")
 
 
-CLAIMS = [{"text": f"Claim {number}.", "quotes": [], "arithmetic": []} for number in range(60)]
+CLAIMS = [{"text": f"Claim {number}.", "quotes": [], "marks": []} for number in range(60)]
 LONG = NOTHING | {"title": "Publish it", "sections": [{"heading": "Work", "kind": "experience", "claims": CLAIMS}]}
 # The controls of a card that another node covers, and the height in which its text is read.
 READ = """card => {
@@ -410,7 +410,7 @@ def test_after_publishing_there_is_a_link_to_what_others_see(page: Page, backend
 @pytest.mark.thorough
 def test_what_was_done_in_a_position_stands_below_it(last: Widget, backend: ScriptedBackend):
     texts = [("Lead at Acme, 2020", False), ("Cut costs.", True), ("Led 5.", True), ("Engineer at Beta", False)]
-    claims = [{"text": text, "quotes": [], "arithmetic": [], "is_detail": detail} for text, detail in texts]
+    claims = [{"text": text, "quotes": [], "marks": [], "is_detail": detail} for text, detail in texts]
     sections = [{"heading": "Work", "kind": "experience", "claims": claims}]
     stream = backend.stream("c1").begin()
     last.say("Draft my card")

@@ -90,7 +90,7 @@ def _resume_notice(page: Page, backend: ScriptedBackend) -> Locator:
 
 def _approvals(page: Page, backend: ScriptedBackend) -> Locator:
     quote = {"source": "s", "before": "b", "quote": "q", "after": "a"}
-    claims = [{"text": "t", "quotes": [quote], "arithmetic": ["1"], "unchecked": True}]
+    claims = [{"text": "t", "quotes": [quote], "marks": ["t"], "unchecked": True}]
     preview: dict[str, Any] = {"title": "t", "difference": ["d"], "left_out": [{"text": "t", "why": ["w"]}]}
     preview["changes"] = [{"name": "n", "before": "b", "after": "a", "evidence": ["e"], "quotes": [quote]}]
     preview["sections"] = [{"heading": "h", "kind": "experience", "claims": claims}]

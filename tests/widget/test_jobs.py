@@ -56,7 +56,7 @@ def document(**more: Any) -> dict[str, Any]:
     }
     missed = met | {"requirement": "Speaks French", "met": "not_met", "quotes": []}
     made |= {"markdown": "# Ada Pereira\n\n## Voltbank\n\n- Led six people.\n", "coverage": [met, missed]}
-    made |= {"sentences": [{"text": "Led six people.", "quotes": [quote("I led six people")]}]}
+    made |= {"sentences": [{"text": "Led six people.", "quotes": [quote("I led six people")], "marks": ["six"]}]}
     return made | {"left_out": [{"text": "Led sixty people.", "why": ["Nothing you said says so."]}]} | more
 
 
@@ -187,7 +187,9 @@ def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, ba
     paper = jobs.get_by_role("article", name="The document")
     expect(paper.get_by_role("listitem")).to_have_text("Led six people.")
 
-    jobs.get_by_text("Where each sentence comes from").click()
+    for place in (paper, jobs.locator(".sentences")):
+        expect(place.locator("u")).to_have_text("six")
+    expect(jobs.get_by_text("We didn’t find the underlined words")).to_be_visible()
     expect(jobs.get_by_text("There I led six people.").first).to_be_visible()
     expect(jobs.get_by_text("Speaks French")).to_contain_text("Not met")
     jobs.get_by_text("What I left out, and why (1)").click()

@@ -59,6 +59,7 @@ def fill(backend: ScriptedBackend) -> None:
         "sentences": sentences,
         "questions": [question(number) for number in range(3)],
         "left_out": 1,
+        "general": 1,
         "checked": False,
     }
 
@@ -81,8 +82,9 @@ def test_a_lesson_shows_what_it_cites_and_marks_what_nobody_checked(page: Page, 
     learning = view(page, "Learning")
     learning.get_by_role("button", name=f"Read {TITLE}").click()
     expect(learning.get_by_role("heading", name=TITLE)).to_be_focused()
-    expect(learning).to_contain_text("we haven’t checked. One sentence was left out because our library doesn’t")
-    expect(learning.locator(".unchecked")).to_have_text(f"Many books treat it {EVIL}. (not checked)")
+    expect(learning).to_contain_text("1 of its 2 sentences is general knowledge we haven’t checked")
+    expect(learning).to_contain_text("One sentence was left out because our library doesn’t")
+    expect(learning.locator(".unchecked")).to_have_text(f"Many books treat it {EVIL}. (general knowledge)")
     learning.get_by_text("What the library says").click()
     expect(learning.get_by_text(f"“A summary is not agreement {EVIL}”")).to_be_visible()
     expect(learning.get_by_role("group", name="What does it say")).to_have_count(3)

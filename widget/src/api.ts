@@ -42,7 +42,7 @@ export interface ShownQuote { source: string; before: string; quote: string; aft
 export interface ShownClaim {
   text: string;
   quotes?: ShownQuote[];
-  arithmetic?: string[];
+  marks?: string[]; // words that code did not find in the quotes
   confirmed?: boolean;
   unchecked?: boolean;
   is_detail?: boolean; // true for a detail of the preceding position

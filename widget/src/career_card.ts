@@ -2,20 +2,27 @@
 
 import type { LeftOut, ShownClaim, ShownQuote, ShownSection } from "./api.ts";
 import { element } from "./dom.ts";
+import { withMarks } from "./marks.ts";
 import { strings } from "./strings.ts";
 
 const HEADLINE = "headline";
 const SHAPES = new Set(["experience", "education", "skills", "preferences"]);
 const FIGURE = /(?:[€$£]\s?)?\d[\d.,]*(?:\s?(?:%|k|m|million|billion)(?![\p{L}\d]))?/giu;
 
-/** The sections of a text below the user's name. The number of a claim opens its evidence. */
+/** The sections of a text below the user's name. The number of a claim, and each underlined word, opens its evidence;
+ * that of the first claim with such words is open. */
 export function showCard(sections: ShownSection[], person = ""): HTMLElement {
   let count = 0;
-  const claim = (tag: "li" | "p", { text, quotes = [], arithmetic = [], confirmed, unchecked }: ShownClaim, kind = "") => {
-    const shown = element(tag, tag === "p" ? { class: "headline" } : {}, ...(kind === "achievements" ? withFigures(text) : [text]));
-    if (confirmed) shown.append(" ", element("span", { class: "confirmed" }, strings.careerCard.yourOwnWords));
-    if (unchecked) shown.append(" ", element("span", { class: "unchecked" }, strings.shared.notDoubleChecked));
-    if (quotes.length) shown.append(" ", ...evidence(++count, quotes, arithmetic));
+  let isOpened = false;
+  const claim = (tag: "li" | "p", { text, quotes = [], marks = [], confirmed, unchecked }: ShownClaim, kind = "") => {
+    const isFirst = marks.length > 0 && !isOpened;
+    isOpened ||= isFirst;
+    const shownEvidence = quotes.length ? new Evidence(++count, quotes, marks.length > 0, isFirst) : null;
+    const underlined = (words: string) => (shownEvidence ? element("button", { type: "button", class: "marked", click: () => shownEvidence.toggle() }, words) : element("u", {}, words));
+    const words = withMarks(text, marks, underlined);
+    const shown = element(tag, tag === "p" ? { class: "headline" } : {}, ...(kind === "achievements" ? words.flatMap((each) => (typeof each === "string" ? withFigures(each) : [each])) : words));
+    if (confirmed || unchecked) shown.append(" ", element("span", { class: "confirmed" }, strings.careerCard.yourOwnWords));
+    if (shownEvidence) shown.append(" ", ...shownEvidence.nodes);
     return shown;
   };
   const name = person ? [element("p", { class: "person" }, person)] : [];
@@ -50,24 +57,26 @@ const withFigures = (text: string) => {
   return [...nodes, text.slice(from)];
 };
 
-/** A number that opens the evidence: quotes in their sentences, and the arithmetic from quoted figures to the claim's. */
-function evidence(number: number, quotes: ShownQuote[], arithmetic: string[]): HTMLElement[] {
-  const list = element("ul", { class: "evidence", hidden: true }, ...quotes.map(showQuote), ...arithmetic.map((step) => element("li", {}, step)));
-  const mark = element(
-    "button",
-    {
-      type: "button",
-      class: "evidence-mark",
-      "aria-label": strings.careerCard.evidence(number),
-      "aria-expanded": "false",
-      click: () => {
-        list.hidden = !list.hidden;
-        mark.setAttribute("aria-expanded", String(!list.hidden));
-      },
-    },
-    String(number),
-  );
-  return [mark, list];
+/** The evidence of a claim: a number, and the list that it opens. */
+class Evidence {
+  readonly #list: HTMLElement;
+  readonly #mark: HTMLElement;
+
+  constructor(number: number, quotes: ShownQuote[], hasMarks: boolean, isOpen: boolean) {
+    const why = hasMarks ? [element("li", { class: "why" }, strings.shared.notFound)] : [];
+    this.#list = element("ul", { class: "evidence", hidden: !isOpen }, ...why, ...quotes.map(showQuote));
+    const attributes = { type: "button", class: "evidence-mark", "aria-label": strings.careerCard.evidence(number), "aria-expanded": String(isOpen) };
+    this.#mark = element("button", { ...attributes, click: () => this.toggle() }, String(number));
+  }
+
+  get nodes(): HTMLElement[] {
+    return [this.#mark, this.#list];
+  }
+
+  toggle() {
+    this.#list.hidden = !this.#list.hidden;
+    this.#mark.setAttribute("aria-expanded", String(!this.#list.hidden));
+  }
 }
 
 /** A quote in its sentence, with the name of its source. */

@@ -14,6 +14,7 @@ interface Lesson extends Summary {
   sentences: { point: number; text: string; quotes: Quote[] }[];
   questions: Question[];
   left_out: number;
+  general: number;
   checked: boolean;
 }
 interface Module { id: string; title: string; summary: string; state: "open" | "writing" | "ready"; lesson_id: string | null }
@@ -173,7 +174,7 @@ export class QwestlyLearning extends AgentElement {
     const { title, topic, outline, sentences, questions, left_out: leftOut } = lesson;
     return html`<article class="page">
       <div class="head"><h2 tabindex="-1">${title}</h2><button type="button" class="quiet" @click=${this.#close}>${strings.learning.back}</button></div>
-      <p class="soft">${topic}. ${lesson.checked ? strings.learning.checked : strings.learning.unchecked}${leftOut ? ` ${strings.learning.leftOut(leftOut)}` : ""}</p>
+      <p class="soft">${topic}. ${lesson.checked ? strings.learning.checked : strings.learning.unchecked(lesson.general, sentences.length)}${leftOut ? ` ${strings.learning.leftOut(leftOut)}` : ""}</p>
       ${problem}
       <div class="points">${outline.map((point, place) => {
         const said = sentences.filter((each) => each.point === place);

@@ -6,6 +6,7 @@ import type { ShownClaim } from "../api.ts";
 import { element } from "../dom.ts";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { renderMarkdown } from "../markdown.ts";
+import { underlineIn, withMarks } from "../marks.ts";
 import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import type { CoverageItem, DocumentDetail, DocumentView, HeadField } from "./types.ts";
@@ -51,6 +52,7 @@ export class JobDocuments extends AgentElement {
       if (opened !== this.opened) return;
       this.document = document;
       renderMarkdown(this.#page, document.markdown ?? "");
+      underlineIn(this.#page, document.sentences);
       clearTimeout(this.#timer);
       if (document.status === "writing" && this.isConnected) this.#timer = setTimeout(() => this.refresh(), POLL_MS);
     });
@@ -99,13 +101,13 @@ export class JobDocuments extends AgentElement {
           <input type="checkbox" .checked=${this.#head.has(field)} @change=${({ target }: Event) => this.#head[(target as HTMLInputElement).checked ? "add" : "delete"](field)}> ${strings.documents.head[field]}</label>`)}</fieldset>
         <div class="tools" role="group" aria-label=${strings.documents.download}>${Object.entries(strings.documents.formats).map(([format, name]) => html`<button type="button" class="quiet" @click=${() => this.#download(document, format)}>${name}</button>`)}</div>
         ${this.#page}
-        <details class="row"><summary>${strings.documents.whereFrom}</summary><ol class="sentences">${sentences.map(sentenceRow)}</ol></details>
+        <details class="row" ?open=${sentences.some(({ marks }) => marks?.length)}><summary>${strings.documents.whereFrom}</summary><ol class="sentences">${sentences.map(sentenceRow)}</ol></details>
         ${coverage ? html`<section aria-labelledby="coverage"><h4 id="coverage">${strings.documents.coverage}</h4><ul>${coverage.map(coverageRow)}</ul></section>` : html`<p class="soft">${strings.documents.notCompared}</p>`}
         ${leftOut.length ? html`<details class="row"><summary>${strings.documents.leftOut(leftOut.length)}</summary><ul>${leftOut.map(({ text, why }) => html`<li><p>${text}</p>${why.map((each) => html`<p class="soft">${each}</p>`)}</li>`)}</ul></details>` : nothing}`}`;
   }
 }
 
-const sentenceRow = ({ text, quotes = [], unchecked }: ShownClaim) => html`<li><p>${text}${unchecked ? html` <span class="badge">${strings.shared.notDoubleChecked}</span>` : nothing}</p>${quotes.map(quoteRow)}</li>`;
+const sentenceRow = ({ text, quotes = [], marks = [], unchecked }: ShownClaim) => html`<li><p>${withMarks(text, marks)}${unchecked ? html` <span class="badge">${strings.careerCard.yourOwnWords}</span>` : nothing}</p>${marks.length ? html`<p class="soft">${strings.shared.notFound}</p>` : nothing}${quotes.map(quoteRow)}</li>`;
 
 const coverageRow = ({ requirement, met, advert_quote: advert, quotes }: CoverageItem) => html`<li class="row ${met}"><details><summary>${requirement} <span class="badge">${strings.documents.met[met]}</span></summary>
   <blockquote>${strings.shared.quoted(advert)}<cite>${strings.jobs.posting}</cite></blockquote>${quotes.map(quoteRow)}</details></li>`;

@@ -19,7 +19,7 @@ export const JOB_STYLES = css`
   summary { cursor: pointer; }
   .text { white-space: pre-line; }
   a { color: var(--accent); }
-  mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: inherit; }
+  mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: var(--text); }
   blockquote { margin: .3rem 0; padding-inline-start: .7rem; border-inline-start: 2px solid var(--accent); color: var(--muted); font-size: .9rem; }
   cite { display: block; font-style: normal; font-size: .85em; }
   cite::before { content: "— "; }
@@ -37,6 +37,7 @@ export const JOB_STYLES = css`
   .wishes label { display: grid; gap: .2rem; align-content: start; font-size: .95rem; }
   .wishes .check, .wishes .wide, .wishes > p { grid-column: 1 / -1; }
   .wishes .check { display: flex; align-items: center; gap: .6rem; }
+  .page-like u, .sentences u { text-decoration: underline wavy var(--warning, #b97f12) 1.5px; text-underline-offset: .2em; }
   .page-like { padding: 1.2rem 1.5rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--background); }
   .page-like :is(h3, h4, h5, p, ul) { margin-block: .5rem; }
   .page-like ul { display: block; list-style: disc; padding-inline-start: 1.2rem; }
