@@ -18,6 +18,7 @@ pytestmark = pytest.mark.thorough
 BULLETS = re.findall(
     r"^- (.+?)(?=^- |^$)", (ROOT / "README.md").read_text("utf-8").partition("Open it and try:")[2], re.M | re.S
 )[:7]
+DEMO, FIGURES = ROOT / "infra/local/demo", re.compile(r"\d+(?:[.,]\d+)*")
 SAID = [sentence.rstrip(",") for each in BULLETS for sentence in re.findall(r'"(.+?)"', each)]
 VIEWS = [name for each in BULLETS for name in re.findall(r"^\*\*(\w+)\*\*", each)]
 NAMES = sorted(each.name for each in TOOLS if "_" in each.name)
@@ -36,6 +37,15 @@ VISIBLE = r"""() => {
     });
     return walk(document.body).join("");
 }"""
+
+
+GIVEN = "".join((DEMO / each).read_text("utf-8") for each in ("person.py", "resume.txt", "transcript.txt"))
+
+
+def strange_figures(text: str, *more: str) -> list[str]:
+    """Figures of a text for others that nothing which the person said or gave has."""
+    given = {figure for each in (GIVEN, *more) for figure in FIGURES.findall(each)}
+    return [each for each in FIGURES.findall(text) if each not in given]
 
 
 def unfit(page: Page) -> list[str]:
@@ -72,6 +82,9 @@ def test_every_line_of_the_readme_is_understood_with_the_yes_that_follows(open_p
                     asked.get_by_role("link", name="See it as others do").click()
                 expect(opening.value.get_by_role("heading", level=1)).to_have_text("Maya Okafor")
                 assert unfit(opening.value) == []
+                published = opening.value.locator("body").inner_text()
+                assert "41 million" in published
+                assert strange_figures(published) == []
         expect(widget.answer).to_contain_text(re.compile(r"\w{3}"))
         assert unfit(page) == [], sentence
 
@@ -107,6 +120,7 @@ def test_every_view_of_the_readme_does_what_it_says(open_page: Callable[..., Pag
     document = jobs.get_by_role("article", name="The document")
     expect(document).to_contain_text("Northwind Pay", timeout=WORKFLOW_MILLISECONDS)
     assert unfit(page) == []
+    assert strange_figures(document.inner_text(), str(MAYA)) == []
     open_part(jobs, "Jobs")
     jobs.get_by_role("button", name=f"Apply: {title}").first.click()
     jobs.get_by_role("button", name="Continue").click()

@@ -83,6 +83,8 @@ class LessonDetail(LessonSummary):
     questions: list[QuestionView]
     left_out: int
     """Number of sentences that the check rejected."""
+    general: int
+    """Number of sentences without quotes: general knowledge that nothing was checked against."""
     checked: bool
     """True if every sentence cites the library."""
 
@@ -162,6 +164,7 @@ def detail_of(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
         for each in lesson.sentences
     ]
     is_ready = lesson.status == "ready"
+    general = sum(not each.quotes for each in lesson.sentences) if is_ready else 0
     return LessonDetail.model_validate(
         {
             **_fields_of(lesson),
@@ -169,7 +172,8 @@ def detail_of(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
             "sentences": sentences if is_ready else [],
             "questions": [question_view(lesson, number) for number in range(len(lesson.practices))],
             "left_out": lesson.left_out,
-            "checked": is_ready and all(each.quotes for each in lesson.sentences),
+            "general": general,
+            "checked": is_ready and not general,
         }
     )
 
