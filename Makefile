@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deploy deploy-built bench evals evals-gate doctor smoke help
+.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -108,11 +108,15 @@ built: .venv-sam/ready
 	@$(SAM) validate --lint
 	@$(if $(LAMBDA_PYTHON),PATH="$(LAMBDA_PYTHON)/bin:$$PATH") $(SAM) build
 
-deploy: built ## sam deploy (STAGE=dev), and away with versions that no way back needs
+deploy: deployable built ## sam deploy (STAGE=dev), and away with versions that no way back needs
 	@$(MAKE) --no-print-directory deploy-built
 
+# CloudFormation would say it after the build and the upload, and one fault at a time.
+deployable: $(VENV)/run
+	@$(BIN)/python -m infra.parameters $(or $(STAGE),dev)
+
 # What was built once is deployed to one stage after the other. In CI an environment's approval is the person who agrees.
-deploy-built: .venv-sam/ready $(VENV)/run
+deploy-built: deployable .venv-sam/ready
 	@$(SAM) deploy --config-env $(or $(STAGE),dev) $(if $(CI),--no-confirm-changeset)
 	@$(BIN)/qwestly-agent release prune --stage $(or $(STAGE),dev)
 

@@ -28,6 +28,8 @@ class WrongUsage(Exception):
 class Stage:
     stack: str
     template: Template
+    overrides: Mapping[str, str]
+    """The parameters that samconfig.toml sets, as SAM reads them."""
 
     @classmethod
     def load(cls, name: str, samconfig: Path = SAMCONFIG) -> Self:
@@ -37,11 +39,10 @@ class Stage:
             raise WrongUsage(f"{samconfig.name} has no stage {name!r}; there are {', '.join(stages)}.")
         given = configured[name]["deploy"]["parameters"]
         pairs = (each.split("=", 1) for each in given.get("parameter_overrides", []))
-        # SAM removes quotes, and cuts an unquoted value at its first space.
-        overrides = {parameter: value.strip('"') for parameter, value in pairs}
+        overrides = {parameter: _as_sam_reads(value) for parameter, value in pairs}
         template = Template.load()
-        names = {"AWS::StackName": given["stack_name"]}
-        return cls(given["stack_name"], replace(template, parameters={**template.parameters, **overrides, **names}))
+        parameters = {**template.parameters, **overrides, "AWS::StackName": given["stack_name"]}
+        return cls(given["stack_name"], replace(template, parameters=parameters), overrides)
 
     def parameter(self, name: str) -> str:
         return str(self.template.parameters[name])
@@ -57,6 +58,11 @@ class Stage:
         for name, whose in ((READER_URI, "reader"), (OPENER_URI, "opener")):
             [variables[name]] = [uri for uri in uris if uri.endswith(f"/mongodb-{whose}-uri")]
         return {name: value for name, value in variables.items() if ACCOUNT not in value}
+
+
+def _as_sam_reads(value: str) -> str:
+    """Remove quotes, or cut an unquoted value at its first space, as SAM does."""
+    return value[1:-1] if value[:1] == value[-1:] == '"' else value.partition(" ")[0]
 
 
 def database_settings(environment: Mapping[str, str], *others: str) -> Settings:

@@ -189,7 +189,7 @@ async def spend_on_mail(target: Target) -> Results:
     """Send a mail with the operator's permissions; the functions' own are used only for approvals."""
     sender = target.settings.mail_from
     if not sender:
-        yield wrong("a mail", "MAIL_FROM is empty")
+        yield note("a mail", "none is sent: MAIL_FROM is empty")
         return
     words = "A mail of the doctor, to nobody."
     await Mail(target.aws, sender).send(SIMULATOR, words, words, f"<p>{words}</p>")

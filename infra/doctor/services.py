@@ -51,6 +51,9 @@ async def check_parameters(target: Target) -> Results:
 async def check_mail(target: Target) -> Results:
     ses, identity = target.aws("sesv2"), stage_of(target).parameter("MailIdentity")
     sender = parseaddr(target.variables.get("MAIL_FROM", ""))[1]
+    if not sender:
+        yield note("mail", "none is sent: MailFrom is empty")
+        return
     if identity not in (sender, sender.rpartition("@")[2]):
         yield wrong("mail", f"MAIL_FROM is not of the identity {identity}")
     there = await call(ses, "get_email_identity", EmailIdentity=identity)

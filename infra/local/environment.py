@@ -103,6 +103,9 @@ class Template:
     folder: Path = ROOT
     """The folder to which its paths are relative."""
     conditions: Mapping[str, Any] = field(default_factory=dict)
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """The declarations of the parameters."""
+    rules: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path = ROOT / "template.yaml") -> Self:
@@ -114,7 +117,8 @@ class Template:
             name: {**body, "Properties": _merged(shared, body["Properties"])} if body["Type"] == FUNCTION else body
             for name, body in document["Resources"].items()
         }
-        return cls(resources, defaults, path.parent, document.get("Conditions", {}))
+        conditions, rules = document.get("Conditions", {}), document.get("Rules", {})
+        return cls(resources, defaults, path.parent, conditions, parameters, rules)
 
     def of_type(self, kind: str) -> dict[str, Properties]:
         """Return the properties of each resource of this type, by logical id."""
@@ -187,22 +191,23 @@ class Template:
             case ("Sub", text):
                 return re.sub(r"\$\{([\w:.]+)\}", lambda found: self._referred(found[1]), text)
             case ("If", [condition, then, otherwise]):
-                return self.text(then if self._holds(("Condition", condition)) else otherwise)
+                return self.text(then if self.holds(("Condition", condition)) else otherwise)
             case _:
                 return str(value)
 
-    def _holds(self, condition: Any) -> bool:
+    def holds(self, condition: Any) -> bool:
+        """Evaluate a condition of a resource or a rule. Raises `ValueError` for a function that is not known here."""
         match condition:
             case ("Condition", name):
-                return self._holds(self.conditions[name])
+                return self.holds(self.conditions[name])
             case ("Equals", [one, other]):
                 return self.text(one) == self.text(other)
             case ("Not", [one]):
-                return not self._holds(one)
+                return not self.holds(one)
             case ("And", several):
-                return all(map(self._holds, several))
+                return all(map(self.holds, several))
             case ("Or", several):
-                return any(map(self._holds, several))
+                return any(map(self.holds, several))
             case _:
                 raise ValueError(f"{condition} is no condition.")
 

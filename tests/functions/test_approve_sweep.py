@@ -224,6 +224,16 @@ def test_without_an_address_nothing_is_mailed_and_it_is_noted_once(world: World)
     assert world.approval().audit[-1].endswith("not mailed: no address")
 
 
+def test_a_stage_without_a_sender_mails_nothing_and_is_refused_nothing(world: World) -> None:
+    async def swept(services: Services) -> dict[str, int]:
+        return await due.sweep(replace(services, mail=replace(services.mail, sender="")), lambda: 55.0)
+
+    world.ask()
+    world.run(swept)
+    assert world.run(swept) == {"due": 0}
+    assert world.approval().audit[-1].endswith("not mailed: no sender")
+
+
 def test_what_cannot_be_taken_back_is_mailed_without_a_link(world: World) -> None:
     card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
     world.database["qc_sections"].insert_one({"_id": "card_1", **card})

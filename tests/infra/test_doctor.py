@@ -536,6 +536,13 @@ def test_a_slow_rate_of_mails_is_told(deployed: Deployed) -> None:
     assert "SES: 1 mails a second; docs/capacity.md counts with 14" in told(results, "note")
 
 
+def test_a_stage_without_a_sender_needs_no_identity(deployed: Deployed) -> None:
+    with patch.dict(deployed.changed, MAIL_FROM=""):
+        results = deployed.examined()
+    assert [each for each in told(results, "WRONG") if each.startswith("mail")] == []
+    assert "mail: none is sent: MailFrom is empty" in told(results, "note")
+
+
 def test_alarms_that_nobody_hears_are_told(deployed: Deployed) -> None:
     with patch.object(Topics, "list_subscriptions_by_topic", lambda _, **__: {"Subscriptions": []}):
         results = deployed.examined()
@@ -830,7 +837,7 @@ def test_what_is_missing_in_the_environment_ends_with_one(typed: Callable[..., t
 def test_a_stage_is_found_by_its_name(typed: Callable[..., tuple[int, str]]) -> None:
     code, said = typed("--stage", "dev")
     assert code == 1  # samconfig.toml has another candidate app
-    assert "right  mail            qwestly.com is verified" in said
+    assert "note   mail            none is sent: MailFrom is empty" in said
     assert not [secret for secret in SECRETS.values() if secret in said]
 
 

@@ -48,8 +48,9 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
     except Braked:
         return await _note(services.approvals, approval, mail_at=now + BRAKED_SECONDS)
     contact = await services.profiles.get_mail_recipient(approval.user_id)
-    if not contact.address:
-        return await _note(services.approvals, approval, _line(now, "not mailed: no address"), mail_at=None)
+    if not (services.mail.sender and contact.address):
+        lacking = "address" if services.mail.sender else "sender"
+        return await _note(services.approvals, approval, _line(now, f"not mailed: no {lacking}"), mail_at=None)
     settings, kind = await services.user_settings.get(approval.user_id), kind_of(approval, now)
     if not (settings.mail_reminders if kind == "reminders" else settings.mail_questions):
         later = reminder_time(approval) if kind == "questions" else None

@@ -39,7 +39,7 @@ async def _mail(services: Services, briefing: Briefing) -> None:
     """Mail at most once: if the outcome is unknown, the mail is not sent again."""
     plan = await services.briefing_plans.get(briefing.user_id)
     contact = await services.profiles.get_mail_recipient(briefing.user_id)
-    if not (plan.settings.on and plan.settings.mail and contact.address):
+    if not (services.mail.sender and plan.settings.on and plan.settings.mail and contact.address):
         return
     is_first = not await services.briefings.was_mailed(briefing.user_id)
     token = new_token()
