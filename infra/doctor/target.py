@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from infra.stages import Stage
 from qwestly_agent.base.clock import Clock, system_clock
-from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.base.settings import Settings, is_reference, unused_keys
 from qwestly_agent.bootstrap import look_up
 
@@ -34,9 +34,10 @@ class Target:
             if is_reference(value):
                 try:
                     variables[name] = (await asyncio.to_thread(look_up, [value]))[value].strip()
-                except InvalidSettings as error:
+                except (InvalidSettings, Unavailable) as error:
                     del variables[name]
-                    unread.append(str(error))
+                    is_away = isinstance(error, Unavailable)
+                    unread.append(f"{value}: Parameter Store does not answer" if is_away else str(error))
         return cls(aws, variables, unread, **more)
 
     @property

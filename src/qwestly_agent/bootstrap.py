@@ -244,5 +244,6 @@ def make_moderation(
 
 
 def look_up(references: Collection[str], aws: AWS | None = None) -> dict[str, str]:
-    """Return the values of references (`ssm:/path`, `secret:name`). Raises `InvalidSettings` if one cannot be read."""
+    """Return the values of references (`ssm:/path`, `secret:name`). Raises `InvalidSettings` if one cannot be read, and
+    `Unavailable` if their store throttles or cannot be reached."""
     return look_up_all(references, (aws or AWS()).client)

@@ -18,6 +18,7 @@ from moto.awslambda import urls as lambda_urls
 from moto.awslambda.responses import LambdaResponse
 from moto.sesv2 import urls
 from moto.sesv2.responses import SESV2Response
+from moto.ssm.responses import SimpleSystemManagerResponse
 from pymongo import AsyncMongoClient, MongoClient
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
@@ -27,6 +28,7 @@ from evals import trouble
 from infra.__main__ import main
 from infra.doctor.command import EVERYWHERE, OF_A_STAGE, SPENDING, examine
 from infra.doctor.database import rights
+from infra.doctor.quotas import HIGH_THROUGHPUT
 from infra.doctor.results import Result, run_check, table
 from infra.doctor.services import PENDING
 from infra.doctor.target import Target
@@ -179,11 +181,23 @@ def limits(_patch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def throughput(_patch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What Parameter Store answers about its setting, which moto does not know either."""
+    setting = {"SettingId": HIGH_THROUGHPUT, "SettingValue": "true"}
+    answer = "get_service_setting"
+    _patch.setattr(
+        SimpleSystemManagerResponse, answer, lambda _: json.dumps({"ServiceSetting": setting}), raising=False
+    )
+    return setting
+
+
+@pytest.fixture(scope="module")
 def _deployed(
     mongo: str,
     _model_server: ModelServer,
     account: dict[str, Any],
     limits: dict[str, Any],
+    throughput: dict[str, str],
     _patch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Deployed]:
@@ -541,6 +555,14 @@ def test_a_stage_without_a_sender_needs_no_identity(deployed: Deployed) -> None:
         results = deployed.examined()
     assert [each for each in told(results, "WRONG") if each.startswith("mail")] == []
     assert "mail: none is sent: MailFrom is empty" in told(results, "note")
+
+
+def test_the_usual_throughput_of_parameter_store_is_told(deployed: Deployed, throughput: dict[str, str]) -> None:
+    assert "Parameter Store: has high throughput" in told(deployed.examined(), "right")
+    with patch.dict(throughput, SettingValue="false"):
+        results = deployed.examined()
+    [said] = [each for each in told(results, "note") if each.startswith("Parameter Store")]
+    assert said.endswith(f"aws ssm update-service-setting --setting-id {HIGH_THROUGHPUT} --setting-value true")
 
 
 def test_alarms_that_nobody_hears_are_told(deployed: Deployed) -> None:

@@ -123,6 +123,25 @@ def test_each_task_has_a_timeout_and_retries_what_passes_with_jitter(tasks: dict
         assert all(each["MaxAttempts"] <= 10 for each in task["Retry"] if each != FOR_A_SLOT), name
 
 
+def test_each_task_tries_again_what_could_not_be_reached(tasks: dict[str, State]) -> None:
+    for name, task in tasks.items():
+        assert any("Unavailable" in each["ErrorEquals"] for each in task["Retry"]), name
+
+
+def test_how_it_ended_is_noted_also_after_ten_minutes_in_which_nothing_could_be_reached() -> None:
+    noting = [
+        state
+        for name in MACHINES
+        for state_name, state in states_of(definition_of(TEMPLATE, name))
+        if state_name == "note_end"
+    ]
+    assert len(noting) == 4
+    for state in noting:
+        retry = next(each for each in state["Retry"] if "Unavailable" in each["ErrorEquals"])
+        waits = [min(retry["IntervalSeconds"] * 2**tried, retry["MaxDelaySeconds"]) for tried in range(6)]
+        assert (retry["JitterStrategy"], retry["MaxAttempts"], sum(waits) > 600) == ("NONE", 6, True)
+
+
 def test_waiting_for_a_slot_uses_up_no_other_try(tasks: dict[str, State]) -> None:
     for name, task in tasks.items():
         mentioned = [each for each in task["Retry"] if "Lambda.TooManyRequestsException" in each["ErrorEquals"]]

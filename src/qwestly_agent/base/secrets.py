@@ -7,7 +7,7 @@ from dataclasses import fields
 from aws_lambda_powertools import Logger
 
 from qwestly_agent.base.clock import Clock
-from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.base.observability import Event
 from qwestly_agent.base.settings import Settings
 
@@ -40,7 +40,7 @@ class Secrets:
     async def _read_again(self) -> None:
         try:
             settings = await asyncio.to_thread(self._read)
-        except InvalidSettings as error:
+        except (InvalidSettings, Unavailable) as error:
             self.is_readable = False
             self._logger.error(Event.SECRETS_UNREADABLE, extra={"reason": str(error)})
             return

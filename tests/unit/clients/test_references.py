@@ -1,13 +1,14 @@
 """References are looked up together, and patiently."""
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError
+from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsError
 
-from qwestly_agent.base.errors import InvalidSettings
-from qwestly_agent.clients.references import WAITS_SECONDS, look_up_all
+from qwestly_agent.base.errors import InvalidSettings, Unavailable
+from qwestly_agent.clients.references import LONGEST_SECONDS, WAITS_SECONDS, look_up_all
 
 
 class Store:
@@ -62,7 +63,7 @@ def test_more_than_a_call_takes_are_several_and_secrets_are_found_too(waited: li
 def test_what_passes_within_seconds_is_waited_for(code: str, chance: Callable[[], float], waited: list[float]) -> None:
     store = Store(failures=len(WAITS_SECONDS), code=code)
     assert look_up_all(["ssm:/stage/1"], store.client, waited.append, chance) == {"ssm:/stage/1": "value 1"}
-    assert sum(waited) == pytest.approx(4 * chance())
+    assert sum(waited) == pytest.approx(4.2 * (1 + chance()))
 
 
 def test_what_does_not_pass_is_one_clear_error(waited: list[float]) -> None:
@@ -81,10 +82,43 @@ def test_what_is_wrong_for_good_is_told_at_once(waited: list[float]) -> None:
     assert not waited
 
 
-def test_a_store_that_is_not_there_is_told_at_once(waited: list[float]) -> None:
+def test_a_store_that_throttles_on_is_unavailable_and_no_wrong_setting(waited: list[float]) -> None:
+    store = Store(failures=99, code="ThrottlingException")
+    with pytest.raises(Unavailable):
+        look_up_all(["ssm:/stage/1"], store.client, waited.append)
+    assert len(store.calls) == len(WAITS_SECONDS) + 1
+
+
+def test_a_store_that_cannot_be_reached_is_tried_again_and_not_for_long(waited: list[float]) -> None:
+    seconds = 0.0
+
     def client(_: str) -> Any:
+        nonlocal seconds
+        seconds += 4
         raise ConnectTimeoutError(endpoint_url="nowhere")
 
-    with pytest.raises(InvalidSettings, match="ConnectTimeoutError"):
+    with pytest.raises(Unavailable):
+        look_up_all(["ssm:/stage/1"], client, waited.append, now=lambda: seconds)
+    assert LONGEST_SECONDS < seconds <= LONGEST_SECONDS + 4 + 4
+    assert len(waited) == 2
+
+
+def test_without_credentials_it_is_told_at_once(waited: list[float]) -> None:
+    def client(_: str) -> Any:
+        raise NoCredentialsError
+
+    with pytest.raises(InvalidSettings, match="NoCredentialsError"):
         look_up_all(["ssm:/stage/1"], client, waited.append)
     assert not waited
+
+
+def test_environments_of_one_snapshot_wait_differently() -> None:
+    """The state of `random` is part of a snapshot."""
+
+    def waits() -> list[float]:
+        random.seed(1)
+        waited: list[float] = []
+        look_up_all(["ssm:/stage/1"], Store(failures=3, code="ThrottlingException").client, waited.append)
+        return waited
+
+    assert waits() != waits()
