@@ -23,7 +23,7 @@ from infra.doctor.models import (
     spend_on_models,
     spend_on_moderation,
 )
-from infra.doctor.quotas import check_histories, check_lambda, check_parameter_store, check_sending
+from infra.doctor.quotas import check_histories, check_lambda, check_sending
 from infra.doctor.results import Check, Result, note, run_check, table
 from infra.doctor.services import check_alarms, check_candidate_app, check_mail, check_parameters
 from infra.doctor.settings import check_secrets, check_settings
@@ -44,7 +44,6 @@ OF_A_STAGE: Mapping[str, Check] = {
     "alarms": check_alarms,
     "Lambda": check_lambda,
     "SES": check_sending,
-    "Parameter Store": check_parameter_store,
     "Step Functions": check_histories,
 }
 SPENDING: Mapping[str, Check] = {

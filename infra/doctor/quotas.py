@@ -6,9 +6,7 @@ The Scheduler's quotas are not checked: each schedule starts at most one invocat
 import asyncio
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from infra.doctor.results import Results, call, kind_of, note, right, wrong
+from infra.doctor.results import Results, call, note, right, wrong
 from infra.doctor.target import Target
 from infra.local.environment import FUNCTION, MACHINE
 from infra.stages import Stage, stage_names
@@ -21,7 +19,6 @@ MOST_EVENTS = 25_000
 """Maximum number of events of an execution, which fails beyond it. AWS does not raise this quota."""
 LATEST_EXECUTIONS = 20
 """Number of executions checked per state machine."""
-HIGH_THROUGHPUT = "/ssm/parameter-store/high-throughput-enabled"
 MAILS_A_SECOND = 14
 """Mails per second assumed in docs/capacity.md."""
 
@@ -79,22 +76,6 @@ async def check_sending(target: Target) -> Results:
             yield wrong("SES", f"BriefingMailsADay is {briefings:g}, but {most:g} mails may be sent a day: {fewer}")
         elif most >= 0 and briefings > NEARLY * most:
             yield note("SES", f"briefings may take {briefings:g} of {most:g} mails a day: little is left for approvals")
-
-
-async def check_parameter_store(target: Target) -> Results:
-    """Look at the throughput: each environment that starts reads its secrets at once, and a throttled one waits."""
-    try:
-        answer = await call(target.aws("ssm"), "get_service_setting", SettingId=HIGH_THROUGHPUT)
-    except (BotoCoreError, ClientError) as error:  # nothing depends on it
-        yield note("Parameter Store", f"its throughput could not be looked at: {kind_of(error)}")
-        return
-    if answer["ServiceSetting"]["SettingValue"] == "true":
-        yield right("Parameter Store", "has high throughput")
-    else:
-        turn_on = f"aws ssm update-service-setting --setting-id {HIGH_THROUGHPUT} --setting-value true"
-        yield note(
-            "Parameter Store", f"takes 40 requests a second; for 10,000, at 5 cents for 10,000 of them: {turn_on}"
-        )
 
 
 async def check_histories(target: Target) -> Results:

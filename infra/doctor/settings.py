@@ -1,9 +1,12 @@
 """Check that the settings are complete and the secrets exist. No secret is printed."""
 
-from infra.doctor.results import Results, right, wrong
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra.doctor.results import Results, call, kind_of, note, right, wrong
 from infra.doctor.target import Target
 from qwestly_agent.base.errors import InvalidSettings
 
+HIGH_THROUGHPUT = "/ssm/parameter-store/high-throughput-enabled"
 NEEDED = ("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candidate_api_url")
 """Settings that the chat needs besides those of every function."""
 
@@ -27,3 +30,20 @@ async def check_secrets(target: Target) -> Results:
     else:
         if not target.unread:
             yield right("secrets", "there, long enough, and none is used in both directions")
+    if target.stage:
+        async for result in _throughput(target):
+            yield result
+
+
+async def _throughput(target: Target) -> Results:
+    """Look at the throughput: each environment that starts reads its secrets at once, and a throttled one waits."""
+    try:
+        answer = await call(target.aws("ssm"), "get_service_setting", SettingId=HIGH_THROUGHPUT)
+    except (BotoCoreError, ClientError) as error:  # nothing depends on it
+        yield note("secrets", f"the throughput of Parameter Store could not be looked at: {kind_of(error)}")
+        return
+    if answer["ServiceSetting"]["SettingValue"] == "true":
+        yield right("secrets", "Parameter Store has high throughput")
+    else:
+        turn_on = f"aws ssm update-service-setting --setting-id {HIGH_THROUGHPUT} --setting-value true"
+        yield note("secrets", f"Parameter Store takes 40 requests a second; for more, at a price: {turn_on}")

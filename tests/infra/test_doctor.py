@@ -28,9 +28,9 @@ from evals import trouble
 from infra.__main__ import main
 from infra.doctor.command import EVERYWHERE, OF_A_STAGE, SPENDING, examine
 from infra.doctor.database import rights
-from infra.doctor.quotas import HIGH_THROUGHPUT
 from infra.doctor.results import Result, run_check, table
 from infra.doctor.services import PENDING
+from infra.doctor.settings import HIGH_THROUGHPUT
 from infra.doctor.target import Target
 from infra.local import model_wire
 from infra.local.aws import AwsServer
@@ -558,10 +558,10 @@ def test_a_stage_without_a_sender_needs_no_identity(deployed: Deployed) -> None:
 
 
 def test_the_usual_throughput_of_parameter_store_is_told(deployed: Deployed, throughput: dict[str, str]) -> None:
-    assert "Parameter Store: has high throughput" in told(deployed.examined(), "right")
+    assert "secrets: Parameter Store has high throughput" in told(deployed.examined(), "right")
     with patch.dict(throughput, SettingValue="false"):
         results = deployed.examined()
-    [said] = [each for each in told(results, "note") if each.startswith("Parameter Store")]
+    [said] = [each for each in told(results, "note") if each.startswith("secrets: Parameter Store")]
     assert said.endswith(f"aws ssm update-service-setting --setting-id {HIGH_THROUGHPUT} --setting-value true")
 
 
