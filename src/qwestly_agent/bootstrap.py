@@ -154,7 +154,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
             http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id, renewed_secret
         ),
         workflows=Workflows(aws.client, settings.task_token_key, settings.machine_arn_prefix),
-        mail=Mail(aws.client, settings.mail_from),
+        mail=Mail(aws.client, settings.mail_from, settings.mail_configuration_set),
         event_bus=EventBus(aws.client, settings.event_bus, settings.qwestly_candidate_api_secret, clock),
     )
 

@@ -70,6 +70,8 @@ class Wire:
         self._aws = AWS()
         self._lock = threading.Lock()
         self.calls: Counter[str] = Counter()
+        self.mails: list[dict[str, Any]] = []
+        """What SES was given."""
         self.failing: dict[str, Exception] = {}
         self.waiting: set[str] = set()
         """Task tokens by which somebody waits, beside those of the laptop's executions."""
@@ -86,6 +88,8 @@ class Wire:
             def call(**given: Any) -> Any:
                 with self.wire._lock:
                     self.wire.calls[operation] += 1
+                    if operation == "send_email":
+                        self.wire.mails.append(given)
                 if operation in self.wire.failing:
                     raise self.wire.failing[operation]
                 if given.get("taskToken") in self.wire.waiting:
@@ -249,7 +253,12 @@ def a_world(aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps
     aws.outbox.clear()
 
     async def make_services() -> Services:
-        given = {"approve_url": APPROVE_URL, "mail_from": SENDER, "candidate_api_url": candidate_app.url}
+        given = {
+            "approve_url": APPROVE_URL,
+            "mail_from": SENDER,
+            "mail_configuration_set": TEMPLATE.name("MailConfigurationSet"),
+            "candidate_api_url": candidate_app.url,
+        }
         services = await bootstrap(settings_for(mongodb_uri, "", database_name, **given), clock=clock)
         workflows = replace(services.workflows, aws=wire.client, key_id=TEMPLATE.name("TaskTokenAlias"))
         return replace(services, workflows=workflows, mail=replace(services.mail, aws=wire.client))

@@ -226,7 +226,7 @@ def test_without_an_address_nothing_is_mailed_and_it_is_noted_once(world: World)
 
 def test_a_stage_without_a_sender_mails_nothing_and_is_refused_nothing(world: World) -> None:
     async def swept(services: Services) -> dict[str, int]:
-        return await due.sweep(replace(services, mail=replace(services.mail, sender="")), lambda: 55.0)
+        return await due.sweep(replace(services, settings=replace(services.settings, mail_from="")), lambda: 55.0)
 
     world.ask()
     world.run(swept)

@@ -35,6 +35,7 @@ MEASURED_BY_AWS: set[Metric] = {
     *(("AWS/Lambda", name, "FunctionName") for name in ("Errors", "Throttles", "Duration", "ConcurrentExecutions")),
     *(("AWS/States", f"Executions{how}", "StateMachineArn") for how in ("Succeeded", "Failed", "TimedOut", "Aborted")),
     ("AWS/Lambda", "Url5xxCount", "FunctionName"),
+    ("AWS/SES", "Reputation.ComplaintRate", "ses:configuration-set"),
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName"),
 }
 """As far as we look at it. What these are of is a resource of ours; what we measure is the stack's."""

@@ -139,9 +139,10 @@ class Calls:
             case "sesv2", "SendEmail":
                 assert given["Content"].keys() == {"Raw"}
                 domain = given["FromEmailAddress"].rpartition("@")[2].rstrip(">")
-                identity = f"arn:aws:ses:{REGION}:{ACCOUNT}:identity/{domain}"
+                ses = f"arn:aws:ses:{REGION}:{ACCOUNT}:"
+                through = (f"{ses}identity/{domain}", f"{ses}configuration-set/{given['ConfigurationSetName']}")
                 # SES checks the operation by its own name, and what is raw by its older one.
-                return [("ses:SendEmail", identity), ("ses:SendRawEmail", identity)]
+                return [(f"ses:{action}", arn) for action in ("SendEmail", "SendRawEmail") for arn in through]
         raise AssertionError(f"{service}:{operation} is a call that no role here was written for")
 
 
@@ -369,6 +370,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         "TRACES_HEADERS": "X-From=tests",
         "OPENAI_API_KEY": "sk-openai",
         **dict.fromkeys(("ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"), KEY),
+        "MAIL_CONFIGURATION_SET": TEMPLATE.name("MailConfigurationSet"),
         "MAIL_FROM": TEMPLATE.environment("ApproveSweepFunction")["MAIL_FROM"],
     }
     schema("Card")  # takes a second, which a write would spend waiting

@@ -80,7 +80,7 @@ def environment(function: dict[str, Any]) -> dict[str, Any]:
 
 
 TRACING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
-OF_MAIL = {"APPROVE_URL", "APP_URL", "BRAND_COLOR", "BRAND_LOGO", "BRAND_NAME", "MAIL_FROM"}
+OF_MAIL = {"APPROVE_URL", "APP_URL", "BRAND_COLOR", "BRAND_LOGO", "BRAND_NAME", "MAIL_CONFIGURATION_SET", "MAIL_FROM"}
 OF_SWEEPS = {
     "APPROVALS_A_SWEEP",
     "BRIEFINGS_A_SWEEP",

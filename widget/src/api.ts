@@ -79,6 +79,8 @@ export interface ApprovalView {
   reason: string | null;
   outcome: string | null;
   link?: string | null;
+  /** Why the user gets no mail about it. */
+  mail_problem?: string | null;
   wish?: string | null;
   undo_until: string | null;
   undoes: string | null;

@@ -65,11 +65,12 @@ function showDifference(difference: string[]): HTMLElement {
 const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, strings.preview.otherOptions), textList(texts));
 
 /** The content of an approval, as nodes. */
-export function showPreview({ tool, rationale, wish, alternatives = [], confidence, preview }: ApprovalView): HTMLElement[] {
+export function showPreview({ tool, rationale, wish, alternatives = [], confidence, mail_problem: mailProblem, preview }: ApprovalView): HTMLElement[] {
   const { changes = [], sections = [], left_out: leftOut = [], difference = [] } = preview;
   const memories = ofMemories(tool);
   const byConfidence: Record<string, string> = strings.preview.sure;
   const nodes: HTMLElement[] = [];
+  if (mailProblem) nodes.push(element("p", { class: "rationale" }, mailProblem));
   if (wish) nodes.push(element("p", { class: "rationale" }, strings.preview.youAsked(wish)));
   if (difference.length) nodes.push(showDifference(difference));
   if (rationale) nodes.push(element("p", { class: "rationale" }, rationale));

@@ -48,10 +48,12 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
     except Braked:
         return await _note(services.approvals, approval, mail_at=now + BRAKED_SECONDS)
     contact = await services.profiles.get_mail_recipient(approval.user_id)
-    if not (services.mail.sender and contact.address):
-        lacking = "address" if services.mail.sender else "sender"
+    if not (services.settings.mail_from and contact.address):
+        lacking = "address" if services.settings.mail_from else "sender"
         return await _note(services.approvals, approval, _line(now, f"not mailed: no {lacking}"), mail_at=None)
     settings, kind = await services.user_settings.get(approval.user_id), kind_of(approval, now)
+    if returned := settings.returned_as(contact.address):
+        return (await services.approvals.change(approval, lambda record: record.mail_returned(returned, now)))[0]
     if not (settings.mail_reminders if kind == "reminders" else settings.mail_questions):
         later = reminder_time(approval) if kind == "questions" else None
         return await _note(services.approvals, approval, _line(now, f"not mailed: no {kind} by mail"), mail_at=later)
@@ -71,7 +73,7 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
                 claimed, services.settings, contact.name, token, now, settings.zone, earlier, unsubscribe=link
             )
             with approval_span(services.traces, "mail approval", claimed):
-                await services.mail.send(contact.address, *message, unsubscribe=link)
+                await services.mail.send(contact.address, *message, unsubscribe=link, tag=hash_of(ending))
     except Braked:
         return claimed  # due again at the time of the next attempt
     except Unavailable as error:

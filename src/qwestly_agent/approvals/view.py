@@ -1,12 +1,18 @@
 """The API's view of an approval, without task token and link hashes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from qwestly_agent.base.clock import Moment, with_iso_moments
-from qwestly_agent.domain.approval import Approval, Confidence, DecidedBy, Effect, Kind, Preview, Status
+from qwestly_agent.domain.approval import Approval, Confidence, DecidedBy, Effect, Kind, Preview, Returned, Status
+
+MAIL_PROBLEMS: Mapping[Returned, str] = {
+    "bounce": "Your mail came back, so please decide here. Is the address in your profile right?",
+    "complaint": "Our mail was reported as spam, so we send no more to your address. Please decide here.",
+}
+OPEN = ("pending", "frozen")
 
 
 class ApprovalView(BaseModel):
@@ -34,6 +40,8 @@ class ApprovalView(BaseModel):
     decided_by: DecidedBy | None
     reason: str | None
     outcome: str | None
+    mail_problem: str | None
+    """Why the user gets no mail about it; null if there is no problem."""
     link: str | None
     """Public address of the result; null if it is not public."""
     undo_until: Moment | None
@@ -61,11 +69,12 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
     return ApprovalView(
         **approval.model_dump(
             include=ApprovalView.model_fields.keys()
-            - {"args", "alternatives", "editable", "link", "preview", "status", "undo_until"}
+            - {"args", "alternatives", "editable", "link", "mail_problem", "preview", "status", "undo_until"}
         ),
         approval_id=approval.id,
         status=status,
         link=public_url(approval),
+        mail_problem=MAIL_PROBLEMS[approval.returned_as] if approval.returned_as and status in OPEN else None,
         undo_until=approval.undo_until,
         preview=approval.preview,
         args=with_iso_moments(approval.arguments),

@@ -43,6 +43,8 @@ class Settings:
     brand_logo: str = ""
     """URL of an image (https), shown instead of the name."""
     mail_from: str = ""
+    mail_configuration_set: str = ""
+    """SES's configuration set of our mails, which reports those that come back; empty for none."""
     task_token_key: str = ""
     """The KMS key, or its alias, that encrypts task tokens."""
     machine_arn_prefix: str = ""

@@ -39,7 +39,9 @@ async def _mail(services: Services, briefing: Briefing) -> None:
     """Mail at most once: if the outcome is unknown, the mail is not sent again."""
     plan = await services.briefing_plans.get(briefing.user_id)
     contact = await services.profiles.get_mail_recipient(briefing.user_id)
-    if not (services.mail.sender and plan.settings.on and plan.settings.mail and contact.address):
+    if not (services.settings.mail_from and plan.settings.on and plan.settings.mail and contact.address):
+        return
+    if (await services.user_settings.get(briefing.user_id)).returned_as(contact.address):
         return
     is_first = not await services.briefings.was_mailed(briefing.user_id)
     token = new_token()
@@ -49,18 +51,18 @@ async def _mail(services: Services, briefing: Briefing) -> None:
     message = message_of(briefing, services.settings, contact.name, link, plan, is_first=is_first)
     name = f"mail-{briefing.id}"
     async with pause.named_effect(services.runs, services.signals, briefing.user_id, name, services.clock):
-        mailed = await _send(services, briefing, contact.address, message, link)
+        mailed = await _send(services, briefing, contact.address, message, link, hash_of(token))
     await services.briefings.set_mail_status(briefing.user_id, briefing.id, mailed)
 
 
 async def _send(
-    services: Services, briefing: Briefing, address: str, message: tuple[str, str, str], link: str
+    services: Services, briefing: Briefing, address: str, message: tuple[str, str, str], link: str, tag: str
 ) -> Mailed:
     today = to_datetime(services.clock()).date().isoformat()
     if not await services.sweeps.count_mail(today, services.settings.briefing_mails_a_day):
         return "paced"
     try:
-        await services.mail.send(address, *message, unsubscribe=link)
+        await services.mail.send(address, *message, unsubscribe=link, tag=tag)
     except Unavailable as error:
         services.logger.warning(Event.REQUEST_FAILED, extra={"briefing_id": briefing.id, **cause_of(error)})
         measure_refused_mail()

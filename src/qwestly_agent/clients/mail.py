@@ -10,15 +10,21 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from qwestly_agent.base.errors import Unavailable
 
+TAG = "mail"
+"""Name of the tag that identifies a mail in SES's events."""
+
 
 @dataclass(frozen=True)
 class Mail:
     aws: Callable[[str], Any]
     """Returns the client of a service."""
     sender: str
+    configuration_set: str = ""
+    """Reports mails that come back; empty for none."""
 
-    async def send(self, to: str, subject: str, text: str, html: str, *, unsubscribe: str = "") -> None:
-        """Send the message. `unsubscribe` is the URL at which a single POST ends such mails (RFC 8058).
+    async def send(self, to: str, subject: str, text: str, html: str, *, unsubscribe: str = "", tag: str = "") -> None:
+        """Send the message. `unsubscribe` is the URL at which a single POST ends such mails (RFC 8058); `tag` names the
+        mail if it comes back.
 
         Raises `Unavailable` if SES rejects it, also for an invalid address.
         """
@@ -30,11 +36,17 @@ class Mail:
         except ValueError as error:  # the address contains a line break
             raise Unavailable from error
 
+        watched: dict[str, Any] = {}
+        if self.configuration_set:
+            watched["ConfigurationSetName"] = self.configuration_set
+            watched["EmailTags"] = [{"Name": TAG, "Value": tag}] if tag else []
+
         def call() -> None:
             self.aws("sesv2").send_email(
                 FromEmailAddress=self.sender,
                 Destination={"ToAddresses": [to]},
                 Content={"Raw": {"Data": message.as_bytes()}},
+                **watched,
             )
 
         try:

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.base.clock import to_datetime
 
+Returned: TypeAlias = Literal["bounce", "complaint"]
+"""How a mail comes back: undelivered, or reported as spam."""
 Effect: TypeAlias = Literal["read", "draft", "memory", "write", "outward", "destructive"]
 """The effect of a tool call: changes nothing · creates something private within our service · changes memories ·
 changes the user's saved data · is visible to others · cannot be undone."""
@@ -270,6 +272,8 @@ class Approval(_Frozen):
     mails: int = 0
     mail_at: float | None = None
     """When the next mail is due; None for no more mails."""
+    returned_as: Returned | None = None
+    """How the mail to the user came back; None if it did not."""
     news: bool = False
     """True if the outcome was not reported to the model yet."""
     audit: tuple[str, ...] = ()
@@ -414,6 +418,11 @@ class Approval(_Frozen):
         return self._copy(
             mail_at=mail_at if self.status == "pending" else None, audit=(*self.audit, *filter(None, [line]))
         )
+
+    def mail_returned(self, how: Returned, now: float) -> "Approval":
+        """Record that mail to the user comes back. No more mail is sent."""
+        line = f"{to_datetime(now).isoformat()} mail came back: {how}"
+        return self._copy(returned_as=how, mail_at=None, audit=(*self.audit, line))
 
     # --- texts taken out ---
 

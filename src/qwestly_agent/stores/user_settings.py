@@ -18,7 +18,7 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.activity import ActivityEvent, Severity
-from qwestly_agent.domain.approval import EVERYBODY, NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level
+from qwestly_agent.domain.approval import EVERYBODY, NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level, Returned, sha256_hex
 from qwestly_agent.domain.earned import LADDER, Grant, Standing, higher
 from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
 from qwestly_agent.stores.collection import MongoCollection, Permanent, index
@@ -30,11 +30,12 @@ COLLECTION = MongoCollection(
     Permanent("One document per user: language, time zone and briefing settings."),
     # Missing for a user whose briefings are off.
     index("briefing_at", "briefing_at", sparse=True),
-    holds="language, time zone, briefings, mails",
+    holds="language, time zone, briefings, mails, hashes of addresses whose mail came back",
     events=("briefing.mails_ended", "approval.mails_ended"),
     events_note="by the link in a mail",
 )
-"""`_id` and `user_id`, `language`, `time_zone`, `variant` (that an operator pinned the user to), `changed_at`;
+"""`_id` and `user_id`, `language`, `time_zone`, `variant` (that an operator pinned the user to), `changed_at`,
+`mail_returned` (by hash of an address, how mail to it came back);
 `briefing_…`: what the user chose (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one,
 `told` (the last day), `marks` (a JSON text: by source, what was told); its outbox."""
 MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
@@ -62,6 +63,8 @@ class UserSettings(BaseModel):
     """A name from the IANA database; None if it was never set."""
     mail_questions: bool = True
     mail_reminders: bool = True
+    mail_returned: Mapping[str, Returned] = {}
+    """By hash of an address: how mail to it came back. It gets no more."""
     variant: str | None = None
     """The variant that an operator pinned this user to; it takes precedence over every share."""
 
@@ -77,6 +80,10 @@ class UserSettings(BaseModel):
     def _is_on(cls, value: Any) -> bool:
         """Only an explicit False is off."""
         return value is not False
+
+    def returned_as(self, address: str) -> Returned | None:
+        """Return how mail to this address came back; None if it did not."""
+        return self.mail_returned.get(_hash_of_address(address))
 
     @property
     def zone(self) -> str:
@@ -125,11 +132,20 @@ class UserSettingsStore(Store):
             )
         await copy_after_write(self.database, COLLECTION, user_id, user_id)
 
+    async def end_mail_to(self, user_id: str, address: str, how: Returned) -> None:
+        """Send this address no more mail: it came back, or was reported as spam."""
+        change = {"$set": {f"mail_returned.{_hash_of_address(address)}": how}}
+        await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change, upsert=True)
+
     async def change(self, user_id: str, changes: dict[str, Any], at: datetime) -> None:
         """Set these fields; the others are unchanged."""
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$set": {**changes, "changed_at": at}}, upsert=True
         )
+
+
+def _hash_of_address(address: str) -> str:
+    return sha256_hex(address.strip().casefold())
 
 
 # --- `agent_autonomy` -------------------------------------------------------------------------------------------------
