@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from infra.doctor.database import check_database
+from infra.doctor.hosts import check_hosts
 from infra.doctor.models import (
     QUESTIONS,
     check_prices,
@@ -37,6 +38,7 @@ EVERYWHERE: Mapping[str, Check] = {
     "database": check_database,
     "candidate app": check_candidate_app,
     "prices": check_prices,
+    "hosts": check_hosts,
 }
 OF_A_STAGE: Mapping[str, Check] = {
     "parameters": check_parameters,

@@ -28,7 +28,7 @@ class Target:
     @classmethod
     async def read(cls, environment: Mapping[str, str], aws: Callable[[str], Any], **more: Any) -> Self:
         variables, unread = dict(environment), []
-        for name in unused_keys(variables.get("JOB_BOARDS", ""), variables.get("TRACES_URL", "")):
+        for name in unused_keys({each.lower(): value for each, value in variables.items()}):
             variables.pop(name.upper(), None)
         for name, value in list(variables.items()):
             if is_reference(value):

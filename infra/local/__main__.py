@@ -240,7 +240,7 @@ def _plan_models(stack: Stack) -> dict[str, str]:
         ("embeddings", "OpenAI", "EMBEDDINGS_BASE_URL", "OPENAI_API_KEY"),
     ):
         answers[what] = environment.get(address) or real
-        if address not in environment and key not in environment:
+        if not environment.get(address) and key not in environment:
             server = next((f"127.0.0.1:{part.port}" for part in stack.parts if part.name == MODEL_SERVER), "")
             asked = (environment.get(name, "") for name in ("MODEL_FAST", "MODEL_PRO", "MODEL_FALLBACK", "MODEL_JUDGE"))
             names = [name.removeprefix("openai:") for name in asked if name.startswith("openai:")]

@@ -557,6 +557,28 @@ def test_a_stage_without_a_sender_needs_no_identity(deployed: Deployed) -> None:
     assert "mail: none is sent: MailFrom is empty" in told(results, "note")
 
 
+def test_each_host_that_is_sent_text_is_told_with_its_country(deployed: Deployed) -> None:
+    where = {"MODEL_BASE_URL": "", "EMBEDDINGS_BASE_URL": "", "OPENAI_API_KEY": "sk-1", "DEEPSEEK_API_KEY": "sk-2"}
+    with patch.dict(deployed.changed, **where, JOB_BOARDS="adzuna", TRACES_URL="https://traces.example/v1/traces"):
+        hosts = {each for each in told(deployed.examined(), "right") if each.startswith("hosts: ")}
+    assert {
+        "hosts: api.deepseek.com (models): China",
+        "hosts: api.openai.com (embeddings): USA",
+        "hosts: api.openai.com (moderation): USA",
+        "hosts: api.adzuna.com (jobs): United Kingdom",
+        "hosts: traces.example (traces): a country that its owner knows",
+        "hosts: AWS us-east-1 (functions, workflows, mail, logs): US East (N. Virginia)",
+    } <= hosts
+    region = "https://eu.api.openai.com/v1"
+    names = {"MODEL_FAST": "openai:gpt-4.1-mini", "MODEL_PRO": "openai:gpt-4.1"}
+    moved = {"MODEL_BASE_URL": region, "EMBEDDINGS_BASE_URL": region, "MODERATION_BASE_URL": region}
+    with patch.dict(deployed.changed, **names, **moved):
+        hosts = {each for each in told(deployed.examined(), "right") if each.startswith("hosts: ")}
+    of_models = {each for each in hosts if "models" in each or "embeddings" in each or "moderation" in each}
+    assert len(of_models) == 3
+    assert all(each.startswith("hosts: eu.api.openai.com") and each.endswith(": European Union") for each in of_models)
+
+
 def test_the_usual_throughput_of_parameter_store_is_told(deployed: Deployed, throughput: dict[str, str]) -> None:
     assert "secrets: Parameter Store has high throughput" in told(deployed.examined(), "right")
     with patch.dict(throughput, SettingValue="false"):

@@ -15,6 +15,8 @@ from infra.stages import SAMCONFIG, Stage, stage_names
 
 ROOT = Path(__file__).parents[2]
 FILLED_IN = {
+    "AllowedOrigins": "https://app.qwestly.example",
+    "CandidateApiUrl": "https://app.qwestly.example/api/agent/v1",
     "AppUrl": "https://app.qwestly.example",
     "MailFrom": '"Qwestly <agent@qwestly.example>"',
     "MailIdentity": "qwestly.example",

@@ -30,10 +30,7 @@ PATHS = {**os.environ, "PYTHONPATH": f"src{os.pathsep}."}
 NAMES_OF_KEYS = {"TASK_TOKEN_KEY"}
 """Where a key is kept that never leaves its place: no secrets."""
 READ_BY_POWERTOOLS = {"POWERTOOLS_SERVICE_NAME"}
-NOT_IN_PRODUCTION = {"AGENT_DESIGN_PATHS", "JOB_BOARDS_URL", "MODEL_BASE_URL", "EMBEDDINGS_BASE_URL"} | {
-    "MODEL_FAST",
-    "MODEL_PRO",
-}
+NOT_IN_PRODUCTION = {"AGENT_DESIGN_PATHS", "JOB_BOARDS_URL"}
 """Settings that swap a part for another one; production runs the parts that the code names."""
 SET_BY_LAMBDA = {"AWS_LAMBDA_INITIALIZATION_TYPE"}
 

@@ -177,7 +177,7 @@ class Settings:
         Raises `InvalidSettings` for a secret that is shorter than 32 bytes, is a key file, or is used in both
         directions.
         """
-        needed = replace(self, **dict.fromkeys(unused_keys(self.job_boards, self.traces_url), ""))
+        needed = replace(self, **dict.fromkeys(unused_keys(vars(self)), ""))
         references = {f.name: value for f in fields(needed) if is_reference(value := getattr(needed, f.name))}
         values = look_up(tuple(references.values())) if references else {}
         resolved = replace(needed, **{name: values[value].strip() for name, value in references.items()})
@@ -265,11 +265,15 @@ def _is_key_file(secret: str) -> bool:
     return False
 
 
-def unused_keys(job_boards: str, traces_url: str) -> tuple[str, ...]:
-    """Return the names of the secrets that are not needed with these settings."""
+def unused_keys(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the secrets that are not needed with these settings, by name of their field."""
     keys = {"adzuna": "adzuna_app_key", "jsearch": "jsearch_api_key", "web": "search_api_key"}
-    unused = [key for name, key in keys.items() if name not in job_boards.split(",")]
-    return (*unused, *(() if traces_url else ("traces_headers",)))
+    boards = settings.get("job_boards", "").split(",")
+    unused = [key for name, key in keys.items() if name not in boards]
+    models = [settings.get(f"model_{name}", "") for name in ("fast", "pro", "fallback", "judge")]
+    if all(models[:2]) and not any(each.startswith("deepseek:") for each in models):
+        unused.append("deepseek_api_key")
+    return (*unused, *(() if settings.get("traces_url") else ("traces_headers",)))
 
 
 def is_reference(value: object) -> TypeGuard[str]:
