@@ -159,7 +159,9 @@ class Stack:
 
 def plan(given: Mapping[str, str]) -> Stack:
     """Raises `CannotRun` if a required service is missing and has no stub."""
-    function = {name: value for name, value in Template.load().environment(CHAT).items() if not is_reference(value)}
+    function = {
+        name: value for name, value in Template.load().environment(CHAT).items() if value and not is_reference(value)
+    }
     stack = Stack({**function, **{name: value for name, value in given.items() if value}})
     environment = stack.environment
     environment.setdefault("QWESTLY_AGENT_SHARED_SECRET", new_secret())
@@ -240,7 +242,7 @@ def _plan_models(stack: Stack) -> dict[str, str]:
         ("embeddings", "OpenAI", "EMBEDDINGS_BASE_URL", "OPENAI_API_KEY"),
     ):
         answers[what] = environment.get(address) or real
-        if not environment.get(address) and key not in environment:
+        if address not in environment and key not in environment:
             server = next((f"127.0.0.1:{part.port}" for part in stack.parts if part.name == MODEL_SERVER), "")
             asked = (environment.get(name, "") for name in ("MODEL_FAST", "MODEL_PRO", "MODEL_FALLBACK", "MODEL_JUDGE"))
             names = [name.removeprefix("openai:") for name in asked if name.startswith("openai:")]
