@@ -118,6 +118,7 @@ deployable: $(VENV)/run
 # What was built once is deployed to one stage after the other. In CI an environment's approval is the person who agrees.
 deploy-built: deployable .venv-sam/ready
 	@$(SAM) deploy --config-env $(or $(STAGE),dev) $(if $(CI),--no-confirm-changeset)
+	@$(if $(filter-out dev,$(STAGE)),aws cloudformation update-termination-protection --enable-termination-protection --stack-name qwestly-agent-$(STAGE))
 	@$(BIN)/qwestly-agent release prune --stage $(or $(STAGE),dev)
 
 bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/results.json and results.svg

@@ -131,6 +131,8 @@ def of_starts() -> Iterator[Edge]:
 def of_machines() -> Iterator[Edge]:
     for logical_id, body in template().of_type(MACHINE).items():
         for function in body["DefinitionSubstitutions"].values():
+            if function == ("Ref", "AWS::Partition"):
+                continue
             yield short(template().name(logical_id)), short(template().text(function)), ""
 
 

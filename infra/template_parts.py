@@ -117,7 +117,12 @@ def machines() -> Iterator[str]:
             id=logical_id(workflow),
             name=workflow.name,
             dashed=workflow.name.replace("_", "-"),
-            substitutions="\n".join(f"        {name}: !Ref {function}.Alias" for name, function in called.items()),
+            substitutions="\n".join(
+                [
+                    *(f"        {name}: !Ref {function}.Alias" for name, function in called.items()),
+                    *(["        Partition: !Ref AWS::Partition"] if workflow.asks else []),
+                ]
+            ),
             called="\n".join(f"                  - !Ref {function}.Alias" for function in called.values()),
         )
 

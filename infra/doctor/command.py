@@ -26,7 +26,7 @@ from infra.doctor.models import (
 )
 from infra.doctor.quotas import check_histories, check_lambda, check_sending
 from infra.doctor.results import Check, Result, note, run_check, table
-from infra.doctor.services import check_alarms, check_candidate_app, check_mail, check_parameters
+from infra.doctor.services import check_alarms, check_candidate_app, check_mail, check_parameters, check_stack
 from infra.doctor.settings import check_secrets, check_settings
 from infra.doctor.target import Target
 from infra.stages import Stage
@@ -41,6 +41,7 @@ EVERYWHERE: Mapping[str, Check] = {
     "hosts": check_hosts,
 }
 OF_A_STAGE: Mapping[str, Check] = {
+    "stack": check_stack,
     "parameters": check_parameters,
     "mail": check_mail,
     "alarms": check_alarms,

@@ -1,6 +1,7 @@
 """Check the services that a stage needs besides its functions and that CloudFormation does not check. Read-only."""
 
 from email.utils import parseaddr
+from typing import Any
 
 import httpx2
 
@@ -12,6 +13,7 @@ from qwestly_agent.bootstrap import new_id
 from qwestly_agent.clients.candidate_answers import NeverArrived
 from qwestly_agent.clients.candidate_app import CandidateApp
 
+FIRST_HOUR_SECONDS = 3_600.0
 PENDING = "PendingConfirmation"
 """The value of a subscription's ARN until its mail is confirmed."""
 
@@ -39,7 +41,7 @@ def stage_of(target: Target) -> Stage:
 async def check_parameters(target: Target) -> Results:
     """Compare the stack's parameters with template.yaml: a changed default does not reach an existing stack."""
     stage = stage_of(target)
-    [stack] = (await call(target.aws("cloudformation"), "describe_stacks", StackName=stage.stack))["Stacks"]
+    stack = await _described(target)
     there = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", [])}
     others = {name for name in stage.template.parameters.keys() & there if there[name] != stage.parameter(name)}
     for name in sorted(others):
@@ -70,6 +72,23 @@ async def check_mail(target: Target) -> Results:
         yield right("mail", "SES is out of its sandbox")
 
 
+async def check_stack(target: Target) -> Results:
+    """Look at the termination protection, which `make deploy` turns on."""
+    stage = stage_of(target)
+    if (await _described(target)).get("EnableTerminationProtection"):
+        yield right("stack", "cannot be deleted by mistake")
+    elif stage.stack.endswith("-dev"):
+        yield right("stack", "may be deleted, as dev")
+    else:
+        turn_on = "aws cloudformation update-termination-protection --enable-termination-protection --stack-name"
+        yield wrong("stack", f"is not protected from deletion: {turn_on} {stage.stack}")
+
+
+async def _described(target: Target) -> Any:
+    [stack] = (await call(target.aws("cloudformation"), "describe_stacks", StackName=stage_of(target).stack))["Stacks"]
+    return stack
+
+
 async def check_alarms(target: Target) -> Results:
     stack = stage_of(target).stack
     asked = {"StackName": stack, "LogicalResourceId": "Alarms"}
@@ -85,7 +104,11 @@ async def check_alarms(target: Target) -> Results:
         yield note("alarms", "nobody is told: AlarmAddress is empty")
     asked = {"AlarmNamePrefix": f"{stack}-", "StateValue": "ALARM"}
     ringing = (await call(target.aws("cloudwatch"), "describe_alarms", **asked))["MetricAlarms"]
+    is_new = target.clock() - (await _described(target))["CreationTime"].timestamp() < FIRST_HOUR_SECONDS
     for alarm in ringing:
-        yield wrong("alarms", f"{alarm['AlarmName']} rings")
+        if is_new and alarm.get("TreatMissingData") == "breaching":
+            yield note("alarms", f"{alarm['AlarmName']} rings in the stack's first hour: nothing reported yet?")
+        else:
+            yield wrong("alarms", f"{alarm['AlarmName']} rings")
     if not ringing:
         yield right("alarms", "none rings")

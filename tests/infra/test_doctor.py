@@ -29,7 +29,7 @@ from infra.__main__ import main
 from infra.doctor.command import EVERYWHERE, OF_A_STAGE, SPENDING, examine
 from infra.doctor.database import rights
 from infra.doctor.results import Result, run_check, table
-from infra.doctor.services import PENDING
+from infra.doctor.services import PENDING, check_stack
 from infra.doctor.settings import HIGH_THROUGHPUT
 from infra.doctor.target import Target
 from infra.local import model_wire
@@ -577,6 +577,40 @@ def test_each_host_that_is_sent_text_is_told_with_its_country(deployed: Deployed
     of_models = {each for each in hosts if "models" in each or "embeddings" in each or "moderation" in each}
     assert len(of_models) == 3
     assert all(each.startswith("hosts: eu.api.openai.com") and each.endswith(": European Union") for each in of_models)
+
+
+def test_an_alarm_that_silence_rings_is_only_noted_in_the_first_hour(deployed: Deployed) -> None:
+    name, cloudwatch = "qwestly-agent-dev-JobsWait-1A2B", deployed.client("cloudwatch")
+    compared = {"ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1, "Threshold": 0.0}
+    silence = {"TreatMissingData": "breaching", **compared}
+    cloudwatch.put_metric_alarm(AlarmName=name, MetricName="Jobs", Namespace="QwestlyAgent", Period=60, **silence)
+    cloudwatch.set_alarm_state(AlarmName=name, StateValue="ALARM", StateReason="no data")
+    [stack] = deployed.client("cloudformation").describe_stacks(StackName="qwestly-agent-dev")["Stacks"]
+    made = stack["CreationTime"].timestamp()
+    found = {}
+    for seconds in (600, 4_000):
+        deployed.clock = FakeClock(made + seconds)
+        found[seconds] = [each.mark for each in deployed.examined() if name in each.what]
+    cloudwatch.delete_alarms(AlarmNames=[name])
+    assert found == {600: ["note"], 4_000: ["WRONG"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "protected", "told"),
+    [
+        ("dev", False, "right stack may be deleted, as dev"),
+        ("prod", True, "right stack cannot be deleted by mistake"),
+        ("prod", False, "WRONG stack is not protected from deletion: aws cloudformation update-termination-protection"),
+    ],
+)
+def test_a_stack_that_may_be_deleted_is_wrong_but_for_dev(name: str, protected: bool, told: str) -> None:
+    class CloudFormation:
+        def describe_stacks(self, **_: str) -> Any:
+            return {"Stacks": [{"EnableTerminationProtection": protected}]}
+
+    target = Target(lambda _: CloudFormation(), {}, [], stage=Stage.load(name))
+    [result] = asyncio.run(run_check("stack", check_stack(target)))
+    assert f"{result.mark} {result.about} {result.what}".startswith(told)
 
 
 def test_the_usual_throughput_of_parameter_store_is_told(deployed: Deployed, throughput: dict[str, str]) -> None:

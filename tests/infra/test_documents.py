@@ -394,6 +394,15 @@ def test_each_name_in_the_runbook_is_one_of_the_template_the_machines_the_metric
         assert re.search(rf"\b{pattern}", text), name
 
 
+def test_the_runbook_names_each_alarm_that_silence_rings_in_the_first_hour() -> None:
+    alarms = TEMPLATE.of_type("AWS::CloudWatch::Alarm").items()
+    silent = {name for name, alarm in alarms if alarm["TreatMissingData"] == "breaching"}
+    [paragraph] = [
+        each for each in RUNBOOK.read_text(encoding="utf-8").split("\n\n") if "**7. Look, and try.**" in each
+    ]
+    assert silent == set(re.findall(r"`(\w+)`", paragraph)) - {"SPEND", "DatabaseGone"}
+
+
 def test_dev_fits_a_new_account() -> None:
     assert reserved_by(Stage.load("dev")) == 0
 

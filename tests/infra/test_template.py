@@ -176,7 +176,8 @@ def test_machines_and_schedules_call_the_alias_too() -> None:
     machines = resources("AWS::Serverless::StateMachine").values()
     called = [each for machine in machines for each in machine["DefinitionSubstitutions"].values()]
     called += [each["Target"]["Arn"] for each in resources("AWS::Scheduler::Schedule").values()]
-    assert all(each["Ref"].endswith(".Alias") or each["Ref"] in resources(MACHINE) for each in called)
+    others = {"AWS::Partition", *resources(MACHINE)}
+    assert all(each["Ref"].endswith(".Alias") or each["Ref"] in others for each in called)
 
 
 def test_only_where_a_person_waits_for_the_agent_there_is_a_snapshot() -> None:
@@ -201,8 +202,27 @@ def test_traffic_shifts_where_pages_are_answered_and_an_alarm_takes_it_back() ->
             "Fn::Not": [{"Fn::Equals": [{"Ref": "ChatDeployment"}, "AllAtOnce"]}]
         }
     stages = {stage: Stage.load(stage).parameter("ChatDeployment") for stage in ("dev", "staging", "prod")}
-    canary = "Canary10Percent5Minutes"
+    canary = "Canary10Percent15Minutes"
     assert stages == {"dev": "AllAtOnce", "staging": canary, "prod": canary}
+
+
+def test_a_canary_lasts_longer_than_the_alarm_that_takes_it_back_looks_at() -> None:
+    canaries = {int(each) for each in re.findall(r"Canary10Percent(\d+)Minutes", str(PARAMETERS["ChatDeployment"]))}
+    failed = resources("AWS::CloudWatch::Alarm")["FailedTurns"]
+    seconds = max(each["MetricStat"]["Period"] for each in failed["Metrics"] if "MetricStat" in each)
+    assert min(canaries) * 60 >= seconds
+
+
+def test_what_nobody_could_make_again_outlives_its_stack() -> None:
+    """The key that opens task tokens, the logs of decisions, what could not be delivered."""
+    for name in ("TaskTokenKey", "ApproveLogs", "ChatLogs", "DeadLetters"):
+        kept = TEMPLATE["Resources"][name]
+        assert (kept["DeletionPolicy"], kept["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain"), name
+    assert int(Stage.load("prod").parameter("LogRetentionDays")) >= 365, "as long as approvals are kept"
+
+
+def test_no_machine_names_a_partition() -> None:
+    assert not [path.name for path in (ROOT / "statemachines").glob("*.yaml") if "arn:aws:" in path.read_text()]
 
 
 def test_who_shifts_traffic_may_move_the_alias_and_look_at_the_alarms_that_it_is_given() -> None:

@@ -126,7 +126,9 @@ def test_a_build_is_handed_on_with_its_files_rights() -> None:
 @pytest.mark.parametrize(("variables", "asks"), [([], ""), (["CI=true"], " --no-confirm-changeset")])
 def test_a_deployment_ends_by_pruning_and_asks_nobody_where_an_environment_did(variables: list[str], asks: str) -> None:
     make, alone = ["make", "--dry-run", "deploy-built", "STAGE=prod", *variables], {"PATH": os.environ["PATH"]}
-    *_, deploy, prune = subprocess.check_output(make, cwd=ROOT, env=alone, text=True).splitlines()
+    *_, deploy, protect, prune = subprocess.check_output(make, cwd=ROOT, env=alone, text=True).splitlines()
+    assert protect.startswith("aws cloudformation update-termination-protection --enable-termination-protection ")
+    assert protect.endswith(f"--stack-name {Stage.load('prod').stack}")
     assert deploy.rstrip().endswith(f"sam deploy --config-env prod{asks}")
     assert prune.endswith("qwestly-agent release prune --stage prod")
 
