@@ -22,6 +22,7 @@ from qwestly_agent.approvals.mail import UNSUBSCRIBE
 from qwestly_agent.approvals.templates import Brand, style_hash
 from qwestly_agent.base.body_limit import BoundedBody
 from qwestly_agent.base.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
+from qwestly_agent.base.origin import check_origin, source_of
 from qwestly_agent.briefings.unsubscribe import unsubscribe
 from qwestly_agent.services import Services
 
@@ -50,18 +51,31 @@ async def link(request: Request) -> Response:
     if request.method == "OPTIONS":
         return Response(status_code=204, headers={**security_headers(Brand()), "Allow": METHODS})
     posted = await read_form(request) if request.method == "POST" else None
-    token, source = request.path_params["token"], request.client.host if request.client else ""
-    answering = container.services.start(lambda services: render_link_page(services, limits, token, source, posted))
-    return response_of(request, await asyncio.wrap_future(answering))
+    token = request.path_params["token"]
+
+    async def answer(services: Services) -> LinkPage:
+        source = await _source(services, request)
+        return await render_link_page(services, limits, token, source, posted)
+
+    return response_of(request, await asyncio.wrap_future(container.services.start(answer)))
 
 
 async def unsubscribe_link(request: Request) -> Response:
     if request.method == "OPTIONS":
         return Response(status_code=204, headers={**security_headers(Brand()), "Allow": METHODS})
-    token, source = request.path_params["token"], request.client.host if request.client else ""
-    posted = request.method == "POST"
-    ending = container.services.start(lambda services: unsubscribe(services, limits, token, source, posted=posted))
-    return response_of(request, await asyncio.wrap_future(ending))
+    token, posted = request.path_params["token"], request.method == "POST"
+
+    async def answer(services: Services) -> LinkPage:
+        source = await _source(services, request)
+        return await unsubscribe(services, limits, token, source, posted=posted)
+
+    return response_of(request, await asyncio.wrap_future(container.services.start(answer)))
+
+
+async def _source(services: Services, request: Request) -> str:
+    """Return the address of who asks. Raises `NotFound` for a request that went around the distribution."""
+    await check_origin(services.secrets, request.headers)
+    return source_of(services.settings, request.headers, request.client.host if request.client else "")
 
 
 async def read_form(request: Request) -> PostedForm:

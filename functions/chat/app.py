@@ -32,7 +32,13 @@ from qwestly_agent.bootstrap import bootstrap_chat, open_connections
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.failure_view import Failure
 from qwestly_agent.chat.routers import turns
-from qwestly_agent.chat.routers.dependencies import only_known_parameters, request_id_of, services_of
+from qwestly_agent.chat.routers.dependencies import (
+    is_from_outside,
+    only_from_distribution,
+    only_known_parameters,
+    request_id_of,
+    services_of,
+)
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.chat.turn_request import posted_definitions
@@ -112,7 +118,7 @@ def create_app(
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,  # the names of generated clients
         redirect_slashes=False,  # it would redirect to whatever host a client names
-        dependencies=[Depends(only_known_parameters)],
+        dependencies=[Depends(only_from_distribution), Depends(only_known_parameters)],
         responses={"4XX": {"model": Failure}, "5XX": {"model": Failure}},
     )
     app.state.keep_alive_seconds = keep_alive_seconds
@@ -182,12 +188,6 @@ async def answers(asked: Coroutine[Any, Any, Any]) -> bool:
     except (PyMongoError, TimeoutError):
         return False
     return True
-
-
-def is_from_outside(request: Request) -> bool:
-    """True for a request through the function's URL, which the adapter marks with a header that clients cannot
-    remove."""
-    return "x-amzn-request-context" in request.headers
 
 
 async def after_restore(request: Request) -> Health:

@@ -1,11 +1,12 @@
 """Check the services that a stage needs besides its functions and that CloudFormation does not check. Read-only."""
 
+from collections.abc import Iterator
 from email.utils import parseaddr
 from typing import Any
 
 import httpx2
 
-from infra.doctor.results import Results, call, note, right, wrong
+from infra.doctor.results import Result, Results, call, note, right, wrong
 from infra.doctor.target import Target
 from infra.stages import Stage
 from qwestly_agent.base.clock import system_clock
@@ -63,6 +64,8 @@ async def check_mail(target: Target) -> Results:
         yield right("mail", f"{identity} is verified")
     else:
         yield wrong("mail", f"{identity} is not verified: {there.get('VerificationStatus')}")
+    for record in _records(identity, there, ses.meta.region_name):
+        yield record
     account = await call(ses, "get_account")
     if not account["ProductionAccessEnabled"]:
         yield wrong("mail", "SES is in its sandbox: it writes to verified addresses only")
@@ -70,6 +73,27 @@ async def check_mail(target: Target) -> Results:
         yield wrong("mail", "SES sends nothing for this account")
     else:
         yield right("mail", "SES is out of its sandbox")
+
+
+def _records(identity: str, there: Any, region: str) -> Iterator[Result]:
+    """Yield what the DNS of the sender's domain needs, so that mailboxes believe in our mail: DKIM, a domain of its own
+    for what comes back (MAIL FROM), and DMARC. SES looks at the first two itself."""
+    domain = identity.rpartition("@")[2]
+    signing, returning = there.get("DkimAttributes", {}), there.get("MailFromAttributes", {})
+    for token in signing.get("Tokens", []):
+        is_there = signing.get("Status") == "SUCCESS"
+        record = f"{token}._domainkey.{domain} CNAME {token}.dkim.amazonses.com"
+        yield right("mail", f"DKIM: {record}") if is_there else wrong("mail", f"DKIM is missing: {record}")
+    sub = returning.get("MailFromDomain") or f"mail.{domain}"
+    records = f'{sub} MX 10 feedback-smtp.{region}.amazonses.com, {sub} TXT "v=spf1 include:amazonses.com ~all"'
+    if returning.get("MailFromDomainStatus") == "SUCCESS":
+        yield right("mail", f"MAIL FROM: {records}")
+    else:
+        put = f"aws sesv2 put-email-identity-mail-from-attributes --email-identity {identity} --mail-from-domain {sub}"
+        yield right("mail", f"MAIL FROM is SES's own; for one of yours: {put}, then {records}")
+    yield right(
+        "mail", f'DMARC, which only you see: _dmarc.{domain} TXT "v=DMARC1; p=quarantine; rua=mailto:…@{domain}"'
+    )
 
 
 async def check_stack(target: Target) -> Results:

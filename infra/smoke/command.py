@@ -22,6 +22,7 @@ from infra.smoke import paths, routes
 from infra.smoke.visit import Failed, NotTried, Place, Visit
 from infra.stages import Stage, WrongUsage
 from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.origin import ORIGIN_HEADER
 from qwestly_agent.base.settings import is_reference
 from qwestly_agent.bootstrap import look_up
 from qwestly_agent.clients.aws import AWS
@@ -79,14 +80,18 @@ def place_of_stage(stage: Stage, aws: Callable[[str], Any]) -> Place:
     [stack] = aws("cloudformation").describe_stacks(StackName=stage.stack)["Stacks"]
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
     claims = {"aud": stage.parameter("JwtAudience"), "iss": stage.parameter("JwtIssuer")}
-    reference = f"ssm:{stage.parameter('ConfigurationPath')}/shared-secret"
+    path = f"ssm:{stage.parameter('ConfigurationPath')}"
+    reference, origin = f"{path}/shared-secret", f"{path}/origin-secret"
+    is_behind = stage.parameter("BehindDistribution") == "1"
+    secrets = look_up([reference, origin] if is_behind else [reference])
     return Place(
         chat=outputs["ChatUrl"].rstrip("/"),
         api=outputs["ApiUrl"].rstrip("/"),
         approve=f"{outputs['ApproveUrl'].rstrip('/')}/approve",
         origin=stage.parameter("AllowedOrigins").split(",")[0],
-        secret=_current(look_up([reference])[reference]),
+        secret=_current(secrets[reference]),
         claims={name: value for name, value in claims.items() if value},
+        headers={ORIGIN_HEADER: _current(secrets[origin])} if is_behind else {},
     )
 
 
@@ -129,5 +134,5 @@ def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
     except (ClientError, BotoCoreError, LookupError) as error:
         print(f"The stack's outputs cannot be read: {type(error).__name__}", file=sys.stderr)
         return 1
-    with httpx2.Client(timeout=PATIENCE_SECONDS) as http:
+    with httpx2.Client(timeout=PATIENCE_SECONDS, headers=dict(place.headers)) as http:
         return 0 if walk(Visit(place, http, arguments.spend)) else 1

@@ -33,6 +33,8 @@ class Place:
     origin: str
     secret: str = field(repr=False)
     claims: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The secret of the distribution, around which the stage's own URLs are called."""
 
     def url(self, path: str) -> str:
         return f"{self.chat if path == TURNS or path.startswith(f'{TURNS}/') else self.api}{path}"

@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError
 from jwt.types import Options
 
-from functions.approve import sweep
+from functions.approve import pages, sweep
 from infra.local.aws_functions import Context
 from qwestly_agent.approvals import sweep as due
 from qwestly_agent.approvals.decide import Decision, decide
@@ -31,7 +31,9 @@ from tests.functions.approving import (
     HOUR,
     ONE,
     TWO,
+    Shown,
     World,
+    event_of,
 )
 from tests.servers import USER, until
 
@@ -232,6 +234,24 @@ def test_a_stage_without_a_sender_mails_nothing_and_is_refused_nothing(world: Wo
     world.run(swept)
     assert world.run(swept) == {"due": 0}
     assert world.approval().audit[-1].endswith("not mailed: no sender")
+
+
+def test_behind_a_distribution_the_pages_answer_nobody_else(world: World) -> None:
+    async def changed(services: Services) -> None:
+        settings = replace(services.settings, behind_distribution=1, origin_secret="new,old")
+        services.secrets.settings, services.secrets._read = settings, lambda: settings
+
+    world.ask()
+    path = f"/approve/{world.link()}"
+    world.run(changed)
+
+    def status(**headers: str) -> int:
+        event = event_of("GET", path)
+        return Shown.of(pages.handler({**event, "headers": {**event["headers"], **headers}}, None)).status
+
+    assert status() == 404
+    assert status(**{"x-origin-secret": "a guess"}) == 404
+    assert status(**{"x-origin-secret": "old"}) == 200
 
 
 def test_what_cannot_be_taken_back_is_mailed_without_a_link(world: World) -> None:

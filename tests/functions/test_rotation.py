@@ -15,6 +15,7 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_server import ModelServer
 from qwestly_agent.base import traces
+from qwestly_agent.base.origin import ORIGIN_HEADER
 from qwestly_agent.base.secrets import READ_AGAIN_AFTER_SECONDS
 from tests.collector import Collector
 from tests.functions.rotating import Stage, people
@@ -23,7 +24,7 @@ from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, set
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 HEALTH_SECONDS = 4.0
-FROM_OUTSIDE = {"x-amzn-request-context": "{}"}
+FROM_OUTSIDE = {"x-amzn-request-context": "{}", ORIGIN_HEADER: "origin 1"}
 NEW_SECRET = f"another {SECRET}"
 SETTINGS = {
     "mongodb-uri": "mongodb_uri",
@@ -35,6 +36,7 @@ SETTINGS = {
     },
     "jsearch-api-key": "jsearch_api_key",
     "search-api-key": "search_api_key",
+    "origin-secret": "origin_secret",
 }
 """The setting that refers to each parameter, in the functions of the chat."""
 
@@ -62,6 +64,7 @@ def stage(aws: AwsServer, model: ModelServer, mongodb_uri: str, database_name: s
             "adzuna-app-key": KEY,
             "jsearch-api-key": KEY,
             "search-api-key": KEY,
+            "origin-secret": "origin 1",
         }
         for name, value in values.items():
             aws_moto.put_parameter(f"/rotation/{name}", value)
@@ -69,6 +72,7 @@ def stage(aws: AwsServer, model: ModelServer, mongodb_uri: str, database_name: s
             settings_for("", model.base_url, database_name, candidate_api_url=app.url, job_boards_url=boards.url),
             adzuna_app_id=KEY,
             traces_url=collector.url,
+            behind_distribution=1,
             **{setting: f"ssm:/rotation/{name}" for name, setting in SETTINGS.items()},
         )
         model.keys = frozenset({"deepseek 1", "openai 1"})
@@ -110,6 +114,11 @@ def rotate_collector_headers(stage: Stage) -> None:
     stage.collector.headers = {"authorization": "Basic 2"}
 
 
+def rotate_origin_secret(stage: Stage) -> None:
+    """The distribution's stack is deployed meanwhile: both count until it was."""
+    stage.put("origin-secret", "origin 2,origin 1")
+
+
 ROTATIONS: dict[str, Callable[[Stage], None]] = {
     "deepseek-api-key": lambda stage: rotate_provider_key(stage, "deepseek"),
     "openai-api-key": lambda stage: rotate_provider_key(stage, "openai"),
@@ -122,6 +131,7 @@ ROTATIONS: dict[str, Callable[[Stage], None]] = {
     "adzuna-app-key": lambda stage: rotate_board_key(stage, "adzuna-app-key", "adzuna"),
     "jsearch-api-key": lambda stage: rotate_board_key(stage, "jsearch-api-key", "jsearch"),
     "search-api-key": lambda stage: rotate_board_key(stage, "search-api-key", "web"),
+    "origin-secret": rotate_origin_secret,
 }
 
 
@@ -161,6 +171,20 @@ def sent(stage: Stage, name: str) -> int:
 def user(stage: Stage) -> Iterator[Client]:
     with Client(stage.chat.url, f"auth0|{uuid.uuid4().hex}", stage.clock) as user:
         yield user
+
+
+def test_only_the_distribution_gets_through_also_with_a_new_secret(stage: Stage, user: Client) -> None:
+    def status(**headers: str) -> int:
+        given = {**user.headers(), **headers}
+        return user.http.get(f"{stage.chat.url}/api/conversations", headers=given).status_code
+
+    assert status() == 200, "the adapter itself, and the laptop"
+    assert status(**{"x-amzn-request-context": "{}"}) == 404
+    assert status(**{**FROM_OUTSIDE, ORIGIN_HEADER: "a guess"}) == 404
+    assert status(**FROM_OUTSIDE) == 200
+    stage.clock.advance(READ_AGAIN_AFTER_SECONDS)
+    rotate_origin_secret(stage)
+    assert [status(**{**FROM_OUTSIDE, ORIGIN_HEADER: f"origin {n}"}) for n in (2, 1)] == [200, 200]
 
 
 @pytest.mark.thorough

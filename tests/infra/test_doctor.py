@@ -29,7 +29,7 @@ from infra.__main__ import main
 from infra.doctor.command import EVERYWHERE, OF_A_STAGE, SPENDING, examine
 from infra.doctor.database import rights
 from infra.doctor.results import Result, run_check, table
-from infra.doctor.services import PENDING, check_stack
+from infra.doctor.services import PENDING, _records, check_stack
 from infra.doctor.settings import HIGH_THROUGHPUT
 from infra.doctor.target import Target
 from infra.local import model_wire
@@ -611,6 +611,23 @@ def test_a_stack_that_may_be_deleted_is_wrong_but_for_dev(name: str, protected: 
     target = Target(lambda _: CloudFormation(), {}, [], stage=Stage.load(name))
     [result] = asyncio.run(run_check("stack", check_stack(target)))
     assert f"{result.mark} {result.about} {result.what}".startswith(told)
+
+
+def test_the_records_of_the_senders_domain_are_told_and_a_missing_dkim_is_wrong() -> None:
+    def records(dkim: str, mail_from: str) -> list[tuple[str, str]]:
+        there = {
+            "DkimAttributes": {"Status": dkim, "Tokens": ["abc", "def", "ghi"]},
+            "MailFromAttributes": {"MailFromDomain": mail_from, "MailFromDomainStatus": "SUCCESS"} if mail_from else {},
+        }
+        return [(each.mark, each.what) for each in _records("qwestly.com", there, "eu-west-1")]
+
+    *dkim, returned, dmarc = records("SUCCESS", "bounce.qwestly.com")
+    assert dkim[0] == ("right", "DKIM: abc._domainkey.qwestly.com CNAME abc.dkim.amazonses.com")
+    assert "bounce.qwestly.com MX 10 feedback-smtp.eu-west-1.amazonses.com" in returned[1]
+    assert '_dmarc.qwestly.com TXT "v=DMARC1; p=quarantine;' in dmarc[1]
+    *dkim, returned, _ = records("PENDING", "")
+    assert [mark for mark, _ in dkim] == ["WRONG"] * 3
+    assert "--mail-from-domain mail.qwestly.com" in returned[1]
 
 
 def test_the_usual_throughput_of_parameter_store_is_told(deployed: Deployed, throughput: dict[str, str]) -> None:

@@ -28,6 +28,7 @@ from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.base import errors
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event
+from qwestly_agent.base.origin import ORIGIN_HEADER
 from qwestly_agent.base.settings import LONGEST_HOURS_TO_DECIDE, Settings, is_reference
 from qwestly_agent.cards import GENERATE_CARD
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
@@ -163,12 +164,15 @@ def test_the_limits_are_listed_with_their_defaults() -> None:
 
 
 def test_the_one_address_sends_turns_to_the_url_that_streams_and_waits_longer_than_either_is_silent() -> None:
-    [written] = re.findall(r"```yaml\n(.*?)```", INTEGRATE.read_text(encoding="utf-8"), re.DOTALL)
+    written = (ROOT / "infra/front.yaml").read_text(encoding="utf-8")
     distribution = yaml.load(written, _Loader)["Resources"]["Agent"]["Properties"]["DistributionConfig"]
     patience = {each["Id"]: each["CustomOriginConfig"]["OriginReadTimeout"] for each in distribution["Origins"]}
     assert patience["chat"] > 2 * KEEP_ALIVE_SECONDS
     assert TEMPLATE.timeout(API) >= patience["api"] > PATIENCE_SECONDS
-    [turns], others = distribution["CacheBehaviors"], distribution["DefaultCacheBehavior"]
+    (turns, pages), others = distribution["CacheBehaviors"], distribution["DefaultCacheBehavior"]
+    assert (pages["PathPattern"], pages["TargetOriginId"]) == ("/approve/*", "approve")
+    assert patience["approve"] >= TEMPLATE.timeout("ApprovePagesFunction")
+    assert all(each["OriginCustomHeaders"][0]["HeaderName"] == ORIGIN_HEADER for each in distribution["Origins"])
     assert (turns["PathPattern"], turns["TargetOriginId"], others["TargetOriginId"]) == (f"{TURNS}*", "chat", "api")
     url = TEMPLATE.cors(API)
     assert {*url["AllowMethods"], "OPTIONS"} <= {*turns["AllowedMethods"]} & {*others["AllowedMethods"]}

@@ -86,9 +86,10 @@ def test_what_an_hourly_walk_finds_rings_where_alarms_do() -> None:
 def test_the_role_of_the_hourly_walk_may_do_what_the_walk_asks_of_aws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of AWS alone: the walk itself goes by URLs. Publishing to an encrypted topic takes two rights to its key."""
     granted = {
-        (action, statement["Resource"])
+        (action, resource)
         for statement in json.loads((ROOT / "infra/smoke/policy.json").read_text())["Statement"]
         for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
+        for resource in ([statement["Resource"]] if isinstance(statement["Resource"], str) else statement["Resource"])
     }
     stage, asked = Stage.load("prod"), set[str]()
 
@@ -110,7 +111,7 @@ def test_the_role_of_the_hourly_walk_may_do_what_the_walk_asks_of_aws(monkeypatc
     region = "eu-west-1:<account>:"
     assert {resource.partition(region)[2] for _, resource in granted} == {
         f"stack/{stage.stack}/*",
-        f"parameter{stage.parameter('ConfigurationPath')}/shared-secret",
+        *(f"parameter{stage.parameter('ConfigurationPath')}/{each}-secret" for each in ("shared", "origin")),
         f"{stage.stack}-alarms",
         "key/*",
     }

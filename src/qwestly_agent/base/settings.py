@@ -33,6 +33,10 @@ class Settings:
     """Signs our own tokens for the candidate app."""
     candidate_api_url: str = ""
     """URL of the candidate app's write API, including its path: docs/candidate-app-api.yaml."""
+    behind_distribution: int = 0
+    """1 if only the distribution before the functions' URLs may call them; it adds `origin_secret` to each request."""
+    origin_secret: str = field(default="", repr=False)
+    """Several secrets are separated by commas during a rotation."""
     approve_url: str = ""
     """URL that the links in mails point to."""
     app_url: str = ""
@@ -273,6 +277,8 @@ def unused_keys(settings: Mapping[str, Any]) -> tuple[str, ...]:
     models = [settings.get(f"model_{name}", "") for name in ("fast", "pro", "fallback", "judge")]
     if all(models[:2]) and not any(each.startswith("deepseek:") for each in models):
         unused.append("deepseek_api_key")
+    if str(settings.get("behind_distribution", 0)) != "1":
+        unused.append("origin_secret")
     return (*unused, *(() if settings.get("traces_url") else ("traces_headers",)))
 
 

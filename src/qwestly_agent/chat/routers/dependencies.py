@@ -10,6 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic_core import from_json
 
 from qwestly_agent.base.errors import Invalid, Unauthorized
+from qwestly_agent.base.origin import check_origin
 from qwestly_agent.chat.auth import UnknownSignature, verify_token
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.text.clean import visible
@@ -33,6 +34,18 @@ async def user_of(services: TheServices, bearer: Bearer) -> str:
 
 
 TheUser = Annotated[str, Depends(user_of)]
+
+
+def is_from_outside(request: Request) -> bool:
+    """True for a request through the function's URL, which the adapter marks with a header that clients cannot
+    remove."""
+    return "x-amzn-request-context" in request.headers
+
+
+async def only_from_distribution(request: Request) -> None:
+    """Raises `NotFound` for a request that went around the distribution, if there is one."""
+    if is_from_outside(request):
+        await check_origin(services_of(request).secrets, request.headers)
 
 
 def only_known_parameters(request: Request) -> None:
