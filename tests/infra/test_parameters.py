@@ -121,3 +121,13 @@ def test_make_deploy_asks_for_what_is_missing_before_it_builds() -> None:
     ran = subprocess.run(check, cwd=ROOT, env=paths, capture_output=True, text=True)
     assert ran.returncode == 1
     assert "AppUrl is still <https://… where users sign in>: Where users sign in" in ran.stderr
+
+
+def test_links_in_mails_lead_to_the_domain_where_there_is_one(tmp_path: Path) -> None:
+    address = "https://agent.qwestly.example/approve"
+    stage = filled_in("prod", tmp_path, ApproveUrl=address, BehindDistribution="1")
+    assert list(problems(stage)) == []
+    mailing = {"ApproveRequestFunction", "ApproveSweepFunction", "BriefWriterFunction"}
+    assert {stage.template.environment(each)["APPROVE_URL"] for each in mailing} == {address}
+    without = Stage.load("prod").template.environment("ApproveSweepFunction")["APPROVE_URL"]
+    assert without.endswith("approve"), "the function's own"
