@@ -911,6 +911,15 @@ def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
 # ── people ──
 
 
+def test_a_card_says_that_its_mail_came_back(widget: Widget, backend: ScriptedBackend) -> None:
+    said = "Your mail came back, so please decide here."
+    view = backend.ask(approval(mail_problem=said))
+    backend.stream("c1").begin().text("Shall I?").send("approval_required", **view).done("Shall I?")
+    backend.keep("c1", "My headline", asked("m1", "Better"), answered("Shall I?", id="msg_run_1", approvals=[view]))
+    widget.say("Better")
+    expect(Card(widget.log).group).to_contain_text(said)
+
+
 @pytest.mark.thorough
 def test_a_card_can_be_decided_with_the_keyboard(widget: Widget, backend: ScriptedBackend, card: Card):
     keyboard = widget.page.keyboard
