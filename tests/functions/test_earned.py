@@ -125,6 +125,17 @@ def test_nothing_is_offered_until_the_ceiling_is_raised(person: Client, model: M
     assert kind_of(person)["offers"] is None
 
 
+@pytest.mark.thorough
+def test_answers_by_words_earn_nothing(person: Client, model: ModelServer) -> None:
+    for number in range(YESES_NEEDED):
+        card = proposes(person, model, f"{TITLES[number % 3]} {number}")
+        model.script(Reply(text="So."))
+        person.say("ok", card.conversation_id, answers=card.id)
+    records = person.get("/api/approvals?state=all")["items"]
+    assert [(each["status"], each["decided_by"]) for each in records] == [("done", "words")] * YESES_NEEDED
+    assert waiting(person, "autonomy") == []
+
+
 @pytest.mark.nightly
 @pytest.mark.thorough
 def test_what_the_user_did_not_ask_for_earns_nothing(person: Client, model: ModelServer) -> None:

@@ -34,8 +34,10 @@ from pydantic_core import PydanticSerializationError
 
 from qwestly_agent.agents.calls import Call, Calls
 from qwestly_agent.agents.design import NativeEvent, TurnAgent
+from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.help import FIXED_WORDS
 from qwestly_agent.agents.tools.sources import records_of
+from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.activity_view import EventView
@@ -259,6 +261,9 @@ class Record:
     """Title of a new conversation, if a model made one in time."""
     events: EventBuffer = field(default_factory=EventBuffer)
     """Events for other readers."""
+    cards: list[ApprovalRequested | ApprovalShown] = field(default_factory=list[ApprovalRequested | ApprovalShown])
+    asks_about: str | None = None
+    """Id of the approval about which code asked."""
     _returned: dict[str, tuple[ReturnedRecord, ...]] = field(default_factory=dict[str, tuple[ReturnedRecord, ...]])
     """By the id of a successful call."""
 
@@ -274,8 +279,21 @@ class Record:
                 self._add(text, now)
             case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
                 self._add(text, now)
+            case ApprovalRequested() | ApprovalShown():
+                self.cards.append(event)
             case _:
                 pass
+
+    def ask(self, question: TextPart, approval_id: str) -> Sequence[NativeEvent]:
+        """Add the question that code asks under the answer's card, and return its events. It is no model's text, and
+        does not count as the first one."""
+        events = (PartStartEvent(index=0, part=question), PartEndEvent(index=0, part=question))
+        for event in events:
+            self.events.take(event)
+        self.texts.append(question.content)
+        self.messages = [*self.messages, ModelResponse(parts=[question], model_name=FIXED_WORDS)]
+        self.asks_about = approval_id
+        return events
 
     def steps(self) -> tuple[Step, ...]:
         """Each step with those of its records that the answer so far used."""
@@ -592,6 +610,7 @@ class Turn:
             steps=record.steps(),
             model_messages=model_messages,
             receipt=receipt,
+            asks_about=record.asks_about,
             continues=self.continues,
             replaces=replaced_runs(self.replaced),
             remembered_before=tuple(dict.fromkeys(each for message in self.replaced for each in ids_of(message))),
