@@ -295,6 +295,23 @@ async def test_an_undo_that_fails_says_so_and_can_be_tried_again(
     assert stage.effects_on(user_id) == [approval.id, again.id]
 
 
+@pytest.mark.parametrize("fault", [fault for fault in ENDS if ENDS[fault] == "unknown"])
+async def test_a_second_undo_while_the_first_is_unknown_is_the_first(
+    stage: Stage, services: Services, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval, write = await done(services, user_id), CandidateApp.set_profile_fields
+
+    async def misbehaving(*args: Any) -> Outcome:
+        stage.app.misbehave(fault)
+        return await write(*args)
+
+    monkeypatch.setattr(CandidateApp, "set_profile_fields", misbehaving)
+    first = await undo(services, user_id, approval.id)
+    second = await undo(services, user_id, approval.id)
+    assert (first.status, second.id) == ("unknown", first.id)
+    assert [each.id for each in await services.approvals.list_all(user_id, 10) if each.undoes] == [first.id]
+
+
 @pytest.mark.nightly
 @pytest.mark.thorough
 @dying
