@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from tests.counts import count
 from tests.functions.test_approvals import person, wants
@@ -43,7 +44,8 @@ class Talk:
             case 2:
                 return [Reply(text=self.chance.choice(["Bolder:", "Do you like Lisbon?"]), tool_calls=card.tool_calls)]
             case 3 if pending:
-                shown = {"name": "show_approval", "arguments": {"approval_id": self.chance.choice([*pending])}}
+                arguments = {"approval_id": self.chance.choice([*pending])}
+                shown: ToolCall = {"name": "show_approval", "arguments": arguments}
                 return [Reply(tool_calls=[shown]), Reply(text="Shall I tell you its name?")]
             case _:
                 return [Reply(text=self.chance.choice(["Do you like Lisbon?", "I see."]))]

@@ -159,10 +159,9 @@ async def read_typed_answer(
 
     `messages` are the conversation's, oldest first. What the client did not show is never decided: its card is shown.
     """
-    said = answer_in(request.text or "")
-    if said is None or request.decisions or request.regenerate:
-        return TypedAnswer()
     answers = [each for each in messages if each.role == "assistant" and each.content != USE_THE_CARD]
+    if not answers or request.decisions or request.regenerate or (said := answer_in(request.text or "")) is None:
+        return TypedAnswer()
     named = [each for each in answers[:-1] if each.id == request.answers]
     approvals = await services.approvals.list_of_conversation(user_id, conversation_id, MOST_RECENT)
     waiting = [each for each in approvals if each.waits(services.clock())]

@@ -167,8 +167,11 @@ class TurnStore:
             _check_choice(request, claim)
             await self._admit(user_id, load, new.started_at)
             read_at = new.started_at
-            is_new = not said.exchange
-            answer = await read_typed_answer(services, user_id, conversation_id, request, said.recent if is_new else [])
+            waits = any(each.conversation_id == conversation_id for each in known.under_way.approvals)
+            is_answer = waits and not said.exchange
+            answer = await read_typed_answer(
+                services, user_id, conversation_id, request, said.recent if is_answer else []
+            )
             request = replace(request, decisions=request.decisions or answer.decisions)
             approvals = await self._approvals(claim, request, known.unreported, where)
             approvals = replace(approvals, ended=known.ended, referred_approval=answer.referred_approval)
