@@ -38,7 +38,7 @@ export type AgentUIMessage = UIMessage<AgentMetadata, AgentData, AgentTools>;
  */
 export function lastAnswer(messages: AgentUIMessage[]): string | undefined {
   const last = messages.filter(({ role }) => role === "assistant").at(-1);
-  return last?.metadata ? last.id : undefined;
+  return last?.metadata?.output_tokens === undefined ? undefined : last.id;
 }
 
 /** The conversation as the server stored it, for `useChat`'s `messages`; empty if nothing was said in it yet. */

@@ -12,12 +12,12 @@ from ag_ui.core import (
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
     TextMessageContentEvent,
+    TextMessageEndEvent,
     TextMessageStartEvent,
     ToolCallResultEvent,
 )
 from ag_ui.encoder import EventEncoder
 from pydantic_ai.messages import CustomEvent as OurEvent
-from pydantic_ai.messages import TextPart
 from pydantic_ai.ui.ag_ui import AGUIEventStream
 
 from qwestly_agent.agents.base import AgentDeps
@@ -26,7 +26,7 @@ from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.encode_plain import plain_events
 from qwestly_agent.chat.turn import AnswerStream
-from qwestly_agent.chat.turn_approvals import QUESTION
+from qwestly_agent.chat.turn_approvals import QuestionAsked
 from qwestly_agent.chat.turn_request import RESUME_SCHEMA
 from qwestly_agent.model_calls.failures import failure_of
 
@@ -58,18 +58,17 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
                     tool_call_id=call_id,
                     content=json.dumps({"status": event.approval.status, "outcome": event.approval.outcome}),
                 )
+            case QuestionAsked(text=text):
+                # With the answer's id, so that a client that showed it names the answer by its last message.
+                answer_id = self.answer_stream.message_id
+                yield TextMessageStartEvent(message_id=answer_id, role="assistant")
+                yield TextMessageContentEvent(message_id=answer_id, delta=text)
+                yield TextMessageEndEvent(message_id=answer_id)
             case _:
                 pass
         for name, data in plain_events(event, self.answer_stream, spoke=False):
             if name != "text_delta":
                 yield CustomEvent(name=name, value=data)
-
-    async def handle_text_start(self, part: TextPart, follows_text: bool = False) -> AsyncIterator[BaseEvent]:
-        async for event in super().handle_text_start(part, follows_text):
-            if part.id == QUESTION and isinstance(event, TextMessageStartEvent | TextMessageContentEvent):
-                # So a client that showed it names the answer by its last message's id.
-                event.message_id = self.message_id = self._started_message_id = self.answer_stream.message_id
-            yield event
 
     async def handle_custom_event(self, event: OurEvent) -> AsyncIterator[BaseEvent]:  # noqa: ARG002
         """Send it as its plain event."""

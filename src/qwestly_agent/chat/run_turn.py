@@ -125,8 +125,9 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
             if cut := truncation_error(record.messages):
                 raise cut
             if card := card_to_ask_about(services.actions, record.cards, record.calls, record.content):
-                for event in record.ask(question_about(card), card.approval_id):
-                    yield event
+                question = question_about(card)
+                record.take(question, services.clock())
+                yield question
         except Exception as error:
             _note_failure(services, turn, error, watched)
         if titled.done() and not titled.exception():

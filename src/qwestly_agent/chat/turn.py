@@ -44,7 +44,7 @@ from qwestly_agent.chat.activity_view import EventView
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.prompt import FirstTurnContext, UnderWay, text_response, window_start
 from qwestly_agent.chat.remembered_view import ids_of
-from qwestly_agent.chat.turn_approvals import TurnApprovals, note_of
+from qwestly_agent.chat.turn_approvals import QuestionAsked, TurnApprovals, note_of
 from qwestly_agent.chat.used_sources import ReturnedRecord, SourcesNamed, used_sources
 from qwestly_agent.clients.workflows import Start
 from qwestly_agent.domain.approval import Level
@@ -186,6 +186,7 @@ def _is_answer(event: AgentStreamEvent) -> bool:
             | PartEndEvent(part=TextPart())
             | PartDeltaEvent(delta=TextPartDelta())
             | SourcesNamed()
+            | QuestionAsked()
         ):
             return True
         case _:
@@ -281,19 +282,12 @@ class Record:
                 self._add(text, now)
             case ApprovalRequested() | ApprovalShown():
                 self.cards.append(event)
+            case QuestionAsked(text=text):  # no model's text: it does not count as the first one
+                self.texts.append(text)
+                self.messages = [*self.messages, ModelResponse(parts=[TextPart(text)], model_name=FIXED_WORDS)]
+                self.asks_about = event.approval_id
             case _:
                 pass
-
-    def ask(self, question: TextPart, approval_id: str) -> Sequence[NativeEvent]:
-        """Add the question that code asks under the answer's card, and return its events. It is no model's text, and
-        does not count as the first one."""
-        events = (PartStartEvent(index=0, part=question), PartEndEvent(index=0, part=question))
-        for event in events:
-            self.events.take(event)
-        self.texts.append(question.content)
-        self.messages = [*self.messages, ModelResponse(parts=[question], model_name=FIXED_WORDS)]
-        self.asks_about = approval_id
-        return events
 
     def steps(self) -> tuple[Step, ...]:
         """Each step with those of its records that the answer so far used."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic_ai.framing import wrap
-from pydantic_ai.messages import TextPart
+from pydantic_ai.messages import CapabilityEvent
 
 from qwestly_agent.agents.calls import Calls
 from qwestly_agent.agents.guardrails import ApprovalRequested
@@ -114,8 +114,6 @@ def nothing_new_error(settled: Sequence[AppliedDecision]) -> ChangedMeanwhile:
 # yes or a no is the decision on that card, if the client names that answer as the last one that it showed.
 
 
-QUESTION = "question"
-"""The id of the text part with the question, which marks it as ours."""
 USE_THE_CARD = "Please decide with the buttons on the card above: it waits for them."
 MOST_RECENT = 50
 """Number of the conversation's approvals that are read."""
@@ -139,8 +137,17 @@ def card_to_ask_about(
             return None
 
 
-def question_about(card: ApprovalView) -> TextPart:
-    return TextPart(f"{card.preview.about}? You can answer yes or no.", id=QUESTION)
+@dataclass(kw_only=True)
+class QuestionAsked(CapabilityEvent, namespace="qwestly"):
+    """The question by code under a card, sent as text. A text part would begin another step in `useChat`, which answers
+    only the calls of the last one by itself."""
+
+    approval_id: str
+    text: str
+
+
+def question_about(card: ApprovalView) -> QuestionAsked:
+    return QuestionAsked(approval_id=card.approval_id, text=f"{card.preview.about}? You can answer yes or no.")
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
         regenerates=body.messageId if regenerate else None,
         decisions=decisions,
         continues=answered.id if answered and decisions else None,
-        answers=body.answers or _last_answer(body.messages, lambda message: message.get("metadata") is not None),
+        answers=body.answers or _last_answer(body.messages, _has_usage),
         design=body.design,
         role=body.role,
     )
@@ -210,6 +210,12 @@ def _has_answer(messages: list[Any]) -> bool:
     count, because it precedes the first user message."""
     roles = [each.get("role") for each in messages if isinstance(each, dict) and each.get("parts")]
     return "user" in roles and "assistant" in roles[roles.index("user") :]
+
+
+def _has_usage(message: dict[str, Any]) -> bool:
+    """True if the message has the metadata that end its stream."""
+    metadata = message.get("metadata")
+    return isinstance(metadata, dict) and "output_tokens" in metadata
 
 
 def _last_answer(messages: list[Any], is_whole: Callable[[dict[str, Any]], bool]) -> str | None:
