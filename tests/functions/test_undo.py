@@ -404,7 +404,6 @@ async def test_killed_at_any_step_what_was_learnt_is_undone_in_each_place_or_in_
 
 WISHES: Mapping[str, tuple[str, str]] = {
     "a field": ("Make my headline Head of Product", "Make it Head of Something"),
-    "several fields": ("Make my headline CTO and my only skill Go", "Make my headline CTO"),
     "a preference": ("Set my work mode to remote", "I want to work at home in the evening"),
 }
 """Messages that name all that the action would change, and that name a part of it or nothing."""
@@ -420,6 +419,18 @@ async def submitted(stage: Stage, services: Services, case: str, message: str) -
     _, approval = await asking.submit(CASES[case][1], uuid.uuid4().hex)
     assert approval
     return approval
+
+
+@pytest.mark.thorough
+async def test_at_l3_several_fields_are_asked_about_as_an_order_names_one(
+    stage: Stage, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def says_yes(*_: object) -> bool:
+        return True
+
+    monkeypatch.setattr(propose, "is_requested", says_yes)
+    asked = await submitted(stage, services, "several fields", "Make my headline CTO and my only skill Go")
+    assert (asked.status, asked.answer) == ("pending", "ask")
 
 
 @pytest.mark.thorough
