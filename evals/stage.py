@@ -54,13 +54,14 @@ class Stage:
         with Client(self.chat.url, f"auth0|{uuid.uuid4().hex}") as person:
             person.http.timeout = SECONDS_A_TURN
             self._keep(person.user_id, case)
-            conversation: str | None = None
+            conversation, seen = None, dict[str, str]()
             for before in case.before:
                 self.script(before.answers)
-                conversation = person.say(before.said, conversation, **_role(case, conversation)).conversation_id
+                shown = person.say(before.said, conversation, **_role(case, conversation), **seen)
+                conversation, seen = shown.conversation_id, {"answers": shown.id}
             self.script(recorded)
             self.relay.recorded_steps.clear()
-            answer = person.say(case.said, conversation, **_role(case, conversation))
+            answer = person.say(case.said, conversation, **_role(case, conversation), **seen)
             self.script(())
             waiting = len(person.get("/api/approvals")["items"])
             *_, last = person.get(f"/api/conversations/{answer.conversation_id}")["messages"]

@@ -239,6 +239,10 @@ class Answer:
         return self.events[0].data["conversation_id"]
 
     @property
+    def id(self) -> str:
+        return f"msg_{self.events[0].data['run_id']}"
+
+    @property
     def names(self) -> list[str]:
         return [event.name for event in self.events]
 

@@ -424,6 +424,7 @@ def test_the_same_message_posted_again_is_answered_with_the_same(
 # --- approvals --------------------------------------------------------------------------------------------------------
 
 HEADLINE = "Head of Product"
+QUESTION = f"Change your headline to {HEADLINE}? You can answer yes or no."
 FINAL = {"output-available", "output-denied"}
 SAID_YES = "The user said yes to “Change your headline”"
 SAID_NO = "The user said no to “Change your headline”"
@@ -498,7 +499,7 @@ def test_an_answer_in_the_chat_goes_on_in_the_same_message(
         answered = page.resume()
     assert (answered.status, answered.error, answered.types[-1]) == ("ready", None, "finish")
     assert [message["role"] for message in answered.messages] == ["user", "assistant"]
-    assert answered.texts[-1] == "So be it."
+    assert answered.texts[-1] == f"{QUESTION}So be it."
     check_messages(answered.messages)
     assert profile.get() == (HEADLINE if approved else None)
     told, untold = (SAID_YES, SAID_NO) if approved else (SAID_NO, SAID_YES)
@@ -528,7 +529,7 @@ def test_who_decided_elsewhere_with_the_chat_closed_comes_back_and_writes_on(
     check_prompt(model, told, never=(untold,))
     after = back.say("Sure?")
     check_prompt(model, told, never=(untold,))
-    assert after.texts == ["Make me head of product", "", "Well?", "I heard.", "Sure?", "As I said."]
+    assert after.texts == ["Make me head of product", QUESTION, "Well?", "I heard.", "Sure?", "As I said."]
     check_messages(after.messages)
 
 
@@ -556,7 +557,7 @@ def test_a_late_click_on_what_was_decided_otherwise_elsewhere_changes_nothing(
     [approval_id] = waits_in(page.say("Make me head of product"))
     decide(client, approval_id, first)
     late = page.answer(approval_id, first == "reject", sends=True)
-    assert (late.status, late.texts[-1]) == ("ready", "It was decided before.")
+    assert (late.status, late.texts[-1]) == ("ready", f"{QUESTION}It was decided before.")
     [said] = [part["data"] for part in late.messages[-1]["parts"] if part["type"] == "data-approval"]
     assert said["status"] == ("done" if first == "approve" else "rejected")
     assert profile.get() == (HEADLINE if first == "approve" else None)
@@ -615,7 +616,7 @@ def test_a_page_reloaded_while_it_waits_still_asks(
     asked = waits_in(chat_page.say("Make me head of product"))
     reloaded = open_page(node, client, kept_by(client), automatic=True)
     seen = reloaded.answer(asked[0], True, sends=True)
-    assert (seen.status, seen.error, seen.texts[-1]) == ("ready", None, "It is changed.")
+    assert (seen.status, seen.error, seen.texts[-1]) == ("ready", None, f"{QUESTION}It is changed.")
     check_messages(seen.messages)
     assert profile.get() == HEADLINE
     check_prompt(model, SAID_YES, "Waiting for the user's decision", never=(SAID_NO,))

@@ -68,22 +68,23 @@ def test_a_change_waits_for_its_user_and_ends_the_turn(chat: ChatServer, person:
     [change] = approval["preview"]["changes"]
     assert change == {"name": "Headline", "before": "Product Manager", "after": HEADLINE, "evidence": [], "quotes": []}
     assert (approval["status"], approval["rationale"], approval["editable"]) == ("pending", "It says more.", ["value"])
-    assert answer.names[-3:] == ["approval_required", "activity", "done"]
+    assert answer.names[-4:] == ["approval_required", "text_delta", "activity", "done"]
     assert len(model.requests) == 1
     assert profile_of(chat, person)["headline"] == "Product Manager"
     assert [each["approval_id"] for each in person.get("/api/approvals")["items"]] == [approval["approval_id"]]
 
 
 def test_an_answer_that_only_asks_says_what_for(person: Client, model: ModelServer) -> None:
-    model.script(wants())
+    both = [wants(), wants("location", "Ulm", call_id="call_2")]
+    model.script(Reply(tool_calls=[call for each in both for call in each.tool_calls]))
     answer = person.say("Make me head of product")
-    said = "For your decision: Change your headline"
+    said = "For your decision: Change your headline\n\nFor your decision: Change your location"
     assert (answer.text, answer.last.data["content"]) == ("", said)
     read = person.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]
-    assert (read["content"], len(read["approvals"])) == (said, 1)
+    assert (read["content"], len(read["approvals"])) == (said, 2)
     model.script(Reply(text="I see."))
     person.say("And now?", answer.conversation_id)
-    assert said not in model.requests[-1].body.decode(), "the model said nothing of the kind"
+    assert "For your decision" not in model.requests[-1].body.decode(), "the model said nothing of the kind"
 
 
 def test_an_approval_is_read_by_its_id(chat: ChatServer, person: Client, model: ModelServer) -> None:

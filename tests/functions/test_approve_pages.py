@@ -12,13 +12,20 @@ import pytest
 from botocore.exceptions import ClientError
 
 from infra.local.aws import AwsServer
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.earned import RAISE_AUTONOMY
 from qwestly_agent.approvals.links import hash_of
+from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, ShownClaim
 from tests.counts import count
 from tests.functions.approving import CARD, DAY, DELETION, HEADLINE, ONE, TWO, Shown, World, a_world
 from tests.servers import USER, mongo_server
 
+AUTONOMY = Proposal(
+    RAISE_AUTONOMY,
+    {"tool": "update_profile_field", "subject": "profile", "level": "L2", "since": 1.0, "schema_digest": ""},
+)
 SEALED_BY = "a-task-token-of-the-tests"
 
 
@@ -280,6 +287,17 @@ def test_what_cannot_be_taken_back_is_decided_where_one_is_signed_in(world: Worl
     refused = world.post(token, {"decision": "approve", "args_digest": approval.args_digest})
     assert refused.status == 403
     assert world.dump() == before
+
+
+@pytest.mark.parametrize("proposal", [DELETION, AUTONOMY], ids=lambda proposal: proposal.action.tool)
+def test_no_link_decides_what_needs_a_sign_in_however_it_came_so_far(world: World, proposal: Proposal) -> None:
+    card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
+    world.database["qc_sections"].insert_one({"_id": "card_1", **card})
+    approval = world.ask(proposal=proposal)
+    decision = Decision(decision="approve", args_digest=approval.args_digest)
+    with pytest.raises(Invalid, match="not decided by a link"):
+        world.run(lambda services: decide_and_follow_up(services, USER, approval.id, decision, by="link", where=""))
+    assert world.run(lambda services: services.approvals.get(USER, approval.id)).status == "pending"
 
 
 NO_FORMS = [

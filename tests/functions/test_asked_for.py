@@ -134,8 +134,8 @@ def test_the_label_of_a_way_to_work_stands_for_it(chat: ChatServer, person: Clie
 def test_one_message_has_one_change_unasked_however_often_it_is_answered(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
-    message = "Add Go to my skills and also Rust"
-    both = [wants("skills", ["SQL", "Go"]), wants("skills", ["SQL", "Rust"], call_id="call_2")]
+    message = "Add Go to my skills"
+    both = [wants("skills", ["SQL", "Go"]), wants("skills", ["Go", "SQL"], call_id="call_2")]
     together = Reply(tool_calls=[call for each in both for call in each.tool_calls])
     model.script(together, wishes(message), wishes(message), Reply(text="Done."))
     answer = person.say(message)

@@ -22,6 +22,7 @@ from tests.servers import ChatServer, Client
 Happens: TypeAlias = Literal["runs", "asks", "is queued", "is not offered"]
 
 HEADLINE = {"field": "headline", "value": "Head of Product"}
+QUESTION = "Change your headline to Head of Product? You can answer yes or no."
 CARD = {"card_id": "card_1"}
 PROPOSED: dict[Effect, tuple[AnyAction, dict[str, str]]] = {
     "write": (UPDATE_PROFILE_FIELD, HEADLINE),
@@ -71,7 +72,7 @@ def what_happens(user: Client, model: ModelServer, app: CandidateAppServer, effe
             return "is not offered"
         case (True, True, [], done, 2, "So.") if done == (effect in PROPOSED):
             return "runs"
-        case (True, None, ["pending"], 0, 1, ""):
+        case (True, None, ["pending"], 0, 1, text) if text in ("", QUESTION):
             return "asks"
         case (True, None, ["pending"], 0, 2, "So."):
             return "is queued"

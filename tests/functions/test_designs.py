@@ -234,7 +234,7 @@ def test_a_plain_loop_speaks_the_ai_sdks_protocol(plain: Client, model: ModelSer
 def test_a_plain_loop_proposes_at_the_gate_and_learns_what_became_of_it(plain: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[HEADLINE]))
     asked = plain.say("Make me head of product")
-    assert asked.names[-4:] == ["approval_required", "requests_made", "activity", "done"]
+    assert asked.names[-5:] == ["approval_required", "requests_made", "text_delta", "activity", "done"]
     approval = next(event.data for event in asked.events if event.name == "approval_required")
     decision = {key: approval[key] for key in ("approval_id", "args_digest")} | {"decision": "reject"}
     model.script(Reply(text="All right."))

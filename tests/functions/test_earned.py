@@ -96,7 +96,7 @@ def test_ten_more_earn_what_is_done_right_away_and_an_undo_takes_it_back(person:
     assert done["why"].startswith("At the level that your agent earned for this (Autonomous), your agent may do this")
     person.request("POST", f"/api/activity/{done['id']}/undo").raise_for_status()
     assert kind_of(person)["level"] == "L1"
-    assert proposes(person, model, "Product Lead").names[-3] == "approval_required"
+    assert proposes(person, model, "Product Lead").names[-4] == "approval_required"
     [taken_back] = [each for each in person.get("/api/activity")["items"] if each["type"] == "autonomy.taken_back"]
     assert taken_back["title"] == "Your agent asks you again"
     assert "undid it" in taken_back["why"]
@@ -123,6 +123,17 @@ def test_nothing_is_offered_until_the_ceiling_is_raised(person: Client, model: M
     says_yes(person, model, YESES_NEEDED)
     assert waiting(person, "autonomy") == []
     assert kind_of(person)["offers"] is None
+
+
+@pytest.mark.thorough
+def test_answers_by_words_earn_nothing(person: Client, model: ModelServer) -> None:
+    for number in range(YESES_NEEDED):
+        card = proposes(person, model, f"{TITLES[number % 3]} {number}")
+        model.script(Reply(text="So."))
+        person.say("ok", card.conversation_id, answers=card.id)
+    records = person.get("/api/approvals?state=all")["items"]
+    assert [(each["status"], each["decided_by"]) for each in records] == [("done", "words")] * YESES_NEEDED
+    assert waiting(person, "autonomy") == []
 
 
 @pytest.mark.nightly

@@ -23,6 +23,7 @@ from infra.local.candidate_app import CANDIDATES, CARDS, FAULTS, OPERATIONS, Can
 from qwestly_agent.approvals import decide, pause, propose
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval, id_of_call
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.end import TOO_MANY
 from qwestly_agent.approvals.execute import (
     ASKED_AGAIN,
     FINDING_OUT,
@@ -1201,3 +1202,22 @@ async def test_a_model_cannot_flood_its_user(stage: Stage, services: Services, u
         "This waits for the user's decision": MOST_WAITING,
         "Too much waits for the user's decision": 10,
     }
+
+
+async def test_proposals_at_once_leave_no_more_than_the_limit_pending(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    await services.conversations.create(user_id, "chat", NewTurn("run", "m1", "Hello", services.clock()), "default")
+    for _ in range(MOST_WAITING - 2):
+        await asked(services, user_id)
+
+    def proposed(number: int) -> Coroutine[Any, Any, Any]:
+        proposal = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": f"At once: {number}"}, "")
+        return proposer(services, user_id, f"run{number}", "chat").submit(proposal, f"call_{number}")
+
+    made = await asyncio.gather(*map(proposed, range(8)), return_exceptions=True)
+    assert {type(each) for each in made} <= {tuple, Invalid}
+    pending = [each for each in await services.approvals.list_open(user_id, 1000) if each.status == "pending"]
+    assert len(pending) <= MOST_WAITING
+    withdrawn = [each for each in await services.approvals.list_all(user_id, 1000) if each.status == "changed"]
+    assert {(each.outcome, each.news) for each in withdrawn} <= {(TOO_MANY, False)}

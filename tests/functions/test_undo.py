@@ -295,6 +295,23 @@ async def test_an_undo_that_fails_says_so_and_can_be_tried_again(
     assert stage.effects_on(user_id) == [approval.id, again.id]
 
 
+@pytest.mark.parametrize("fault", [fault for fault in ENDS if ENDS[fault] == "unknown"])
+async def test_a_second_undo_while_the_first_is_unknown_is_the_first(
+    stage: Stage, services: Services, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval, write = await done(services, user_id), CandidateApp.set_profile_fields
+
+    async def misbehaving(*args: Any) -> Outcome:
+        stage.app.misbehave(fault)
+        return await write(*args)
+
+    monkeypatch.setattr(CandidateApp, "set_profile_fields", misbehaving)
+    first = await undo(services, user_id, approval.id)
+    second = await undo(services, user_id, approval.id)
+    assert (first.status, second.id) == ("unknown", first.id)
+    assert [each.id for each in await services.approvals.list_all(user_id, 10) if each.undoes] == [first.id]
+
+
 @pytest.mark.nightly
 @pytest.mark.thorough
 @dying
@@ -387,7 +404,6 @@ async def test_killed_at_any_step_what_was_learnt_is_undone_in_each_place_or_in_
 
 WISHES: Mapping[str, tuple[str, str]] = {
     "a field": ("Make my headline Head of Product", "Make it Head of Something"),
-    "several fields": ("Make my headline CTO and my only skill Go", "Make my headline CTO"),
     "a preference": ("Set my work mode to remote", "I want to work at home in the evening"),
 }
 """Messages that name all that the action would change, and that name a part of it or nothing."""
@@ -403,6 +419,18 @@ async def submitted(stage: Stage, services: Services, case: str, message: str) -
     _, approval = await asking.submit(CASES[case][1], uuid.uuid4().hex)
     assert approval
     return approval
+
+
+@pytest.mark.thorough
+async def test_at_l3_several_fields_are_asked_about_as_an_order_names_one(
+    stage: Stage, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def says_yes(*_: object) -> bool:
+        return True
+
+    monkeypatch.setattr(propose, "is_requested", says_yes)
+    asked = await submitted(stage, services, "several fields", "Make my headline CTO and my only skill Go")
+    assert (asked.status, asked.answer) == ("pending", "ask")
 
 
 @pytest.mark.thorough

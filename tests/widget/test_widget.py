@@ -396,6 +396,29 @@ def test_a_busy_conversation_is_waited_for_as_long_as_asked(page: Page, backend:
 
 
 @pytest.mark.thorough
+def test_a_message_names_the_answer_that_was_shown_when_it_was_sent(page: Page, backend: ScriptedBackend, clock: Clock):
+    page.goto("/host")
+    widget = ready(page)
+    backend.stream().begin().done("You are Ada.")
+    widget.say("Who am I?")
+    expect(widget.words).to_have_text("You are Ada.")
+    backend.refuse(409, "conversation_busy", "Still answering.", retry_after="7")
+    backend.stream().begin().error("unavailable", "Sorry.")
+    widget.say("yes")
+    expect(widget.answer.get_by_text("Waiting for the last answer to finish…")).to_be_visible()
+    clock.run(7)
+    expect(widget.answer.get_by_text("Sorry.")).to_be_visible()
+    backend.stream().begin().done("Ok.")
+    widget.say("no")
+    expect(widget.words).to_have_text("Ok.")
+    first, shown, again, unseen = backend.chats()
+    assert "answers" not in first
+    assert shown == again
+    assert shown["answers"].startswith("msg_")
+    assert "answers" not in unseen, "an answer that broke off may have ended otherwise"
+
+
+@pytest.mark.thorough
 def test_a_conversation_that_stays_busy_is_shown_with_a_retry(page: Page, backend: ScriptedBackend, clock: Clock):
     page.goto("/host")
     widget = ready(page)

@@ -61,6 +61,7 @@ export class Turn {
   readonly id: string;
   said: string | null;
   replaces: string | null = null; // id of the message or answer that this one replaces
+  answers: string | null = null; // id of the last answer on the screen when the message was sent
   readonly element: HTMLElement;
   readonly answer: HTMLElement;
   readonly footer: HTMLElement;

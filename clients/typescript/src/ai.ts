@@ -32,6 +32,15 @@ export type AgentMetadata = {
 
 export type AgentUIMessage = UIMessage<AgentMetadata, AgentData, AgentTools>;
 
+/**
+ * The id of the last answer if it is shown to its end, for `answers` in the body of a post: a typed yes or no decides
+ * only what that answer asks.
+ */
+export function lastAnswer(messages: AgentUIMessage[]): string | undefined {
+  const last = messages.filter(({ role }) => role === "assistant").at(-1);
+  return last?.metadata?.output_tokens === undefined ? undefined : last.id;
+}
+
 /** The conversation as the server stored it, for `useChat`'s `messages`; empty if nothing was said in it yet. */
 export async function savedMessages(client: AgentClient, id: string): Promise<AgentUIMessage[]> {
   const { data, error, response } = await client.GET("/api/conversations/{conversation_id}", {

@@ -1,6 +1,6 @@
 "use client";
 import { type AgentClient, type Schemas, createAgentClient } from "@qwestly/agent-client";
-import type { AgentUIMessage } from "@qwestly/agent-client/ai";
+import { type AgentUIMessage, lastAnswer } from "@qwestly/agent-client/ai";
 import { DefaultChatTransport } from "ai";
 import { createContext, useContext } from "react";
 
@@ -23,9 +23,9 @@ export function agentAt(url: string): Agent {
     transport: new DefaultChatTransport<AgentUIMessage>({
       api: `${url}/api/chat`,
       headers: async () => ({ Authorization: `Bearer ${await token()}` }),
-      // The history is the server's: the newest message is enough.
+      // The history is the server's: the newest message is enough, and the answer that it follows.
       prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
-        body: { ...body, id, messages: messages.slice(-1), trigger, messageId },
+        body: { ...body, id, messages: messages.slice(-1), trigger, messageId, answers: lastAnswer(messages) },
       }),
     }),
   };

@@ -15,6 +15,7 @@ MOST_WAITING = 100
 STANDS = frozenset({"approved", "executing", "accepted", "unknown", "done"})
 """Statuses of effects that are done or in progress."""
 CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
+TOO_MANY = "Too much waited for your decision already. Nothing was done."
 REPLACED = "You replaced the message that led to it. Nothing was done."
 FORGOTTEN = (
     "It rested on something that you had forgotten or deleted, so nothing was done. It can be drafted again without it."
@@ -87,21 +88,26 @@ async def end_replaced(services: Services, user_id: str, conversation_id: str, r
     for approval in reversed(await services.approvals.list_of_conversation(user_id, conversation_id, 0)):
         if approval.run_id not in runs:
             continue
-        ended, changed = await services.approvals.change(approval, lambda record: _replaced(record, services.clock()))
-        if changed:
-            with suppress(AgentError):  # then the sweep notifies it
-                await finish(services, ended)
-        elif ended.status in STANDS and not ended.undone_by:
+        ended, changed = await withdraw(services, approval, REPLACED)
+        if not changed and ended.status in STANDS and not ended.undone_by:
             stands.append(ended)
     return stands
 
 
-def _replaced(record: Approval, now: float) -> Approval | None:
-    """Return the record as ended with its message; None if it is no longer pending. The model is not informed, as it no
-    longer sees that the approval was requested."""
-    if record.status != "pending":
-        return None
-    return record.withdrawn(now, REPLACED).model_told()
+async def withdraw(services: Services, approval: Approval, outcome: str) -> tuple[Approval, bool]:
+    """End the approval as `changed` if it is still pending. The model is not informed: it does not, or no longer, see
+    that the approval was requested."""
+
+    def withdrawn(record: Approval) -> Approval | None:
+        if record.status != "pending":
+            return None
+        return record.withdrawn(services.clock(), outcome).model_told()
+
+    ended, changed = await services.approvals.change(approval, withdrawn)
+    if changed:
+        with suppress(AgentError):  # then the sweep notifies it
+            await finish(services, ended)
+    return ended, changed
 
 
 async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:

@@ -6,7 +6,7 @@ from qwestly_agent.action import has_same_subject
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval, id_of_call
 from qwestly_agent.approvals.earned import level_of
-from qwestly_agent.approvals.end import STANDS, expire_pending, without_forgotten
+from qwestly_agent.approvals.end import STANDS, TOO_MANY, expire_pending, withdraw, without_forgotten
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.gate import GateDecision, gate
 from qwestly_agent.approvals.wish import is_requested, requested_changes
@@ -18,6 +18,7 @@ DAY_SECONDS = 86_400.0
 REMEMBERED = 50
 MOST_WAITING = 20
 """Maximum of a user's pending approvals: each is mailed, and the user must read it."""
+TOO_MUCH_WAITS = "Too much waits for the user's decision already. Ask them to decide on it first."
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ class Proposer:
         elif not await self.services.conversations.exists(self.user_id, self.conversation_id):
             await expire_pending(self.services, self.user_id, self.conversation_id)
             raise NotFound("The conversation was deleted meanwhile.")
+        # Other proposals may have been made since the limit was checked.
+        elif len(await self.services.approvals.list_open(self.user_id, MOST_WAITING + 1)) > MOST_WAITING:
+            await withdraw(self.services, approval, TOO_MANY)
+            raise Invalid(TOO_MUCH_WAITS)
         else:
             approval = await without_forgotten(self.services, approval)
         return decision, approval
@@ -128,7 +133,7 @@ class Proposer:
             if any(each.tool == proposal.action.tool and each.status in STANDS for each in choices):
                 raise Invalid("The user took one of these already.")
         if len(waiting) >= MOST_WAITING:
-            raise Invalid("Too much waits for the user's decision already. Ask them to decide on it first.")
+            raise Invalid(TOO_MUCH_WAITS)
 
     def _args_of(self, proposal: Proposal) -> str:
         return canonical_json(proposal.action.parse(proposal.args).model_dump(mode="json", exclude_none=True))

@@ -1,5 +1,5 @@
-"""Find out whether the user's newest message asks for exactly one change: by rules in code (`plain_request.py`), and by
-a judge that reads only that message and the change.
+"""Find out whether the user's newest message orders exactly one change: by a closed grammar (`text/plain_words.py`),
+and by a judge that reads only that message and the change.
 
 In doubt the answer is no, and the change needs approval.
 """
@@ -11,15 +11,17 @@ from typing import Annotated, Any
 from pydantic import BaseModel, StringConstraints
 from pydantic_ai.framing import wrap
 
+from qwestly_agent.action import FieldValues
 from qwestly_agent.approvals.gate import UNASKED
-from qwestly_agent.approvals.plain_request import is_plain_request
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Change
+from qwestly_agent.domain.candidate import WORK_MODE_LABELS
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import AnyAction, ModelServices, Services
 from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.plain_words import names_exactly, orders_in
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 from qwestly_agent.text.user_text import holds_others_words
 
@@ -54,18 +56,18 @@ class Wish(BaseModel):
 async def requested_changes(
     services: Services, user_id: str, message: str, action: AnyAction, arguments: Any
 ) -> list[Change]:
-    """Return the changes of `action` if it can run without approval, and the user's newest `message` was typed and is a
-    plain request by the rules in code; otherwise an empty list. Raises `Unavailable` and errors of the database."""
+    """Return the changes of `action` if it can run without approval, and the user's newest `message` was typed and is
+    the plain order of it; otherwise an empty list. Raises `Unavailable` and errors of the database."""
     inverse = action.inverse
     if (
         inverse is None
         or inverse.requested_values is None
         or action.effect not in UNASKED
-        or not _is_short_and_typed(message)
+        or not is_short_and_typed(message)
     ):
         return []
     before = await inverse.arguments(services, user_id, arguments)
-    if not is_plain_request(message, inverse.requested_values(arguments, before)):
+    if not is_plain_order(message, inverse.requested_values(arguments, before)):
         return []
     return list(action.preview(arguments, await action.read_current(services, user_id, arguments)).changes)
 
@@ -90,7 +92,30 @@ async def is_requested(services: ModelServices, user_id: str, message: str, chan
     return bool(wish.quote.strip()) and find_span(wish.quote, message) is not None
 
 
-def _is_short_and_typed(message: str) -> bool:
+def is_plain_order(message: str, changes: Sequence[FieldValues]) -> bool:
+    """True if `message` is nothing but an order to make these changes: of one field, with each new value, or each value
+    to remove, and no other."""
+    if len(changes) != 1:
+        return False
+    [change] = changes
+    for order in orders_in(message):
+        match order.change:
+            case "set":
+                values = (*change.kept, *change.new)
+            case "add":
+                values = () if change.removed else change.new
+            case "remove":
+                values = () if change.new else change.removed
+        if order.field == change.field and values and names_exactly(order, [*map(_spellings, values)]):
+            return True
+    return False
+
+
+def _spellings(value: str) -> Sequence[str]:
+    return next((group for group in WORK_MODE_LABELS if value.casefold() in map(str.casefold, group)), (value,))
+
+
+def is_short_and_typed(message: str) -> bool:
     text = message.strip()
     lines = [line for line in text.splitlines() if line.strip()]
     return 0 < len(text) <= MOST_CHARACTERS and len(lines) <= MOST_LINES and not holds_others_words(text)

@@ -49,6 +49,7 @@ _ANSWERS: Mapping[str, str] = {
 }
 _DECIDED_BY: Mapping[str, str] = {
     "chat": "You decided this in a conversation.",
+    "words": "You decided this in a conversation, in your own words.",
     "queue": "You decided this in your queue.",
     "link": "You decided this by the link in a mail.",
     "level": "{at}, your agent may do this without asking, as you asked for it.",

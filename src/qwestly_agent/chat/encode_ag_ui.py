@@ -11,6 +11,9 @@ from ag_ui.core import (
     RunErrorEvent,
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
     ToolCallResultEvent,
 )
 from ag_ui.encoder import EventEncoder
@@ -23,6 +26,7 @@ from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.encode_plain import plain_events
 from qwestly_agent.chat.turn import AnswerStream
+from qwestly_agent.chat.turn_approvals import QuestionAsked
 from qwestly_agent.chat.turn_request import RESUME_SCHEMA
 from qwestly_agent.model_calls.failures import failure_of
 
@@ -54,6 +58,12 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
                     tool_call_id=call_id,
                     content=json.dumps({"status": event.approval.status, "outcome": event.approval.outcome}),
                 )
+            case QuestionAsked(text=text):
+                # With the answer's id, so that a client that showed it names the answer by its last message.
+                answer_id = self.answer_stream.message_id
+                yield TextMessageStartEvent(message_id=answer_id, role="assistant")
+                yield TextMessageContentEvent(message_id=answer_id, delta=text)
+                yield TextMessageEndEvent(message_id=answer_id)
             case _:
                 pass
         for name, data in plain_events(event, self.answer_stream, spoke=False):

@@ -20,6 +20,9 @@ from pydantic_ai.ui.vercel_ai.response_types import (
     FinishChunk,
     FinishStepChunk,
     SourceDocumentChunk,
+    TextDeltaChunk,
+    TextEndChunk,
+    TextStartChunk,
     ToolApprovalRequestChunk,
     ToolInputAvailableChunk,
     ToolOutputAvailableChunk,
@@ -35,6 +38,7 @@ from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.turn import AnswerStream, DraftEnded, Happened
+from qwestly_agent.chat.turn_approvals import QuestionAsked
 from qwestly_agent.chat.used_sources import SourcesNamed
 from qwestly_agent.domain.source import Source
 from qwestly_agent.model_calls.failures import failure_of
@@ -103,6 +107,11 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
             case SourcesNamed(sources=sources):
                 for source in sources:
                     yield _source(source)
+            case QuestionAsked(text=text):
+                text_id = self.new_message_id()
+                yield TextStartChunk(id=text_id)
+                yield TextDeltaChunk(id=text_id, delta=text)
+                yield TextEndChunk(id=text_id)
             case DraftEnded(draft=draft):
                 yield DataChunk(type="data-draft", id=draft.draft_id, data=draft.model_dump(mode="json"))
             case _:

@@ -22,6 +22,7 @@ from qwestly_agent.approvals.view import ApprovalView, content_or_titles
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.turn import AnswerStream, DraftEnded, Happened
+from qwestly_agent.chat.turn_approvals import QuestionAsked
 from qwestly_agent.chat.used_sources import SourcesNamed
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.text.clean import visible_data
@@ -78,6 +79,8 @@ def plain_events(event: NativeEvent, answer_stream: AnswerStream, spoke: bool) -
             return [("approval_decided", event.approval.model_dump(mode="json"))]
         case Remembered():
             return [("memory", remembered_view_of(event.memory).model_dump(mode="json"))]
+        case QuestionAsked(text=text):
+            return [("text_delta", {"content": ("\n\n" if spoke else "") + text})]
         case DesignEvent():
             return [(event.kind, visible_data(event.values))]
         case _:

@@ -46,7 +46,7 @@ from qwestly_agent.chat.prompt import model_history, prompt_of
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.title import generate_title
 from qwestly_agent.chat.turn import DraftEnded, Happened, Turn, replaced_runs
-from qwestly_agent.chat.turn_approvals import USE_THE_CARD
+from qwestly_agent.chat.turn_approvals import USE_THE_CARD, card_to_ask_about, question_about
 from qwestly_agent.chat.turn_registry import RunningTurn
 from qwestly_agent.chat.turn_store import TurnStore, limit_last_try
 from qwestly_agent.chat.used_sources import name_sources
@@ -124,6 +124,10 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
                 yield event
             if cut := truncation_error(record.messages):
                 raise cut
+            if card := card_to_ask_about(services.actions, record.cards, record.calls, record.content):
+                question = question_about(card)
+                record.take(question, services.clock())
+                yield question
         except Exception as error:
             _note_failure(services, turn, error, watched)
         if titled.done() and not titled.exception():

@@ -34,15 +34,17 @@ from pydantic_core import PydanticSerializationError
 
 from qwestly_agent.agents.calls import Call, Calls
 from qwestly_agent.agents.design import NativeEvent, TurnAgent
+from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.help import FIXED_WORDS
 from qwestly_agent.agents.tools.sources import records_of
+from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.activity_view import EventView
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.prompt import FirstTurnContext, UnderWay, text_response, window_start
 from qwestly_agent.chat.remembered_view import ids_of
-from qwestly_agent.chat.turn_approvals import TurnApprovals, note_of
+from qwestly_agent.chat.turn_approvals import QuestionAsked, TurnApprovals, note_of
 from qwestly_agent.chat.used_sources import ReturnedRecord, SourcesNamed, used_sources
 from qwestly_agent.clients.workflows import Start
 from qwestly_agent.domain.approval import Level
@@ -184,6 +186,7 @@ def _is_answer(event: AgentStreamEvent) -> bool:
             | PartEndEvent(part=TextPart())
             | PartDeltaEvent(delta=TextPartDelta())
             | SourcesNamed()
+            | QuestionAsked()
         ):
             return True
         case _:
@@ -259,6 +262,9 @@ class Record:
     """Title of a new conversation, if a model made one in time."""
     events: EventBuffer = field(default_factory=EventBuffer)
     """Events for other readers."""
+    cards: list[ApprovalRequested | ApprovalShown] = field(default_factory=list[ApprovalRequested | ApprovalShown])
+    asks_about: str | None = None
+    """Id of the approval about which code asked."""
     _returned: dict[str, tuple[ReturnedRecord, ...]] = field(default_factory=dict[str, tuple[ReturnedRecord, ...]])
     """By the id of a successful call."""
 
@@ -274,6 +280,12 @@ class Record:
                 self._add(text, now)
             case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
                 self._add(text, now)
+            case ApprovalRequested() | ApprovalShown():
+                self.cards.append(event)
+            case QuestionAsked(text=text):  # no model's text: it does not count as the first one
+                self.texts.append(text)
+                self.messages = [*self.messages, ModelResponse(parts=[TextPart(text)], model_name=FIXED_WORDS)]
+                self.asks_about = event.approval_id
             case _:
                 pass
 
@@ -592,6 +604,7 @@ class Turn:
             steps=record.steps(),
             model_messages=model_messages,
             receipt=receipt,
+            asks_about=record.asks_about,
             continues=self.continues,
             replaces=replaced_runs(self.replaced),
             remembered_before=tuple(dict.fromkeys(each for message in self.replaced for each in ids_of(message))),

@@ -1,24 +1,29 @@
 """Approvals and drafts in a turn: decisions posted or typed with it, and outcomes reported to the model once each."""
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic_ai.framing import wrap
+from pydantic_ai.messages import CapabilityEvent
 
+from qwestly_agent.agents.calls import Calls
+from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.tools.confirm import confirm_with_user
+from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.approvals.messages import draft_line, outcome_line
+from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.chat.outcomes import approvals_shown_with
 from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
 from qwestly_agent.domain.approval import Approval, Verb
-from qwestly_agent.services import Services
+from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Message
 from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.plain_words import Answer, answer_in
 from qwestly_agent.text.prompt_tags import APPROVAL_NEWS
 
 
@@ -83,7 +88,8 @@ async def decide_all(
             args=decided.args,
             reason=decided.reason,
         )
-        approval = await decide_and_follow_up(services, user_id, decided.approval_id, decision, by="chat", where=where)
+        by = "words" if decided.in_words else "chat"
+        approval = await decide_and_follow_up(services, user_id, decided.approval_id, decision, by=by, where=where)
         settled.append(AppliedDecision(decided, approval))
     return tuple(settled)
 
@@ -104,27 +110,44 @@ def nothing_new_error(settled: Sequence[AppliedDecision]) -> ChangedMeanwhile:
 
 # --- a typed yes or no ------------------------------------------------------------------------------------------------
 #
-# A message that is only a yes or a no, right after an answer that ended with one card, is the decision on that card, if
-# its effect can be undone and is private. Code alone reads it, from a closed list.
+# Under an answer's one card, code asks about it, if its effect can be undone and is private. A message that is only a
+# yes or a no is the decision on that card, if the client names that answer as the last one that it showed.
 
 
-USE_THE_CARD = "Please decide on the card above: words alone settle only what you can undo and nobody else sees."
+USE_THE_CARD = "Please decide with the buttons on the card above: it waits for them."
 MOST_RECENT = 50
 """Number of the conversation's approvals that are read."""
+_QUESTION_MARK = re.compile("[?¿？؟⁇⁈]")
+_VERBS: Mapping[Answer, Verb] = {"yes": "approve", "no": "reject"}
 
-_WORDS: dict[Verb, str] = {
-    "approve": "yes y yep yeah yup sure ok okay yes_please please_do do_it yes_do_it go_ahead yes_go_ahead 👍 ✅ "
-    "ja jep jo ja_bitte ja_gerne gerne klar ja_klar mach_das ja_mach_das einverstanden "
-    "sí si sí_por_favor si_por_favor claro sí_claro vale hazlo adelante de_acuerdo "
-    "oui ouais oui_s_il_te_plaît oui_s_il_vous_plaît oui_merci d_accord vas_y "
-    "sim sim_por_favor claro_que_sim podes pode pode_fazer",
-    "reject": "no n nope nah no_thanks no_thank_you no_please_don_t please_don_t don_t don_t_do_it 👎 ❌ "
-    "nein nee nö nein_danke nein_bitte_nicht lieber_nicht bitte_nicht mach_das_nicht "
-    "no_gracias mejor_no no_por_favor no_lo_hagas non non_merci surtout_pas ne_le_fais_pas "
-    "não nao não_obrigado não_obrigada melhor_não não_faças não_faça",
-}
-_VERBS: Mapping[str, Verb] = {words: verb for verb, listed in _WORDS.items() for words in listed.split()}
-_BETWEEN = re.compile(r"[\s,.!¡;:…'’*_-]+|[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
+
+def card_to_ask_about(
+    actions: Mapping[str, AnyAction], cards: Sequence[ApprovalRequested | ApprovalShown], calls: Calls, text: str
+) -> ApprovalView | None:
+    """Return the answer's one card, if a typed yes or no may decide it; None if anything else in the answer may be what
+    such a word is meant for."""
+    match cards:
+        case [ApprovalRequested(ends_the_turn=True, approval=card)]:
+            asks_more = _QUESTION_MARK.search(text) or confirm_with_user.__name__ in {
+                each.tool for each in calls.made.values()
+            }
+            is_allowed = card.effect in UNASKED and actions[card.tool].inverse
+            return card if is_allowed and not asks_more else None
+        case _:
+            return None
+
+
+@dataclass(kw_only=True)
+class QuestionAsked(CapabilityEvent, namespace="qwestly"):
+    """The question by code under a card, sent as text. A text part would begin another step in `useChat`, which answers
+    only the calls of the last one by itself."""
+
+    approval_id: str
+    text: str
+
+
+def question_about(card: ApprovalView) -> QuestionAsked:
+    return QuestionAsked(approval_id=card.approval_id, text=f"{card.preview.about}? You can answer yes or no.")
 
 
 @dataclass(frozen=True)
@@ -136,30 +159,26 @@ class TypedAnswer:
     """The approval that must be decided on its card instead."""
 
 
-async def apply_typed_answer(
-    services: Services, user_id: str, conversation_id: str, request: TurnRequest, said: Sequence[Message]
+async def read_typed_answer(
+    services: Services, user_id: str, conversation_id: str, request: TurnRequest, messages: Sequence[Message]
 ) -> TypedAnswer:
-    """Return the result of a typed yes or no; an empty one for all other messages. Raises errors of the database."""
-    verb = verb_of(request.text or "")
-    if verb is None or request.decisions or request.regenerate:
+    """Return the result of a typed yes or no; an empty one for all other messages. Raises errors of the database.
+
+    `messages` are the conversation's, oldest first. What the client did not show is never decided: its card is shown.
+    """
+    answers = [each for each in messages if each.role == "assistant" and each.content != USE_THE_CARD]
+    if not answers or request.decisions or request.regenerate or (said := answer_in(request.text or "")) is None:
         return TypedAnswer()
-    answers = (each for each in reversed(said) if each.role == "assistant" and each.content != USE_THE_CARD)
-    last = next(answers, None)
-    if last is None or any(step.name == confirm_with_user.__name__ for step in last.steps):
-        return TypedAnswer()
+    named = [each for each in answers[:-1] if each.id == request.answers]
     approvals = await services.approvals.list_of_conversation(user_id, conversation_id, MOST_RECENT)
-    cards = approvals_shown_with(last, approvals)
     waiting = [each for each in approvals if each.waits(services.clock())]
-    # An approval that a workflow requested after that answer is shown below its card.
-    if len(cards) != 1 or cards[0].answer != "ask" or cards != waiting[:1]:
-        return TypedAnswer()
-    [card] = cards
-    if card.effect in UNASKED and services.actions[card.tool].inverse:
-        return TypedAnswer(decisions=(PostedDecision(card.id, verb),))
-    return TypedAnswer(referred_approval=card)
-
-
-def verb_of(text: str) -> Verb | None:
-    """Return the decision if the message contains nothing else; None for any other text."""
-    words = _BETWEEN.sub("_", unicodedata.normalize("NFC", text).casefold()).strip("_")
-    return _VERBS.get(words)
+    for answer in (*answers[-1:], *named):
+        cards = [each for each in approvals_shown_with(answer, approvals) if each in waiting and each.answer == "ask"]
+        # An approval that a workflow requested after that answer is shown below its card.
+        if len(cards) != 1 or (answer is answers[-1] and cards != waiting[:1]):
+            continue
+        [card] = cards
+        if answer.id == answers[-1].id == request.answers and answer.asks_about == card.id:
+            return TypedAnswer(decisions=(PostedDecision(card.id, _VERBS[said], in_words=True),))
+        return TypedAnswer(referred_approval=card)
+    return TypedAnswer()

@@ -4,7 +4,7 @@ From a posted history, only the newest message is used, and the AI SDK's decisio
 conversation is authoritative.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -39,6 +39,8 @@ class PostedDecision:
     reason: str | None = None
     call_id: str | None = None
     """Id of the tool call at which the client shows it."""
+    in_words: bool = False
+    """True if it is read from a message ("yes"), not from a button."""
     earlier: bool = False
     """True if it is in an older message, where a client repeats it: it counts only while the record is pending."""
 
@@ -62,6 +64,8 @@ class TurnRequest:
     decisions: tuple[PostedDecision, ...] = ()
     continues: str | None = None
     """Id of the answer that the client continues."""
+    answers: str | None = None
+    """Id of the last answer that the client showed, to its end, when the message was sent."""
     replaces: bool = False
     """True if `message_id` must be that of the last message, which is replaced."""
     design: str | None = None
@@ -106,6 +110,8 @@ class PlainTurn(Chosen):
     replaces: ClientId | None = None
     """Id of the user's last message, if this message replaces it. Without a message, id of the last answer, which is
     regenerated."""
+    answers: ClientId | None = None
+    """Id of the last answer that the client showed to its end: a typed yes or no decides only what that answer asks."""
     decisions: list[DecisionInTurn] = Field(default=[], max_length=MOST_DECISIONS)
 
 
@@ -126,6 +132,7 @@ def parse_plain(posted: dict[str, Any]) -> TurnRequest:
         likely_new=plain.conversation_id is None,
         regenerate=regenerate,
         regenerates=plain.replaces if regenerate else None,
+        answers=plain.answers,
         replaces=plain.replaces is not None and not regenerate,
         decisions=tuple(
             PostedDecision(each.approval_id, each.decision, each.args_digest, each.args, each.reason)
@@ -159,13 +166,14 @@ class _AnsweredPart(BaseModel):
 
 
 class UITurn(Chosen):
-    """A post by `useChat`, answered with a UI message stream. Of `messages` only the newest user message is used, and
-    the decisions on approvals in the agent's messages."""
+    """A post by `useChat`, answered with a UI message stream. Of `messages` only the newest user message is used, the
+    decisions on approvals in the agent's messages, and the id of the last of these, unless `answers` names it."""
 
     id: ClientId
     messages: list[Any]
     trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
     messageId: ClientId | None = Field(default=None)  # noqa: N815  the wire's name
+    answers: ClientId | None = None
 
 
 def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
@@ -191,6 +199,7 @@ def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
         regenerates=body.messageId if regenerate else None,
         decisions=decisions,
         continues=answered.id if answered and decisions else None,
+        answers=body.answers or _last_answer(body.messages, _has_usage),
         design=body.design,
         role=body.role,
     )
@@ -201,6 +210,19 @@ def _has_answer(messages: list[Any]) -> bool:
     count, because it precedes the first user message."""
     roles = [each.get("role") for each in messages if isinstance(each, dict) and each.get("parts")]
     return "user" in roles and "assistant" in roles[roles.index("user") :]
+
+
+def _has_usage(message: dict[str, Any]) -> bool:
+    """True if the message has the metadata that end its stream."""
+    metadata = message.get("metadata")
+    return isinstance(metadata, dict) and "output_tokens" in metadata
+
+
+def _last_answer(messages: list[Any], is_whole: Callable[[dict[str, Any]], bool]) -> str | None:
+    """Return the id of the last assistant message; None if the client may show only its beginning."""
+    answers = (each for each in reversed(messages) if isinstance(each, dict) and each.get("role") == "assistant")
+    last = next(answers, {})
+    return str(last.get("id")) if is_whole(last) else None
 
 
 def _earlier_decisions(messages: list[Any]) -> Iterable[PostedDecision]:
@@ -274,7 +296,7 @@ class Resumed(BaseModel):
 
 class AGUITurn(BaseModel):
     """A post by an AG-UI client, answered with AG-UI events. Of `messages` only the newest is used, if it is the
-    user's; `tools`, `context` and `state` are ignored."""
+    user's, and the id of the last assistant message; `tools`, `context` and `state` are ignored."""
 
     threadId: ClientId  # noqa: N815  the wire's name
     messages: list[Any] = []
@@ -302,6 +324,8 @@ def parse_ag_ui(posted: dict[str, Any]) -> TurnRequest:
         text=_content_of(said) if said else None,
         message_id=said.id if said else None,
         likely_new=len(body.messages) == 1 and not decisions,
+        # Code's question has a message of its own, with the answer's id.
+        answers=_last_answer(body.messages, lambda message: "id" in message),
         decisions=decisions,
         design=chosen.design,
         role=chosen.role,

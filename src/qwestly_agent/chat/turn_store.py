@@ -34,7 +34,7 @@ from qwestly_agent.base.observability import Event, cause_of, measure_turn
 from qwestly_agent.chat.prompt import READ_LIMIT, FirstTurnContext, UnderWay, day_in, make_context
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn import Record, Turn, is_ours, replaced_runs
-from qwestly_agent.chat.turn_approvals import TurnApprovals, apply_typed_answer, decide_all, nothing_new_error
+from qwestly_agent.chat.turn_approvals import TurnApprovals, decide_all, nothing_new_error, read_typed_answer
 from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE
 from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.clients.workflows import Start
@@ -167,9 +167,10 @@ class TurnStore:
             _check_choice(request, claim)
             await self._admit(user_id, load, new.started_at)
             read_at = new.started_at
-            is_new = not said.exchange
-            answer = await apply_typed_answer(
-                services, user_id, conversation_id, request, said.recent if is_new else []
+            waits = any(each.conversation_id == conversation_id for each in known.under_way.approvals)
+            is_answer = waits and not said.exchange
+            answer = await read_typed_answer(
+                services, user_id, conversation_id, request, said.recent if is_answer else []
             )
             request = replace(request, decisions=request.decisions or answer.decisions)
             approvals = await self._approvals(claim, request, known.unreported, where)

@@ -141,7 +141,12 @@ def of_deleted(subject: Literal["lesson", "resume"], user_id: str, deleted_id: s
 def _role(approval: Approval) -> Role:
     if approval.undoes and approval.decided_by == "undo":
         return "user"  # done by the user
-    if approval.status in ("approved", "rejected", "revised") and approval.decided_by in ("chat", "queue", "link"):
+    if approval.status in ("approved", "rejected", "revised") and approval.decided_by in (
+        "chat",
+        "words",
+        "queue",
+        "link",
+    ):
         return "user"
     if approval.kind == "memory":
         return "memory"

@@ -105,6 +105,12 @@ class Preview(_Frozen):
     difference: tuple[str, ...] = ()
     """Changes since the previous round."""
 
+    @property
+    def about(self) -> str:
+        """The title, with the new value if that is one short text: "Change your location to Lisbon"."""
+        value = self.changes[0].after if len(self.changes) == 1 else None
+        return f"{self.title} to {value}" if value and len(value) <= LONGEST_VALUE and "\n" not in value else self.title
+
 
 # --- the approval record ----------------------------------------------------------------------------------------------
 
@@ -149,7 +155,8 @@ _BECOMES: Mapping[Verb, Status] = {
     "revise": "revised",
     "reject": "rejected",
 }
-DecidedBy: TypeAlias = Literal["chat", "queue", "link", "level", "undo", "nobody"]
+DecidedBy: TypeAlias = Literal["chat", "words", "queue", "link", "level", "undo", "nobody"]
+"""A button in the chat · a typed yes or no · the queue · a mailed link · the user's level · an undo · no one."""
 
 MAIL_AFTER_SECONDS = 600.0
 """Delay before an approval requested in the chat is mailed, since the user may still decide it there."""
@@ -301,11 +308,8 @@ class Approval(_Frozen):
 
     @property
     def about(self) -> str:
-        """The title, with the new value if that is one short text: "Change your location to Lisbon". A memory's text is
-        left out, since only its card shows it."""
-        title, changes = self.preview.title, self.preview.changes
-        value = changes[0].after if len(changes) == 1 and self.kind not in PRIVATE else None
-        return f"{title} to {value}" if value and len(value) <= LONGEST_VALUE and "\n" not in value else title
+        """The preview's title and value. A memory's text is left out, since only its card shows it."""
+        return self.preview.title if self.kind in PRIVATE else self.preview.about
 
     @property
     def undo_until(self) -> float | None:

@@ -1,6 +1,5 @@
 """The interview within a running turn, for its agent and for the tools that pass on the person's wishes."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -22,35 +21,14 @@ from qwestly_agent.interviews.machine import (
 )
 from qwestly_agent.interviews.topics import drop_removed_words
 from qwestly_agent.services import Services
+from qwestly_agent.text.plain_words import is_stop
 from qwestly_agent.text.user_text import typed_parts
-
-_STOPS = (
-    "stop end quit stopp aufhören hör hören beende beenden arrête arrêtez arrêter arrêtons pare para parar paremos"
-    " basta chega terminar terminemos"
-)
-_AROUND = (
-    "please now i said want to let us lets can we the this it here interview conversation asking me questions ok okay"
-    " no bitte jetzt ich möchte will wir das dieses gespräch auf sie damit on je veux maintenant là cet lentretien"
-    " sil te vous plaît por favor ya aquí agora já a la entrevista quiero quero"
-)
-_SENTENCE = re.compile(r"[^.!?;,:\n]+")
-_WORD = re.compile(r"[^\W\d_]+")
-
-
-def plain_stop(text: str) -> str:
-    """Return the first sentence that only asks to stop ("Please stop the interview now"), or "". It ends the interview,
-    whatever the model does."""
-    stops, around = set(_STOPS.split()), set(_AROUND.split())
-    for sentence in _SENTENCE.findall(text):
-        words = set(_WORD.findall(sentence.casefold().replace("'", "").replace("’", "")))
-        if words & stops and words <= stops | around:
-            return " ".join(sentence.split())
-    return ""
 
 
 @dataclass
 class InterviewService:
-    """Holds the newest state that this turn knows."""
+    """Holds the newest state that this turn knows. A message that only asks to stop ends the interview, whatever the
+    model does; other wishes to stop are heard by the model."""
 
     services: Services
     user_id: str
@@ -70,7 +48,7 @@ class InterviewService:
     async def begin_turn(self, first: Callable[[Interview], Interview]) -> Interview:
         """Count the person's answer. `first` fills a new interview. The draft of this turn is started at its end."""
         typed = "\n".join(typed_parts(self.text))
-        now, words, stop = self.services.clock(), len(typed.split()), plain_stop(typed)
+        now, words, stops = self.services.clock(), len(typed.split()), is_stop(self.text)
 
         def counted(interview: Interview) -> Interview:
             is_new = not interview.turns and not interview.topics
@@ -78,8 +56,8 @@ class InterviewService:
             if not self.is_new:
                 again = drop_removed_words(begun, self.message_id, typed) if self.text else begun
                 return mark_end_announced(again, self.seq)
-            if stop and not begun.ended:
-                return end(begun, Ended(reason="asked", quote=stop, told_to=self.seq))
+            if stops and not begun.ended:
+                return end(begun, Ended(reason="asked", quote=typed.strip(), told_to=self.seq))
             return mark_end_announced(
                 choose_aspect(count_answer(begun, self.seq, words, now, self.message_id) if self.text else begun),
                 self.seq,

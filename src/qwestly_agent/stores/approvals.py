@@ -49,7 +49,7 @@ _WAITING = ("pending", "approved", "executing", *SENT)
 
 COUNTED_FIELDS = ("status", "decided_by", "preview")
 """The fields that `counts_of` reads."""
-_BY_A_PERSON = ("chat", "queue", "link")
+_BY_A_PERSON = ("chat", "words", "queue", "link")
 
 
 def counts_of(document: Document) -> dict[str, int]:

@@ -98,6 +98,8 @@ class Message(BaseModel):
     """Ids of memories that those runs stored."""
     note: str = ""
     """Text put before the user's message in the prompt: outcomes of approvals."""
+    asks_about: str | None = None
+    """Id of the approval about which code asks in the answer's last words, so that a typed yes or no may decide it."""
     continues: str | None = None
     """Id of the previous answer, if the client continues to build it."""
     saw: tuple[str, ...] = ()

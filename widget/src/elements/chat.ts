@@ -42,9 +42,9 @@ const OF_DECISION = new Set(["changed", "braked", "not_found", "invalid"]);
 type GetToken = () => Promise<string>;
 
 /** The content of a turn's request: decisions, a regeneration, an edit of the last message, or a new message. */
-function bodyOf({ decisions, replaces, said, id }: Turn) {
+function bodyOf({ decisions, replaces, said, id, answers }: Turn) {
   if (decisions) return { decisions };
-  if (!replaces) return { message: said, message_id: id };
+  if (!replaces) return { message: said, message_id: id, ...(answers && { answers }) };
   return replaces === id ? { message: said, replaces } : { replaces };
 }
 
@@ -454,7 +454,10 @@ export class QwestlyChat extends HTMLElement {
   }
 
   #send(text: string) {
+    const last = this.#turns.at(-1);
     const turn = this.#addTurn(crypto.randomUUID(), text);
+    // Of an answer that broke off, the end may be unseen. When the message is posted again, it still answers this one.
+    turn.answers = last && !last.failure ? last.answerId : null;
     turn.at(new Date().toISOString());
     this.#run(turn);
     this.#input.focus();

@@ -1,9 +1,9 @@
-"""Rules of code on what a message asks for: of each kind, messages that were written after the rules."""
+"""The grammar of orders: of each kind, messages that order nothing, or something else."""
 
 import pytest
 
 from qwestly_agent.action import FieldValues
-from qwestly_agent.approvals.plain_request import is_plain_request
+from qwestly_agent.approvals.wish import is_plain_order
 
 ASKED_ABOUT = {
     "a denial": [
@@ -120,10 +120,10 @@ LISTS = [
 
 @pytest.mark.parametrize("kind", ASKED_ABOUT)
 def test_a_message_of_this_kind_is_asked_about(kind: str) -> None:
-    run = [each for each in ASKED_ABOUT[kind] if is_plain_request(each[0], [FieldValues(each[1], [each[2]])])]
+    run = [each for each in ASKED_ABOUT[kind] if is_plain_order(each[0], [FieldValues(each[1], [each[2]])])]
     assert run == []
 
 
 def test_a_list_that_loses_what_the_message_does_not_take_out_is_asked_about() -> None:
-    run = [each for each in LISTS if is_plain_request(each[0], [FieldValues("skills", *each[1:])])]
+    run = [each for each in LISTS if is_plain_order(each[0], [FieldValues("skills", *each[1:])])]
     assert run == []
