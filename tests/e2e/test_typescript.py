@@ -45,7 +45,7 @@ export function shown(part: AgentUIMessage["parts"][number]): string {
   if (part.type === "data-approval") return part.data.preview.title;
   if (part.type === "data-draft") return part.data.label;
   if (part.type === "data-memory") return part.data.content;
-  if (part.type === "tool-search_user_memories") return part.input?.query ?? "";
+  if (part.type === "tool-query_user_knowledge") return part.input?.query ?? "";
   // @ts-expect-error there is no such tool
   if (part.type === "tool-transfer_money") return "";
   return "";
