@@ -166,7 +166,10 @@ def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBac
     expect(jobs).to_contain_text("No new jobs yet.")
     jobs.get_by_role("button", name="Search now").click()
     expect(jobs.get_by_role("button", name="Searching…")).to_be_disabled()
+    backend.jobs.search |= {"is_searching": False, "searched_at": "2026-11-24T08:00:00Z", "has_wishes": True}
+    expect(jobs).to_contain_text("Nothing new fits what you want right now. Change what you want")
     backend.jobs.matches["j1"] = match()
+    jobs.get_by_role("button", name="Search now").click()
     backend.jobs.search |= {"is_searching": False}
     expect(jobs.get_by_role("listitem", name=TITLE)).to_be_visible()
     expect(jobs.get_by_role("button", name="Search now")).to_be_enabled()

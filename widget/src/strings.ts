@@ -565,6 +565,7 @@ const ENGLISH = {
     lastSearched: (moment: string) => `Last searched ${moment}.`,
     less: "Less like this",
     /** By status. */
+    foundNothing: "Nothing new fits what you want right now.",
     lists: {
       new: { label: "New", empty: "No new jobs yet. Once we know what you want, we search every night." },
       saved: { label: "Saved", empty: "No saved jobs yet." },
@@ -578,6 +579,7 @@ const ENGLISH = {
     remote: "Remote",
     search: "Search now",
     searching: "Searching…",
+    changeWishes: "Change what you want",
     tellUs: "Tell us what you want",
     waiting: "Waiting for your approval. Nothing is sent until you say so.",
     which: "Which jobs",

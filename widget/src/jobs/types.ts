@@ -23,7 +23,7 @@ export interface JobMatch {
   reasons_against: Reason[];
   application_id: string | null;
 }
-export interface JobList { items: JobMatch[]; missing: string[]; searched_at: string | null; is_searching: boolean }
+export interface JobList { items: JobMatch[]; missing: string[]; searched_at: string | null; is_searching: boolean; has_wishes: boolean }
 
 export interface Wishes {
   titles: string[];

@@ -21,7 +21,7 @@ from qwestly_agent.chat.job_view import (
 )
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.job import JobMatch, JobWishes, MatchStatus, Verdict
-from qwestly_agent.jobs.start import key_now, start_scout
+from qwestly_agent.jobs.start import start_requested
 from qwestly_agent.jobs.sweep import next_night
 from qwestly_agent.jobs.weights import weights_of
 from qwestly_agent.stores.adverts import Adverts
@@ -97,8 +97,9 @@ async def forget_job_weights(services: TheServices, user_id: TheUser) -> JobWeig
 
 @router.post("/api/jobs/search", status_code=202)
 async def search_for_jobs(services: TheServices, user_id: TheUser) -> SearchBegun:
-    """Search now; the list's `is_searching` shows when it is finished. 422 without a board, 423 `braked`."""
-    return SearchBegun(run_id=await start_scout(services, user_id, key_now(services.clock())))
+    """Search now; the list's `is_searching` shows when it is finished. 422 without a board, or just after a
+    search for the same; 423 `braked`."""
+    return SearchBegun(run_id=await start_requested(services, user_id))
 
 
 @router.get("/api/jobs/{job_id}")
