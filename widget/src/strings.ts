@@ -630,7 +630,7 @@ const ENGLISH = {
   },
   documents: {
     all: "All documents",
-    atTop: "At its top",
+    atTop: "At the top of your documents",
     coverage: "What the job posting asks for",
     download: "Download",
     empty: "No documents yet. Open a job, and we’ll write a résumé or a letter for it. It uses only what you’ve told us.",

@@ -11,6 +11,7 @@ from qwestly_agent.domain.resume import UNDER_WAY, ReadField, ResumeRecord, json
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.profile.values import ProfileChange
+from qwestly_agent.resumes.person_name import person_name
 from qwestly_agent.text.clean import visible
 
 MOST_QUOTES = 20
@@ -164,4 +165,5 @@ def json_resume_document(record: ResumeRecord) -> dict[str, Any]:
     """Return the JSON Resume document with contact details, for its owner only."""
     document = json_resume(record.read or ())
     contacts = {name: values[0] for name, values in record.contacts.items() if name in ("email", "phone", "url")}
-    return {**document, "basics": {**document.get("basics", {}), **contacts}}
+    name = {"name": found} if (found := person_name(record)) else {}
+    return {**document, "basics": {**name, **document.get("basics", {}), **contacts}}

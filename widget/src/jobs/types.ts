@@ -56,6 +56,8 @@ export interface DocumentDetail extends DocumentView {
   job: string;
   markdown: string | null;
   head: Partial<Record<HeadField, string>>;
+  /** Null until the person chose. */
+  chosen_head: HeadField[] | null;
   sentences: ShownClaim[];
   left_out: LeftOut[];
   coverage: CoverageItem[] | null;
