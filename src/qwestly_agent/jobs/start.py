@@ -37,7 +37,7 @@ async def start_requested(services: Services, user_id: str) -> str:
     Raises what `start_scout` raises."""
     now, search = services.clock(), await services.job_searches.get(user_id)
     has_just_ended = search.run_id and search.status == "ready" and now - (search.searched_at or 0.0) < AGAIN_SECONDS
-    if has_just_ended and not search.missing and search.searched_for == search.wishes:
+    if has_just_ended and search.searched_for == search.wishes:
         raise Invalid(SAME_AGAIN)
     # Requests beside each other are one search.
     key = f"asked {sha256_hex(search.wishes.model_dump_json(), search.run_id, search.status)}"
