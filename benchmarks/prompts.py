@@ -54,7 +54,7 @@ def _forty_turns(world: World, user: Client) -> list[float]:
     """The share of each request's bytes that opens the next one."""
     conversation_id = None
     for turn in range(TURNS):
-        steps = [_look_up("search_user_memories")] if turn % A_TOOL_EACH == 0 else []
+        steps = [_look_up("query_user_knowledge")] if turn % A_TOOL_EACH == 0 else []
         world.script(*steps, {"text": f"{turn}: {SENTENCE * 3}"})
         question = f"Question {turn}: what should I do about the thing we discussed?"
         conversation_id = user.say(question, conversation_id).conversation_id

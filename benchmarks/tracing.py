@@ -27,7 +27,7 @@ OFF, ON = "off", "on"
 MOST = 1.05
 TOOLS: list[dict[str, Any]] = [
     {"name": "get_user_profile", "arguments": {}},
-    {"name": "search_user_memories", "arguments": {"query": "goals"}},
+    {"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "goals"}},
     {"name": "query_user_knowledge", "arguments": {"query": "teams"}},
 ]
 REPLIES = [*({"tool_calls": [tool]} for tool in TOOLS), {"text": CHUNKS}]

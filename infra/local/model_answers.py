@@ -158,6 +158,9 @@ def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
             told += [] if answer in told else [answer]
         elif _is_failure(result):
             failed.append(source)
+        elif parts := scripts.parts_of(tool, result):
+            for name, part in parts.items():
+                found[name] = [*found.get(name, ()), *_facts_in(json.dumps(part))]
         elif facts := _facts_in(result):
             found[source] = [*found.get(source, ()), *facts]
         else:
@@ -209,6 +212,8 @@ def _facts(value: Json) -> Iterator[str]:
 
 
 def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
+    if value.get("kind") == "message":  # what was just said is no fact
+        return
     if "company" in value and "title" in value:
         since = f", since {value['start_date']}" if value.get("is_current") and value.get("start_date") else ""
         yield f"{value['title']} at {value['company']}{since}"

@@ -37,7 +37,8 @@ The first turn that matches is played. If none matches or it yields nothing, `mo
   list of all under the name `into`.
 
 `results` next to `turns` describes a tool's result if no turn does: by its source, or by answers in which `{path}`
-refers to the result. Other keys hold values for YAML aliases. Files are read in alphabetical order.
+refers to the result; `TOOL.path` describes a part of it. Other keys hold values for YAML aliases. Files are read in
+alphabetical order.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -189,6 +190,12 @@ class Script(BaseModel):
     def source_of(self, tool: str) -> str:
         source = self.results.get(tool)
         return source if isinstance(source, str) else tool.replace("_", " ")
+
+    def parts_of(self, tool: str, result: str) -> dict[str, Json]:
+        """Return the parts of a result that have sources of their own (`TOOL.path`), by source, without empty ones."""
+        found = object_in(result)
+        sources = {name: self.results.get(f"{tool}.{name}") for name in found}
+        return {source: found[name] for name, source in sources.items() if isinstance(source, str) and found[name]}
 
     def told_of(self, tool: str, result: str) -> str | None:
         """Return the answer of `results` to this tool's result; None without one."""

@@ -10,7 +10,7 @@ from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
 
 T = TypeVar("T")
 
-TIERS = ("get_user_profile", "search_user_memories", "query_user_knowledge")
+TIERS = ("get_user_profile", "query_user_knowledge")
 CITY = "Tallinn"
 WORK = "I led the redesign of the checkout at Globex and cut its load time from 9 to 4 seconds."
 NOT_ENOUGH = (NothingToTell.sentence, NothingSupported.sentence)

@@ -154,7 +154,7 @@ def test_a_turn_with_three_tools_is_read_to_its_end(chat_page: UseChat, client: 
     assert seen.types.count("finish") == 1
     assert parts_of(seen.messages[-1]) == [
         "tool-get_user_profile",
-        "tool-search_user_memories",
+        "tool-query_user_knowledge",
         "tool-query_user_knowledge",
         "text",
     ]

@@ -13,7 +13,7 @@ from tests.widget.test_widget import Widget
 pytestmark = pytest.mark.thorough
 
 DEMO_QUESTION = "What do we know about me?"
-STEPS = ["Looking up your profile…", "Searching your memories…", "Searching your documents…"]
+STEPS = ["Looking up your profile…", "Looking at what I know of you…"]
 
 
 @pytest.mark.nightly
@@ -44,7 +44,7 @@ def test_the_demo_question_shows_its_three_steps_and_then_a_growing_answer(
 
 CALLS = [
     ("get_user_profile", {}),
-    ("search_user_memories", {"query": "goals"}),
+    ("query_user_knowledge", {"query": "goals"}),
     ("query_user_knowledge", {"query": "career"}),
 ]
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ export function shown(part: AgentUIMessage["parts"][number]): string {
   if (part.type === "data-approval") return part.data.preview.title;
   if (part.type === "data-draft") return part.data.label;
   if (part.type === "data-memory") return part.data.content;
-  if (part.type === "tool-search_user_memories") return part.input?.query ?? "";
+  if (part.type === "tool-query_user_knowledge") return part.input?.query ?? "";
   // @ts-expect-error there is no such tool
   if (part.type === "tool-transfer_money") return "";
   return "";
@@ -53,6 +54,15 @@ export function shown(part: AgentUIMessage["parts"][number]): string {
 export const waits = (each: Schemas["ApprovalView"]): boolean => each.status === "pending";
 // @ts-expect-error there is no such status
 export const never = (each: Schemas["ApprovalView"]): boolean => each.status === "perhaps";
+"""
+
+PAGE = """
+import { DefaultChatTransport, isToolUIPart, type UIMessage } from "ai";
+import type { AgentUIMessage } from "@qwestly/agent-client/ai";
+
+export const transport = new DefaultChatTransport<AgentUIMessage>({ api: "/api/chat" });
+export const plain = (messages: AgentUIMessage[]): UIMessage[] => messages;
+export const steps = ({ parts }: AgentUIMessage) => parts.filter(isToolUIPart).map((part) => part.type);
 """
 
 WIDGET_PROBES = """
@@ -95,11 +105,12 @@ def snippets(document: Path) -> dict[str, str]:
     }
 
 
-def compile_strictly(project: Path, folder: str, files: dict[str, str]) -> None:
+def compile_strictly(project: Path, folder: str, files: dict[str, str], **options: Any) -> None:
     where = project / folder
     shutil.rmtree(where, ignore_errors=True)
     where.mkdir()
-    for name, text in {**files, "tsconfig.json": json.dumps(STRICT)}.items():
+    config = {"compilerOptions": {**STRICT["compilerOptions"], **options}}
+    for name, text in {**files, "tsconfig.json": json.dumps(config)}.items():
         (where / name).write_text(text, encoding="utf-8")
     npm(project, "exec", "--offline", "--", "tsc", "--project", folder)
 
@@ -107,6 +118,20 @@ def compile_strictly(project: Path, folder: str, files: dict[str, str]) -> None:
 @pytest.mark.nightly
 def test_the_packed_client_knows_routes_bodies_parts_and_tools(consumer: Path) -> None:
     compile_strictly(consumer, "probes", {"probes.ts": PROBES})
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("package", ["ai", "ai6"])
+def test_a_strict_page_takes_the_client_beside_each_version_of_the_sdk(consumer: Path, package: str) -> None:
+    sdk = (
+        installed(ROOT / "tests" / "e2e" / "ai_client", "it is the published AI SDK client") / "node_modules" / package
+    )
+    version = json.loads((sdk / "package.json").read_text("utf-8"))["version"]
+    assert (
+        f"^{version.split('.')[0]}.0.0"
+        in json.loads((CLIENT / "package.json").read_text("utf-8"))["peerDependencies"]["ai"]
+    )
+    compile_strictly(consumer, f"page_{package}", {"page.ts": PAGE, "probes.ts": PROBES}, paths={"ai": [str(sdk)]})
 
 
 @pytest.mark.nightly

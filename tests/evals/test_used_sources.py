@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evals.claims import FOLDER, Case, load
-from qwestly_agent.agents.tools.memories import search_user_memories
+from qwestly_agent.agents.tools.documents import query_user_knowledge
 from qwestly_agent.agents.tools.sources import records_of
 from qwestly_agent.chat.used_sources import ReturnedRecord, used_sources
 
@@ -37,7 +37,7 @@ class Told:
 
     def named(self, answer: str) -> set[int]:
         memories = [{"id": str(number), "content": line} for number, line in enumerate(self.records)]
-        returned = records_of(search_user_memories.__name__, {"memories": memories})
+        returned = records_of(query_user_knowledge.__name__, {"memories": memories})
         ids = used_sources(map(ReturnedRecord.of, returned), f"{answer} {self.closing}")
         return {int(each.removeprefix("memory:")) for each in ids}
 

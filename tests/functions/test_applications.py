@@ -16,6 +16,7 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.propose import MOST_WAITING
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.documents.apply import Applying
@@ -116,6 +117,21 @@ def test_a_document_of_another_job_or_one_that_is_not_ready_is_not_sent(client: 
     assert client.get("/api/approvals")["items"] == []
 
 
+def test_it_is_asked_once_how_the_employer_can_answer(client: Client, chat: ChatServer) -> None:
+    job_id = found(chat, client.user_id)
+    document_id = written(chat, client, job_id)
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        database = mongo[chat.settings.mongodb_database]
+        database["agent_settings"].update_one({"_id": client.user_id}, {"$unset": {"document_head": ""}})
+        database["candidates_enhanced"].insert_one({"user_id": client.user_id, "email": "ana@example.org"})
+    refused = client.request("POST", f"/api/jobs/{job_id}/apply", json={"document_ids": [document_id]})
+    assert (refused.status_code, "How can the employer reach you?" in refused.text) == (422, True)
+    client.request("PUT", "/api/settings", json={"document_head": ["email"]}).raise_for_status()
+    approval = approval_of(client, asks(client, job_id, document_id))
+    shown = [claim["text"] for section in approval["preview"]["sections"] for claim in section["claims"]]
+    assert shown[:2] == ["# Maya Okafor", "ana@example.org"]
+
+
 def test_the_list_keeps_status_next_step_and_history(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     application = client.request("POST", f"/api/jobs/{job_id}/application").raise_for_status().json()
@@ -162,6 +178,8 @@ def ready(world: World, user_id: str) -> tuple[str, str]:
     )  # fmt: skip
     world.run(lambda services: services.job_matches.add([match]))
     world.run(lambda services: services.drafts.add(draft))
+    head = {"document_name": "Ana Reis", "document_head": ["location"]}
+    world.run(lambda services: services.user_settings.change(user_id, head, to_datetime(now)))
     return match.id, draft.id
 
 

@@ -515,7 +515,7 @@ def test_what_a_memory_says_counts_as_others_words(chat: ChatServer, person: Cli
             {"_id": uuid.uuid4().hex, "user_id": person.user_id, "status": "active", "salience": 9.0, **remembered}
         )
     person.request("PUT", "/api/autonomy", json={"level": "L3"})
-    look = Reply(tool_calls=[{"name": "search_user_memories", "arguments": {"query": "headline"}}])
+    look = Reply(tool_calls=[{"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "headline"}}])
     model.script(look, wants(value="Fraudster"))
     assert asked(person.say("What do you know?"))["status"] == "pending"
     assert profile_of(chat, person)["headline"] == "Product Manager"

@@ -288,7 +288,7 @@ def test_no_log_line_holds_what_somebody_said(
 ) -> None:
     words = "my burnout in spring"
     with log_of(chat) as log:
-        query: ToolCall = {"name": "search_user_memories", "arguments": json.dumps({"question": words})}
+        query: ToolCall = {"name": "query_user_knowledge", "arguments": json.dumps({"question": words})}
         model.script(Reply(tool_calls=[query]), *[Reply(fault=500)] * 2)
         assert client.say(words).last.name == "error"
         model.script(Reply(text=words, fault="cut"))

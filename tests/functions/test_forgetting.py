@@ -282,7 +282,7 @@ async def test_the_answers_of_runs_that_saw_it_are_withheld_and_what_their_users
         conversation_id = client.say("Hello.").conversation_id
         if not memory_id:
             memory_id = await put(talk, KNOWN)
-            look: ToolCall = {"name": "search_user_memories", "arguments": {"query": "work"}}
+            look: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "work"}}
             talk.model.script(Reply(tool_calls=[look]), Reply(text="A nurse."))
             client.say("What did I do?", conversation_id)
         if place == "an answer before":
@@ -302,7 +302,7 @@ async def test_an_answer_that_saw_only_a_long_results_end_is_withheld(talk: Talk
     await put(talk, "Likes " + "very " * 4_000 + "long trains.")
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
-        look: ToolCall = {"name": "search_user_memories", "arguments": {"query": "long trains"}}
+        look: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "long trains"}}
         talk.model.script(Reply(tool_calls=[look]), Reply(text="Trains."))
         client.say("What do I like?")
     assert memory_id in (await messages(talk))[-1]["saw"]
@@ -328,14 +328,14 @@ async def test_a_note_before_a_message_that_tells_it_goes_and_the_message_stays(
 async def test_the_audit_of_calls_that_told_it_is_emptied(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
-        look: ToolCall = {"name": "search_user_memories", "arguments": {"query": "Acme"}}
+        look: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "Acme"}}
         talk.model.script(Reply(tool_calls=[look]), Reply(text="A nurse."))
         client.say("What did I do?")
     assert "agent_tool_calls" in await kept_of(talk, "Acme")
     await forgets(talk, memory_id)
     assert "agent_tool_calls" not in await kept_of(talk, "Acme")
     [entry] = (await dump(talk))["agent_tool_calls"]
-    assert (entry["tool"], entry["outcome"], entry["result"]) == ("search_user_memories", "succeeded", None)
+    assert (entry["tool"], entry["outcome"], entry["result"]) == ("query_user_knowledge", "succeeded", None)
 
 
 async def test_what_never_was_linked_stays_and_the_answer_says_so(talk: Talk) -> None:
@@ -623,7 +623,7 @@ async def test_no_collection_prompt_search_or_queue_holds_what_was_forgotten(tal
         one = client.say(SAID).conversation_id
         await talk.falls_silent()
         memory = await talk.memory(KNOWN)
-        look: ToolCall = {"name": "search_user_memories", "arguments": {"query": "Acme"}}
+        look: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "Acme"}}
         why: ToolCall = {"name": "explain_memory", "arguments": {"about": memory.id}}
         card: ToolCall = {"name": "forget_memory", "arguments": {"memory_ids": [memory.id]}}
         talk.model.script(

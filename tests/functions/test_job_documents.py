@@ -29,12 +29,17 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+NOTHING_READ = {"found": "null", "left_out": "{}", "read": "null"}
+
+
 def begun(client: Client, job_id: str, body: dict[str, Any]) -> dict[str, Any]:
     return client.request("POST", f"/api/jobs/{job_id}/documents", json=body).raise_for_status().json()
 
 
 def written(chat: ChatServer, client: Client, job_id: str, status: str = "drafted") -> str:
     """A résumé as the machine leaves it."""
+    head = {"document_name": "Maya Okafor", "document_head": ["location"]}
+    client.request("PUT", "/api/settings", json=head).raise_for_status()
     document = begun(client, job_id, {"kind": "resume"})
     claim = {"text": "Builds services in Python", "quotes": [QUOTE], "marks": [], "unchecked": False}
     left_out = {"claim": {"text": "Speaks Klingon", "quotes": []}, "why": ["Its quotes do not say so."]}
@@ -110,8 +115,9 @@ def test_its_head_is_put_in_by_code_field_by_field_as_the_person_chose(client: C
         database["candidates_enhanced"].insert_one(account)
         for day, phone in ((1, "+351 900 000 001"), (2, "+351 912 345 678")):
             contacts = json.dumps({"phone": [phone], "url": ["maya.example"] * 2})
-            resume = {"_id": f"{document_id}-{day}", "user_id": client.user_id, "created_at": day}
-            database["agent_resumes"].insert_one({**resume, "contacts": contacts})
+            resume = {"_id": f"{document_id}-{day}", "user_id": client.user_id, "created_at": day, "updated_at": day}
+            resume |= {"run_id": "run", "name": "cv.pdf", "label": "Read", "status": "done", "text": "Maya Okafor"}
+            database["agent_resumes"].insert_one({**resume, **NOTHING_READ, "contacts": contacts})
 
     head = {"name": "Maya Okafor", "email": "account@example.org", "phone": "+351 912 345 678", "links": "maya.example"}
     assert client.get(f"/api/documents/{document_id}")["head"] == head
@@ -121,11 +127,8 @@ def test_its_head_is_put_in_by_code_field_by_field_as_the_person_chose(client: C
         text = client.request("GET", f"/api/documents/{document_id}/download", params=parameters).text
         return text.partition("\n\n##")[0]
 
-    assert (top(), top("none")) == ("# Maya Okafor", "# Backend Engineer, Kestrel Labs")
-    assert (
-        top("phone", "links", "email")
-        == "# Backend Engineer, Kestrel Labs\n\naccount@example.org · +351 912 345 678 · maya.example"
-    )
+    assert (top(), top("none")) == ("# Maya Okafor", "# Maya Okafor")
+    assert top("phone", "links", "email") == "# Maya Okafor\n\naccount@example.org · +351 912 345 678 · maya.example"
     for ending in ("docx", "html"):
         parameters = {"format": ending, "head": ["name", "phone"]}
         file = client.request("GET", f"/api/documents/{document_id}/download", params=parameters).content
@@ -133,6 +136,25 @@ def test_its_head_is_put_in_by_code_field_by_field_as_the_person_chose(client: C
         assert ("912 345 678" in text, "account@" in text) == (True, False)
     refused = client.request("GET", f"/api/documents/{document_id}/download", params={"head": "birth date"})
     assert refused.status_code == 422
+
+
+def test_what_was_chosen_once_stands_on_each_and_nothing_is_headed_by_nobody(client: Client, chat: ChatServer) -> None:
+    document_id = written(chat, client, found(chat, client.user_id))
+    chosen = {"document_name": " Maya\nO. ", "document_head": ["phone", "email"]}
+    client.request("PUT", "/api/settings", json=chosen).raise_for_status()
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        account = {"user_id": client.user_id, "email": "account@example.org", "location": "Faro"}
+        mongo[chat.settings.mongodb_database]["candidates_enhanced"].insert_one(account)
+    path = f"/api/documents/{document_id}"
+    detail = client.get(path)
+    assert detail["chosen_head"] == ["phone", "email"]
+    assert detail["markdown"].startswith("# Maya O.\n\naccount@example.org\n\n##")
+    downloaded = client.request("GET", f"{path}/download", params={"format": "md"}).text
+    assert downloaded == detail["markdown"]
+    client.request("PUT", "/api/settings", json={"document_name": ""}).raise_for_status()
+    refused = client.request("GET", f"{path}/download")
+    assert refused.status_code == 422
+    assert "I don't know your name yet" in refused.json()["error"]["message"]
 
 
 def test_a_new_wish_makes_a_version(client: Client, chat: ChatServer) -> None:

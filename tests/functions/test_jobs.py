@@ -92,7 +92,8 @@ def test_a_job_that_was_saved_or_applied_for_is_a_goal_in_the_words_of_its_posti
 def test_nothing_is_looked_for_until_its_user_says_so(seeker: Client) -> None:
     told = seeker.get("/api/jobs/settings")
     assert (told["is_on"], told["next_at"], told["boards"]) == (False, None, ["Adzuna", "JSearch"])
-    assert seeker.get("/api/jobs") == {"items": [], "missing": [], "searched_at": None, "is_searching": False}
+    nothing = {"items": [], "missing": [], "searched_at": None, "is_searching": False, "has_wishes": False}
+    assert seeker.get("/api/jobs") == nothing
 
 
 def test_wishes_stay_as_they_were_chosen(seeker: Client, connected: ChatServer) -> None:

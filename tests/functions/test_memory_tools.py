@@ -67,7 +67,7 @@ def test_told_that_something_is_wrong_the_agent_corrects_it_and_knows_what_was_b
     client.say("Remember that I live in Berlin.")
     answer = client.say("That you think I live in Berlin is wrong, I live in Lisbon.")
     assert answer.text.endswith("I will remember: Lives in Lisbon.")
-    assert [step["name"] for step in steps_of(client, answer)] == ["search_user_memories", "correct_memory"]
+    assert [step["name"] for step in steps_of(client, answer)] == ["query_user_knowledge", "correct_memory"]
     assert remembered(client) == ["Lives in Lisbon."]
     assert remembered(client, "superseded") == ["Lives in Berlin."]
     asked = client.say("Where do I live?").text
@@ -111,7 +111,7 @@ def test_a_memory_that_was_found_says_why_since_when_and_what_was_before(client:
     client.say("Remember that I live in Berlin.")
     [older] = client.get("/api/memories")["items"]
     client.request("PATCH", f"/api/memories/{older['id']}", json={"content": "Lives in Lisbon."})
-    model.script(calls(call("search_user_memories", query="where they live")), Reply(text="So."))
+    model.script(calls(call("query_user_knowledge", only="memories", query="where they live")), Reply(text="So."))
     client.say("Where do I live?")
     [found] = told(model)["memories"]
     assert (found["content"], found["how_sure"], found["type"]) == ("Lives in Lisbon.", "sure", "fact")
@@ -131,7 +131,7 @@ def test_a_search_without_meaning_says_so_and_shows_what_matters_most_where_no_w
 ) -> None:
     client.say("Remember that I live in Lisbon.")
     model.embeddings_fault = 503
-    model.script(calls(call("search_user_memories", query=query)), Reply(text="So."))
+    model.script(calls(call("query_user_knowledge", only="memories", query=query)), Reply(text="So."))
     client.say("What do you know?")
     assert [each["content"] for each in told(model)["memories"]] == ["Lives in Lisbon."]
     assert "searched by words alone" in told(model)["note"]

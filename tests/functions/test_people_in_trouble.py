@@ -16,7 +16,7 @@ from tests.functions.test_tools import audit_of, call, calls, chats, offered, st
 from tests.servers import ChatServer, Client, user_says
 
 WANTED: list[ToolCall] = [
-    call("search_user_memories", query="trouble"),
+    call("query_user_knowledge", only="memories", query="trouble"),
     call("update_profile_field", field="headline", value="Gone"),
 ]
 

@@ -15,7 +15,7 @@ from infra.local.model_server import ModelServer, Reply
 from tests.servers import ChatServer, Client, FakeClock
 
 ANSWER = "That is a good question, and here is what I would say to it in two or three sentences. " * 3
-CALL: ToolCall = {"name": "search_user_memories", "arguments": {"query": "goals"}}
+CALL: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "goals"}}
 
 
 def chats(model: ModelServer) -> list[RecordedRequest]:

@@ -20,7 +20,7 @@ def looked_up(
     says: str = "What did we say about that?",
 ) -> list[dict[str, Any]]:
     """What the model is told of a search."""
-    call: ToolCall = {"name": "search_conversation", "arguments": {"query": query}}
+    call: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "messages", "query": query}}
     model.script(Reply(tool_calls=[call]), Reply(text="That."))
     client.say(says, conversation_id)
     [told] = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "tool"][-1:]
@@ -48,7 +48,7 @@ def test_what_was_just_asked_is_not_found(client: Client, model: ModelServer) ->
     again = looked_up(client, model, "obsidian", said, says="And of obsidian before?")
     assert "And of obsidian before?" not in [each["text"] for each in again]
     last = client.get(f"/api/conversations/{said}")["messages"][-1]["id"]
-    call: ToolCall = {"name": "search_conversation", "arguments": {"query": "obsidian"}}
+    call: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "messages", "query": "obsidian"}}
     model.script(Reply(tool_calls=[call]), Reply(text="That."))
     Answer(client.post({"conversation_id": said, "replaces": last}))  # made again
     [told] = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "tool"][-1:]

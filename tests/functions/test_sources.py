@@ -18,10 +18,10 @@ CHUNK = "source-document"
 def asks(client: Client, model: ModelServer, *, conversation_id: str = "c_sources") -> list[Event]:
     """A turn of the AI SDK whose answer looked into memories and what was said, into the first of them twice."""
     client.say("Remember that I live in Lisbon.")
-    look = call("search_user_memories", query="where they live")
+    look = call("query_user_knowledge", only="memories", query="where they live")
     model.script(
-        calls(look, call("search_conversation", query="Lisbon")),
-        calls(call("search_user_memories", query="Lisbon")),
+        calls(look, call("query_user_knowledge", only="messages", query="Lisbon")),
+        calls(call("query_user_knowledge", only="memories", query="Lisbon")),
         Reply(text="You live in Lisbon."),
     )
     return client.say_ai_sdk(conversation_id, user_says("Where do I live?"))
@@ -66,7 +66,9 @@ def finds_three_and_says(client: Client, model: ModelServer, answer: Reply) -> N
     """The next turn finds all three memories."""
     for each in ("I live in Lisbon", "I lead a team of nurses at Kestrel", "I want to work for 1,250 hours a year"):
         client.say(f"Remember that {each}.")
-    look = call("search_user_memories", query="live in Lisbon, lead a team of nurses, work hours a year")
+    look = call(
+        "query_user_knowledge", only="memories", query="live in Lisbon, lead a team of nurses, work hours a year"
+    )
     model.script(calls(look), answer)
 
 
@@ -116,7 +118,9 @@ def test_sources_come_once_the_answer_is_said_also_where_it_breaks_off(client: C
 
 
 def test_an_answer_without_records_has_no_sources(client: Client, model: ModelServer) -> None:
-    model.script(calls(call("search_user_memories", query="where they live")), Reply(text="I do not know."))
+    model.script(
+        calls(call("query_user_knowledge", only="memories", query="where they live")), Reply(text="I do not know.")
+    )
     assert sources(client.say_ai_sdk("c_none", user_says("Where do I live?"))) == []
     assert "sources" not in str(saved(client, "c_none"))
 
@@ -134,7 +138,7 @@ def test_a_source_that_a_client_forges_is_ignored(client: Client, model: ModelSe
 def test_steps_have_the_labels_that_people_read(client: Client, model: ModelServer) -> None:
     events = asks(client, model)
     titles = [event.data["title"] for event in events if event.name == "tool-input-available"]
-    assert titles == ["Searching your memories…", "Looking at what we said…", "Searching your memories…"]
+    assert titles == ["Looking at what I know of you…"] * 3
     assert [part["title"] for part in saved(client)["parts"] if part["type"].startswith("tool-")] == titles
 
 
@@ -153,7 +157,7 @@ def test_messages_have_their_time_cost_and_feedback_as_metadata(client: Client, 
 @pytest.mark.thorough
 def test_an_answer_under_way_names_its_sources_to_who_comes_later(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
-    look = calls(call("search_user_memories", query="Lisbon"))
+    look = calls(call("query_user_knowledge", only="memories", query="Lisbon"))
     model.script(look, Reply(text=["You live ", "in Lisbon."], hold_after=1))
     body = {"id": "c_late", "messages": [user_says("Where do I live?")], "trigger": "submit-message"}
     with client.open(body) as events:

@@ -168,7 +168,7 @@ def test_what_a_tool_itself_says_of_its_failure_is_told_word_for_word(
 def test_nothing_found_is_a_value(client: Client, model: ModelServer) -> None:
     model.script(calls(call("query_user_knowledge", query="Acme")), Reply(text="Nothing."))
     answer = client.say("Acme?")
-    assert "hold nothing about that" in results_of(model)[0]
+    assert "Nothing is known about that" in results_of(model)[0]
     assert [step["ok"] for step in steps_of(client, answer)] == [True]
 
 
@@ -209,7 +209,7 @@ def test_what_the_agent_can_do_is_told_in_whole_sentences(client: Client, model:
     needs = {each["name"]: each["needs"] for each in listed["not_set_up"]}
     assert "JSEARCH_API_KEY" in needs["search_jobs"]
     assert "SEARCH_API_KEY" in needs["search_web"]
-    assert "search_conversation" not in needs
+    assert "query_user_knowledge" not in needs
     assert what == {each.name: " ".join(str(each.description).split()) for each in TOOLS[:-2]}
     assert [line for line in what.values() if not re.fullmatch(r"[A-Z].*\.", line)] == []
 

@@ -22,7 +22,7 @@ from tests.collector import Collector, Received
 from tests.servers import ChatServer, Client, FakeClock, settings_for
 
 SAID = "My sister Ottilie says I should be Head of Product."
-TOOLS = ["get_user_profile", "search_user_memories", "update_profile_field"]
+TOOLS = ["get_user_profile", "query_user_knowledge", "update_profile_field"]
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def calls_three_tools(model: ModelServer) -> None:
     change = {"field": "headline", "value": "Head of Product", "rationale": "Ottilie says so."}
     model.script_chat(
         Reply(tool_calls=[{"name": "get_user_profile", "arguments": {}}]),
-        Reply(tool_calls=[{"name": "search_user_memories", "arguments": {"query": "Ottilie"}}]),
+        Reply(tool_calls=[{"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "Ottilie"}}]),
         Reply(tool_calls=[{"name": "update_profile_field", "arguments": change}]),
     )
 

@@ -65,7 +65,7 @@ def test_a_workflow_that_a_turn_begins_is_told(client: Client, model: ModelServe
 
 def test_a_turn_that_only_looks_tells_nothing(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
-    model.script(calls(call("search_user_memories", query="Lisbon")), Reply(text="In Lisbon."))
+    model.script(calls(call("query_user_knowledge", only="memories", query="Lisbon")), Reply(text="In Lisbon."))
     assert activity_of(client.say("Where do I live?")) == []
 
 

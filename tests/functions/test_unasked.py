@@ -37,7 +37,7 @@ Judge: TypeAlias = Callable[[Try], Sequence[Reply]]
 TRIES = count(32, 1_000)
 LOOK_UPS: dict[str, ToolCall] = {
     "profile": {"name": "get_user_profile", "arguments": {}},
-    "memory": {"name": "search_user_memories", "arguments": {"query": "wants"}},
+    "memory": {"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "wants"}},
     "document": {"name": "query_user_knowledge", "arguments": {"query": "wants"}},
     "card": {"name": "get_user_profile", "arguments": {}},
 }

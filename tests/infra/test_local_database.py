@@ -8,18 +8,12 @@ import pytest
 from neosqlite import Connection
 
 from infra.local import database_patches
-from infra.local.database_patches import PURGE_SECONDS, apply_patches
+from infra.local.database_patches import PATCHES, PURGE_SECONDS, apply_patches
 
 
 @pytest.fixture
 def connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
-    for owner, name in (
-        (database_patches.Collection, "_auto_purge_ttl"),
-        (database_patches.QueryHelper, "_field_has_index"),
-        (database_patches.query_operators, "_gte"),
-        (database_patches.asyncio, "to_thread"),
-        (database_patches.aggregation, "deepcopy"),
-    ):
+    for owner, name, _ in PATCHES:
         monkeypatch.setattr(owner, name, getattr(owner, name))  # put back after the test
     apply_patches()
     connection = Connection(":memory:")

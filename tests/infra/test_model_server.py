@@ -25,12 +25,11 @@ from qwestly_agent.llm.models import PROFILES
 T = TypeVar("T")
 AGENT_TOOLS = (
     "get_user_profile",
-    "search_user_memories",
     "query_user_knowledge",
     "query_qwestly_docs",
     "list_capabilities",
 )
-ABOUT_ME = {"get_user_profile", "search_user_memories", "query_user_knowledge"}
+ABOUT_ME = {"get_user_profile", "query_user_knowledge"}
 
 
 @pytest.fixture(scope="module")
@@ -109,17 +108,17 @@ def called(answer: dict[str, Any]) -> set[str]:
         ("What do we know about me?", ABOUT_ME),
         ("Who am I?", ABOUT_ME),
         ("Tell me about my career so far", ABOUT_ME),
-        ("What are my goals?", {"search_user_memories"}),
-        ("Remember that I prefer remote work", {"search_user_memories"}),
+        ("What are my goals?", {"query_user_knowledge"}),
+        ("Remember that I prefer remote work", {"query_user_knowledge"}),
         ("What does my résumé say?", {"query_user_knowledge"}),
         ("Which projects did I achieve most in?", {"query_user_knowledge"}),
-        ("Do you remember my interview?", {"search_user_memories", "query_user_knowledge"}),
+        ("Do you remember my interview?", {"query_user_knowledge"}),
         ("What is my current title?", {"get_user_profile"}),
         ("Who is my employer?", {"get_user_profile"}),
         ("How does Qwestly work?", {"query_qwestly_docs"}),
         ("What does a card show, and what about pricing?", {"query_qwestly_docs"}),
         ("What can you do?", {"list_capabilities"}),
-        ("Can you help me with my goals?", {"search_user_memories"}),
+        ("Can you help me with my goals?", {"query_user_knowledge"}),
         ("Hello there", set()),
         ("Thanks!", set()),
         ("The weather is nice", set()),
@@ -137,11 +136,11 @@ def test_the_words_of_the_user_choose_the_tools(http: httpx2.Client, words: str,
 def test_only_what_is_offered_is_called_and_with_the_users_words_as_the_query(http: httpx2.Client) -> None:
     words = "What do we know about me?"
 
-    answer = chat(http, user(words), tools=["search_user_memories"])
+    answer = chat(http, user(words), tools=["query_user_knowledge"])
 
     [call] = answer["choices"][0]["message"]["tool_calls"]
     assert call["function"] == {
-        "name": "search_user_memories",
+        "name": "query_user_knowledge",
         "arguments": json.dumps({"query": words}, separators=(",", ":")),
     }
     assert called(chat(http, user(words))) == set()
@@ -175,8 +174,9 @@ def test_an_answer_is_fused_from_what_the_tools_returned_and_says_where_it_is_fr
     answer = after_tools(
         http,
         get_user_profile=json.dumps(PROFILE),
-        search_user_memories='<memories note="data">\n[{"id": "m", "content": "Wants to lead a team."}]\n</memories>',
-        query_user_knowledge=json.dumps({"passages": [{"title": "resume.pdf", "text": "Cut costs by 30 %."}]}),
+        query_user_knowledge='<tool_result>\n{"memories": [{"id": "m", "content": "Wants to lead a team."}], '
+        '"passages": [{"title": "resume.pdf", "text": "Cut costs by 30 %."}], '
+        '"messages": [{"kind": "message", "text": "Who am I?"}]}\n</tool_result>',
     )
 
     assert answer == (
@@ -199,10 +199,10 @@ def test_an_answer_is_fused_from_what_the_tools_returned_and_says_where_it_is_fr
     ],
 )
 def test_an_empty_result_is_said_honestly(http: httpx2.Client, empty: str) -> None:
-    answer = after_tools(http, get_user_profile=json.dumps(PROFILE), search_user_memories=empty)
+    answer = after_tools(http, get_user_profile=json.dumps(PROFILE), query_user_knowledge=empty)
 
     assert "Dana Reyes" in answer
-    assert answer.endswith("I found nothing about that in what you told me.")
+    assert answer.endswith("I found nothing about that in what you told me and your documents.")
 
 
 @pytest.mark.parametrize(
@@ -214,15 +214,18 @@ def test_an_empty_result_is_said_honestly(http: httpx2.Client, empty: str) -> No
     ],
 )
 def test_a_tools_error_is_said_in_a_sentence(http: httpx2.Client, failure: str) -> None:
-    assert after_tools(http, query_user_knowledge=failure) == "I could not look at your documents just now."
+    assert (
+        after_tools(http, query_user_knowledge=failure)
+        == "I could not look at what you told me and your documents just now."
+    )
 
 
 def test_somebody_of_whom_nothing_is_known_is_led_to_a_first_sentence(http: httpx2.Client) -> None:
-    assert after_tools(http, get_user_profile="{}", search_user_memories="[]", query_user_knowledge="[]") == NOBODY_YET
+    assert after_tools(http, get_user_profile="{}", query_user_knowledge="[]") == NOBODY_YET
 
 
 def test_of_much_the_first_is_told_and_how_much_is_left(http: httpx2.Client) -> None:
-    answer = after_tools(http, search_user_memories=json.dumps([{"content": f"Fact {n}."} for n in range(10)]))
+    answer = after_tools(http, query_user_knowledge=json.dumps([{"content": f"Fact {n}."} for n in range(10)]))
     assert answer.splitlines()[-2:] == ["- Fact 7.", "- … and 2 more: ask me about any of it."]
 
 

@@ -351,8 +351,8 @@ def test_a_megabyte_of_anything_is_answered(scripted: Scripted, server: ModelSer
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
-MEMORY_TOOLS = ("search_user_memories", "remember", "correct_memory", "forget_memory", "explain_memory")
-LISTED = ("search_user_memories", {"memories": [{"id": "mem_1", "content": "Lives in Graz."}, {"id": "mem_2"}]})
+MEMORY_TOOLS = ("query_user_knowledge", "remember", "correct_memory", "forget_memory", "explain_memory")
+LISTED = ("query_user_knowledge", {"memories": [{"id": "mem_1", "content": "Lives in Graz."}, {"id": "mem_2"}]})
 
 
 @pytest.mark.parametrize(
@@ -372,11 +372,14 @@ LISTED = ("search_user_memories", {"memories": [{"id": "mem_1", "content": "Live
             "remember",
             {"text": "my dog is called Rex.", "quote": "Don’t forget that my dog is called Rex", "type": "fact"},
         ),
-        ("Forget that I live in Graz.", "search_user_memories", {"query": "I live in Graz"}),
-        ("Forget everything about Graz", "search_user_memories", {"query": "Graz"}),
+        ("Forget that I live in Graz.", "query_user_knowledge", {"query": "I live in Graz", "only": "memories"}),
+        ("Forget everything about Graz", "query_user_knowledge", {"query": "Graz", "only": "memories"}),
         ("Why do you know that I live in Graz?", "explain_memory", {"about": "I live in Graz"}),
-        ("That’s wrong, I live in Linz.", "search_user_memories", {"query": "That’s wrong, I live in Linz"}),
-        ("That is wrong. I live in Linz.", "search_user_memories", {"query": "That is wrong. I live in Linz"}),
+        (
+            "That’s wrong, I live in Linz.",
+            "query_user_knowledge",
+            {"query": "That’s wrong, I live in Linz", "only": "memories"},
+        ),
     ],
 )
 def test_a_wish_about_memories_is_the_call_for_it(
@@ -391,7 +394,7 @@ def test_what_is_to_be_forgotten_or_corrected_is_searched_first(server: ModelSer
     assert answer(server, correct, [LISTED], MEMORY_TOOLS) == [
         ("correct_memory", {"memory_id": "mem_1", "text": "Lives in Linz.", "quote": "I live in Linz"})
     ]
-    nothing = [("search_user_memories", {"memories": []})]
+    nothing = [("query_user_knowledge", {"memories": []})]
     assert answer(server, forget, nothing, MEMORY_TOOLS) == "Nothing is remembered about that."
     assert answer(server, correct, nothing, MEMORY_TOOLS) == "I remember nothing that this would correct."
 
@@ -438,7 +441,7 @@ def test_the_user_is_told_what_became_of_a_wish(
     "said", ["Do you remember my interview?", "What are my goals?", "Please don't remember that I like tea."]
 )
 def test_what_is_no_such_wish_calls_none_of_its_tools(server: ModelServer, said: str) -> None:
-    names = {name for name, _ in answer(server, said, tools=MEMORY_TOOLS) if name != "search_user_memories"}
+    names = {name for name, _ in answer(server, said, tools=MEMORY_TOOLS) if name != "query_user_knowledge"}
     assert not names & {*MEMORY_TOOLS}
 
 
@@ -632,7 +635,7 @@ I'm looking for a product manager role, fully remote, at least 150k | How do I n
 What is waiting for me? | yes, do it | What are you working on? | Make it shorter | Draft my card, and exaggerate
 """
 OFFERED = (
-    "get_user_profile search_user_memories query_user_knowledge query_qwestly_docs list_capabilities get_my_work "
+    "get_user_profile query_user_knowledge query_qwestly_docs list_capabilities get_my_work "
     "show_approval generate_qwestly_card search_jobs"
 )
 

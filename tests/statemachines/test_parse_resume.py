@@ -11,10 +11,12 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.sweep import handle_due
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.resume import ResumeRecord, json_resume
+from qwestly_agent.profile.actions import UPDATE_PROFILE
 from qwestly_agent.resumes.profile_changes import unread_lines
 from qwestly_agent.resumes.start import start
 from qwestly_agent.resumes.unreadable import SENTENCES
@@ -272,6 +274,28 @@ def test_what_a_profile_says_already_is_not_proposed_and_its_lists_lose_nothing(
     location = {"field": "location", "value": "Lisbon"}
     done = user.says(decision="edit", args={"changes": [location]})
     assert (done.status, user.profile()["location"], user.profile()["skills"]) == ("done", "Lisbon", ["sql", "Rust"])
+
+
+@pytest.mark.parametrize(
+    ("decision", "label"),
+    [
+        ("approve", "Read. What you approved is in your profile."),
+        ("reject", "Read. You declined, so your profile stayed as it is."),
+        ("", "Read. This wasn’t decided in time, so your profile stayed as it is."),
+    ],
+)
+def test_it_is_closed_when_its_approval_is(world: World, model: ModelServer, decision: str, label: str) -> None:
+    user = User(world)
+    model.script(finds(ideal(MAYA)))
+    _, record = user.gives_and_waits()
+    if decision:
+        user.says(decision=decision)
+    else:
+        asked = user.asked()
+        world.clock.advance(UPDATE_PROFILE.hours * 3_600 + 1)
+        world.run(lambda services: handle_due(services, user.user_id, asked.id))
+    closed = world.run(lambda services: services.resumes.get(user.user_id, record.id))
+    assert (closed.status, closed.label) == ("done", label)
 
 
 @pytest.mark.thorough

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.draft_parts import evidence_of
 from qwestly_agent.chat.document_view import DocumentDetail, document_detail
 from qwestly_agent.documents.apply import Applying
@@ -42,14 +43,16 @@ class Newcomer(User):
         self.world.run(lambda services: remove(services, self.user_id, resume_id))
 
     def applies_with(self, draft: Draft) -> Approval:
-        def apply(services: Any) -> Any:
+        async def apply(services: Any) -> Any:
+            head = {"document_name": MAYA.name, "document_head": ["location"]}
+            await services.user_settings.change(self.user_id, head, to_datetime(services.clock()))
             jobs = JobService(services, self.user_id)
-            return Applying(services, jobs, self.user_id).ask(draft.job_id or "", [draft.id], "", "run9")
+            return await Applying(services, jobs, self.user_id).ask(draft.job_id or "", [draft.id], "", "run9")
 
         return self.world.run(apply)
 
     def reads(self, draft: Draft) -> DocumentDetail:
-        return document_detail(self.applicant.as_it_stands(draft), 1, {"name": MAYA.name})
+        return document_detail(self.applicant.as_it_stands(draft), 1, {"name": MAYA.name}, None)
 
 
 @pytest.fixture

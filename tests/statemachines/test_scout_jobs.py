@@ -37,7 +37,7 @@ from qwestly_agent.jobs.check import NOT_CHECKED
 from qwestly_agent.jobs.find import NO_WISHES
 from qwestly_agent.jobs.keep import FORGOTTEN
 from qwestly_agent.jobs.rank import NOT_COMPARED
-from qwestly_agent.jobs.start import start_scout
+from qwestly_agent.jobs.start import AGAIN_SECONDS, SAME_AGAIN, start_requested, start_scout
 from qwestly_agent.jobs.sweep import next_night, sweep
 from qwestly_agent.memory.forget_elsewhere import forget_in_jobs
 from qwestly_agent.model_calls.structured import ContentRefused
@@ -457,6 +457,26 @@ def test_what_was_answered_before_a_state_failed_is_not_paid_twice(
     assert seeker.searches() == "SUCCEEDED"
     assert (seeker.asked(RANKER), seeker.embedded(), seeker.asked(JUDGE)) == (6, 1, 1)
     assert seeker.matches()
+
+
+def test_a_search_on_request_begins_again_where_the_wishes_changed_or_the_last_one_failed(seeker: Seeker) -> None:
+    def requested() -> str:
+        run_id = seeker.world.run(lambda services: start_requested(services, seeker.user_id))
+        seeker.world.aws.outcome(f"{EXECUTIONS}:{run_id}")
+        return run_id
+
+    first = requested()
+    with pytest.raises(Invalid, match=SAME_AGAIN):
+        requested()
+    seeker.wishes(places=("Ghent",))
+    second = requested()
+    seeker.world.database["agent_job_searches"].update_one({"_id": seeker.user_id}, {"$set": {"status": "failed"}})
+    third = requested()
+    assert len({first, second, third}) == 3
+    with pytest.raises(Invalid):
+        requested()
+    seeker.world.clock.advance(AGAIN_SECONDS)
+    assert requested() != third
 
 
 @pytest.mark.thorough

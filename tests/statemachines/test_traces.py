@@ -23,7 +23,7 @@ from tests.statemachines.conftest import TEMPLATE, Person, World
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{TEMPLATE.name('GenerateCardMachine')}"
 TOOLS: dict[str, Json] = {
     "get_user_profile": {},
-    "search_user_memories": {"query": "goals"},
+    "query_user_knowledge": {"query": "goals"},
     "generate_qwestly_card": {},
 }
 

@@ -20,7 +20,9 @@ NO_WISHES: dict[str, Any] = {
 @dataclass
 class ScriptedJobs:
     matches: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    search: dict[str, Any] = field(default_factory=lambda: {"missing": [], "searched_at": None, "is_searching": False})
+    search: dict[str, Any] = field(
+        default_factory=lambda: {"missing": [], "searched_at": None, "is_searching": False, "has_wishes": False}
+    )
     settings: dict[str, Any] = field(
         default_factory=lambda: {"is_on": False, "wishes": NO_WISHES, "next_at": None, "boards": ["Adzuna"]}
     )

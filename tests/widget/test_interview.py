@@ -60,6 +60,7 @@ def side(room: Locator) -> Locator:
 def test_an_interview_is_begun_in_its_role_and_the_draft_grows_while_one_talks(page: Page, backend: ScriptedBackend):
     room = view(page, "Interview")
     expect(room).to_contain_text("No interviews yet.")
+    backend.next_steps = [{"label": "Draft my Qwestly Card", "does": "say"}]
     room.get_by_role("button", name="Start an interview").click()
     stream = backend.stream("c1")
     room.get_by_role("button", name="Interview me").click()
@@ -81,6 +82,8 @@ def test_an_interview_is_begun_in_its_role_and_the_draft_grows_while_one_talks(p
     [_, second] = [call.body for call in backend.wait_for(2, "POST", "/api/chat")]
     assert second["conversation_id"] == "c1"
     assert "role" not in second
+    expect(room.get_by_role("log").get_by_text("And then?")).to_be_visible()
+    assert backend.asked("GET", "/api/suggestions") == [], "a click would be a word of the interview"
 
 
 @pytest.mark.thorough

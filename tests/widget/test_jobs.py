@@ -40,10 +40,17 @@ def quote(text: str, source: str = "résumé.pdf") -> dict[str, Any]:
     return {"source": source, "before": "There ", "quote": text, "after": "."}
 
 
+def chosen_heads(backend: ScriptedBackend) -> list[Any]:
+    """What was put at the top of documents."""
+    puts = [call.body for call in backend.asked("PUT", "/api/settings")]
+    return [each for each in puts if any(name.startswith("document_") for name in each)]
+
+
 def document(**more: Any) -> dict[str, Any]:
     made = {"id": "d1", "kind": "resume", "job_id": "j1", "status": "ready", "label": "It is ready", "version": 2}
     made |= {
         "head": {"name": "Ada Pereira", "phone": "+351 912 345 678"},
+        "chosen_head": ["location"],
         "flagged": False,
         "created_at": "2026-11-21T09:00:00Z",
         "job": f"{TITLE}, Hemlock",
@@ -166,7 +173,11 @@ def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBac
     expect(jobs).to_contain_text("No new jobs yet.")
     jobs.get_by_role("button", name="Search now").click()
     expect(jobs.get_by_role("button", name="Searching…")).to_be_disabled()
+    backend.jobs.search |= {"is_searching": False, "searched_at": "2026-11-24T08:00:00Z", "has_wishes": True}
+    expect(jobs).to_contain_text("Nothing new fits what you want right now. Change what you want")
     backend.jobs.matches["j1"] = match()
+    jobs.get_by_role("button", name="Search now").click()
+    backend.wait_for(2, "POST", "/api/jobs/search")
     backend.jobs.search |= {"is_searching": False}
     expect(jobs.get_by_role("listitem", name=TITLE)).to_be_visible()
     expect(jobs.get_by_role("button", name="Search now")).to_be_enabled()
@@ -194,13 +205,17 @@ def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, ba
     expect(jobs.get_by_text("Speaks French")).to_contain_text("Not met")
     jobs.get_by_text("What I left out, and why (1)").click()
     expect(jobs.get_by_text("Nothing you said says so.")).to_be_visible()
-    jobs.get_by_label("Phone").check()
+    jobs.get_by_label("Phone").click()
+    expect(jobs.get_by_label("Phone")).to_be_enabled()
+    jobs.get_by_label("Name").fill("Ada P.")
+    jobs.get_by_label("Name").blur()
     expect(jobs.get_by_label("Place")).to_have_count(0)
     with page.expect_download() as download:
         jobs.get_by_role("button", name="Word (DOCX)").click()
     assert download.value.suggested_filename == "d1.docx"
     [asked] = backend.asked("GET", "/api/documents/d1/download")
-    assert asked.query == "format=docx&head=name&head=location&head=phone"
+    assert asked.query == "format=docx"
+    assert chosen_heads(backend) == [{"document_head": ["location", "phone"]}, {"document_name": "Ada P."}]
     jobs.get_by_role("button", name="All documents").click()
     expect(jobs.get_by_role("button", name="Open: Résumé, version 2")).to_be_focused()
 
@@ -208,15 +223,17 @@ def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, ba
 @pytest.mark.thorough
 def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
-    backend.jobs.documents["d1"] = document()
+    backend.jobs.documents["d1"] = document(chosen_head=None)
     backend.jobs.applications = {}
     jobs = opened(page)
     jobs.get_by_role("button", name=f"Apply: {TITLE}").click()
     expect(jobs.get_by_role("checkbox", name="Résumé, version 2")).to_be_focused()
     jobs.get_by_label("Note to the company").fill("Through Rui")
+    jobs.get_by_label("Phone").check()
     backend.approvals["ap_1"] = approval("ap_1", conversation_id=None)
     jobs.get_by_role("button", name="Continue").click()
     [posted] = backend.wait_for(1, "POST", "/api/jobs/j1/apply")
+    assert chosen_heads(backend) == [{"document_name": "Ada Pereira", "document_head": ["phone"]}]
     assert posted.body == {"document_ids": ["d1"], "note": "Through Rui"}
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
     expect(page.locator("qwestly-approvals").get_by_role("group", name="Approval: ")).to_be_focused()

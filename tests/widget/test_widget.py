@@ -119,7 +119,7 @@ def test_what_the_server_calls_progress_is_a_note_among_the_steps(widget: Widget
 
 STEPS = [
     {"id": "1", "name": "get_user_profile", "label": "Looking up your profile…", "ok": True, "ms": 42},
-    {"id": "2", "name": "search_user_memories", "label": "Searching your memories…", "ok": True, "ms": 1_449},
+    {"id": "2", "name": "query_user_knowledge", "label": "Searching your memories…", "ok": True, "ms": 1_449},
     {"id": "3", "name": "query_user_knowledge", "label": "Searching your documents…", "ok": False, "ms": 10_003}
     | {"problem": "The search took <b>too long</b>."},
     {"id": "4", "name": "search_qwestly_docs", "label": "Reading Qwestly’s pages…", "ok": None, "ms": None},

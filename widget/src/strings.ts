@@ -566,6 +566,7 @@ const ENGLISH = {
     lastSearched: (moment: string) => `Last searched ${moment}.`,
     less: "Less like this",
     /** By status. */
+    foundNothing: "Nothing new fits what you want right now.",
     lists: {
       new: { label: "New", empty: "No new jobs yet. Once we know what you want, we search every night." },
       saved: { label: "Saved", empty: "No saved jobs yet." },
@@ -579,6 +580,7 @@ const ENGLISH = {
     remote: "Remote",
     search: "Search now",
     searching: "Searching…",
+    changeWishes: "Change what you want",
     tellUs: "Tell us what you want",
     waiting: "Waiting for your approval. Nothing is sent until you say so.",
     which: "Which jobs",
@@ -629,7 +631,7 @@ const ENGLISH = {
   },
   documents: {
     all: "All documents",
-    atTop: "At its top",
+    atTop: "At the top of your documents",
     coverage: "What the job posting asks for",
     download: "Download",
     empty: "No documents yet. Open a job, and we’ll write a résumé or a letter for it. It uses only what you’ve told us.",

@@ -27,6 +27,7 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.interviews import Interviews
 from qwestly_agent.stores.job_searches import JobSearches
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
@@ -65,6 +66,7 @@ class AgentDeps:
     """Adverts, matches and the web search."""
     job_searches: JobSearches
     resumes: Resumes
+    interviews: Interviews
     documents: Documents
     applying: Applying
     level: Level

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from contextlib import suppress
 
-from qwestly_agent.approvals.messages import DRAFT_ENDS
+from qwestly_agent.approvals.messages import DRAFT_ENDS, RESUME_ENDS
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, PRIVATE, Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
@@ -126,6 +126,7 @@ async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
 async def finish(services: Services, approval: Approval) -> Approval:
     """Notify the record's execution; if none waits, start the redraft that the user requested, or clean up after the
     record. Returns the record. Raises `Unavailable`."""
+    await close_resume(services, approval)
     if approval.waits_for_execution:
         return await notify_execution(services, approval)
     if not approval.is_unfinished:
@@ -170,6 +171,12 @@ async def give_up(services: Services, approval: Approval) -> Approval:
     if (action := services.actions.get(approval.tool)) and action.on_ended:
         await action.on_ended(services, approval)
     return await note_notified(services.approvals, approval, is_gone=True)
+
+
+async def close_resume(services: Services, approval: Approval) -> None:
+    """Close the résumé whose changes this approval decides (idempotent)."""
+    if approval.role == "resumes" and (label := RESUME_ENDS.get(approval.status)):
+        await services.resumes.close(approval.user_id, approval.id, label, services.clock())
 
 
 async def note_notified(approvals: Approvals, approval: Approval, *, is_gone: bool = False) -> Approval:

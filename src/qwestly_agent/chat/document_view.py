@@ -13,8 +13,9 @@ from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.publication import card_preview, quotes_of, supported_in
 from qwestly_agent.documents.content import content_of, positions_from_resume
 from qwestly_agent.documents.files import file_of
-from qwestly_agent.documents.head import USUAL, Head, HeadField
+from qwestly_agent.documents.head import USUAL, Head
 from qwestly_agent.documents.positions import Position
+from qwestly_agent.domain.application import HeadField
 from qwestly_agent.domain.approval import ShownClaim, ShownLeftOut, ShownQuote
 from qwestly_agent.domain.card import Claim, TailoredKind
 from qwestly_agent.stores.drafts import Draft, DraftStatus
@@ -51,7 +52,9 @@ class DocumentDetail(DocumentView):
     markdown: str | None
     """Null if there is no text, or not yet."""
     head: dict[HeadField, str]
-    """Fields available for the head of a download; unknown ones are missing."""
+    """Fields available for the head of a document; unknown ones are missing."""
+    chosen_head: list[HeadField] | None
+    """Fields that stand there, as the user chose; null until they choose."""
     sentences: list[ShownClaim]
     """Includes positions that the profile does not have, with the words of the résumé that name them."""
     left_out: list[ShownLeftOut]
@@ -75,16 +78,14 @@ def document_views(drafts: Sequence[Draft]) -> list[DocumentView]:
     return views[::-1]
 
 
-def document_detail(draft: Draft, version: int, head: Head) -> DocumentDetail:
+def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[HeadField] | None) -> DocumentDetail:
     advert, coverage = advert_of(draft), coverage_of(draft)
     is_written = draft.status != "running" and "card" in draft.parts
     checked = checked_of(draft) if is_written else None
+    shown_fields = {"name", *(USUAL if chosen is None else chosen)}
+    top: Head = {name: value for name, value in head.items() if name in shown_fields}
     try:
-        markdown = (
-            file_of(content_of(draft, {name: head[name] for name in USUAL if name in head}), "md").decode()
-            if is_written
-            else None
-        )
+        markdown = file_of(content_of(draft, top), "md").decode() if is_written else None
     except NotFound:  # all of its sources were forgotten
         markdown = None
     evidence = evidence_of(draft) if "evidence" in draft.parts else {}
@@ -105,6 +106,7 @@ def document_detail(draft: Draft, version: int, head: Head) -> DocumentDetail:
             "job": ", ".join(filter(None, (advert.title, advert.company))) if advert else "",
             "markdown": markdown,
             "head": head,
+            "chosen_head": chosen,
             "sentences": [*sentences, *named],
             "left_out": [ShownLeftOut(text=each.claim.text, why=each.why) for each in left_out],
             "coverage": list(items()) if coverage and coverage.checked else None,

@@ -46,6 +46,8 @@ class JobList(BaseModel):
     """Sentences about failures of the last search."""
     searched_at: datetime | None
     is_searching: bool
+    has_wishes: bool
+    """True if the user said what they want."""
 
 
 class JobSettings(BaseModel):
@@ -99,6 +101,7 @@ def job_list(matches: Sequence[JobMatch], closed: set[str], search: JobSearch, n
         missing=search.missing,
         searched_at=None if search.searched_at is None else to_datetime(search.searched_at),
         is_searching=search.is_searching(now),
+        has_wishes=search.wishes != JobWishes(),
     )
 
 

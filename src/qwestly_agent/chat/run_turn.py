@@ -264,6 +264,7 @@ def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
         jobs=jobs,
         job_searches=services.job_searches,
         resumes=services.resumes,
+        interviews=services.interviews,
         documents=Documents(services, jobs, user_id, turn.run_id, conversation_id),
         applying=Applying(services, jobs, user_id),
         level=turn.level,

@@ -96,6 +96,9 @@ class Adzuna:
 
     def _advert(self, told: Mapping[str, Any], now: float) -> Advert:
         # Leave out pay that Adzuna only predicts.
+        location = told.get("location")
+        named = location.get("area") if isinstance(location, dict) else None
+        area = [_plain(each, 120) for each in named if isinstance(each, str)][:8] if isinstance(named, list) else []
         predicted = str(told.get("salary_is_predicted", "0")) == "1"
         lowest, highest = (None if predicted else _number(told.get(each)) for each in ("salary_min", "salary_max"))
         return _advert(
@@ -104,6 +107,8 @@ class Adzuna:
             title=told["title"],
             company=_named(told.get("company")),
             place=_named(told.get("location")),
+            country=area[0] if area else self.country,
+            areas=tuple(area[1:]),
             text=told.get("description"),
             url=told.get("redirect_url"),
             posted_at=_moment(told.get("created")),
@@ -150,6 +155,9 @@ class JSearch:
             text=told.get("job_description"),
             url=told.get("job_apply_link"),
             posted_at=_number(told.get("job_posted_at_timestamp")),
+            ends_at=_number(told.get("job_offer_expiration_timestamp"))
+            or _moment(told.get("job_offer_expiration_datetime_utc")),
+            country=_plain(told.get("job_country"), 120),
             pay=_pay(lowest, highest, str(told.get("job_salary_currency") or "")[:3].upper(), period),
             is_remote=told.get("job_is_remote") is True,
             attribution=f"Via {_plain(told['job_publisher'], 60)}" if told.get("job_publisher") else "",

@@ -29,11 +29,8 @@ class Mail:
         Raises `Unavailable` if SES rejects it, also for an invalid address.
         """
         try:
-            message = _message(self.sender, to, subject, text, html)
-            if unsubscribe:
-                message["List-Unsubscribe"] = f"<{unsubscribe}>"
-                message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        except ValueError as error:  # the address contains a line break
+            data = _unsubscribe_header(unsubscribe) + _message(self.sender, to, subject, text, html).as_bytes()
+        except ValueError as error:  # an address contains a line break
             raise Unavailable from error
 
         watched: dict[str, Any] = {}
@@ -45,7 +42,7 @@ class Mail:
             self.aws("sesv2").send_email(
                 FromEmailAddress=self.sender,
                 Destination={"ToAddresses": [to]},
-                Content={"Raw": {"Data": message.as_bytes()}},
+                Content={"Raw": {"Data": data}},
                 **watched,
             )
 
@@ -53,6 +50,16 @@ class Mail:
             await asyncio.to_thread(call)
         except (ClientError, BotoCoreError) as error:
             raise Unavailable from error
+
+
+def _unsubscribe_header(url: str) -> bytes:
+    """Return the lines as they are: the library would fold a long address into encoded words, which no mail program
+    decodes there. Raises `ValueError`."""
+    if not url:
+        return b""
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("not an address")
+    return f"List-Unsubscribe: <{url}>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n".encode()
 
 
 def _message(sender: str, to: str, subject: str, text: str, html: str) -> EmailMessage:

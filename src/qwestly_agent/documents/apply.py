@@ -13,7 +13,7 @@ from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.documents.content import content_of, positions_from_resume
 from qwestly_agent.documents.files import as_markdown, file_of
-from qwestly_agent.documents.head import Head
+from qwestly_agent.documents.head import head_to_send
 from qwestly_agent.domain.application import Application, application_id
 from qwestly_agent.domain.approval import Approval, Preview, ShownClaim, ShownSection, canonical_json, sha256_hex
 from qwestly_agent.domain.job import JobMatch, match_id
@@ -53,8 +53,9 @@ class Applying:
         return await add_to_list(self.services.applications, self.services.job_matches, new)
 
     async def proposal(self, job_id: str, document_ids: Sequence[str], note: str) -> Proposal:
-        """Return the proposal without writing anything. Raises `Invalid` if the application was sent or is pending, or
-        if a document is not ready, and `NotFound`."""
+        """Return the proposal without writing anything. Raises `Invalid` if the application was sent or is pending, a
+        document is not ready, or the head of documents was never chosen, and
+        `NotFound`."""
         match = await self._match(job_id)
         if await self._waiting(match):
             raise Invalid(ASKED_ALREADY)
@@ -88,8 +89,7 @@ class Applying:
         subject = candidate_app.application_subject(match.id)
         if await self.services.candidate_app.version_of(self.user_id, drafts[0].id, subject) is not None:
             raise Invalid(SENT_ALREADY)  # sent before approvals expired, or not by us
-        profile = await self.services.profiles.get_career(self.user_id)
-        head: Head = {"name": str(profile.get("name", "")), "location": str(profile.get("location", ""))}
+        head = await head_to_send(self.services, self.user_id)
         documents = [
             {"kind": each.kind, "document_id": each.id, "text": file_of(content_of(each, head), "md").decode()}
             for each in drafts

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict
 from qwestly_agent.base.errors import Invalid
 
 ApplicationStatus: TypeAlias = Literal["preparing", "applied", "interview", "offer", "rejected", "withdrawn", "closed"]
+HeadField: TypeAlias = Literal["name", "location", "email", "phone", "links"]
+"""A field in the head of a document."""
 OVER: frozenset[ApplicationStatus] = frozenset({"rejected", "withdrawn", "closed"})
 DAY_SECONDS = 86_400.0
 FOLLOW_UP_SECONDS = 7 * DAY_SECONDS

@@ -42,6 +42,12 @@ class Advert(_Frozen):
     is_remote: bool = False
     pay: Pay | None = None
     posted_at: float | None = None
+    ends_at: float | None = None
+    """Until when one can apply; None if the board does not say."""
+    country: str = ""
+    """A name or two letters (ISO 3166); empty if unknown."""
+    areas: tuple[str, ...] = ()
+    """Further names of its place, as the board gives them: district, region."""
     text: str = ""
     """Plain text of at most `stores.adverts.LONGEST_TEXT` characters."""
     language: str = ""
@@ -53,6 +59,9 @@ class Advert(_Frozen):
     """The attribution that the board's terms require."""
     seen_at: float = 0.0
     """When a board last listed it."""
+
+    def has_ended(self, now: float) -> bool:
+        return self.ends_at is not None and self.ends_at < now
 
 
 class JobWishes(_Frozen):

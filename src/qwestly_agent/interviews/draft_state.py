@@ -12,11 +12,11 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.messages import Message
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
-from qwestly_agent.text.user_text import trouble_in, typed_parts
+from qwestly_agent.text.user_text import trouble_in, typed_in
 from qwestly_agent.workflow_state import UserState
 
 MOST_MESSAGES = 40
-LONGEST_MESSAGE = 4_000
+LONGEST_MESSAGE = 20_000
 MOST_REMEMBERED = 15
 
 
@@ -109,7 +109,8 @@ def _in_trouble(message: Message) -> bool:
 
 
 def _words(message: Message) -> str:
-    words = "\n".join(typed_parts(message.content)) if message.role == "user" else message.content
+    # An answer may be long, as dictated ones are. A paste is recognized by its form.
+    words = typed_in(message.content) if message.role == "user" else message.content
     return words[:LONGEST_MESSAGE].strip()
 
 

@@ -22,7 +22,7 @@ from qwestly_agent.interviews.machine import (
 from qwestly_agent.interviews.topics import drop_removed_words
 from qwestly_agent.services import Services
 from qwestly_agent.text.plain_words import is_stop
-from qwestly_agent.text.user_text import typed_parts
+from qwestly_agent.text.user_text import typed_in
 
 
 @dataclass
@@ -47,7 +47,7 @@ class InterviewService:
 
     async def begin_turn(self, first: Callable[[Interview], Interview]) -> Interview:
         """Count the person's answer. `first` fills a new interview. The draft of this turn is started at its end."""
-        typed = "\n".join(typed_parts(self.text))
+        typed = typed_in(self.text)
         now, words, stops = self.services.clock(), len(typed.split()), is_stop(self.text)
 
         def counted(interview: Interview) -> Interview:
@@ -89,7 +89,7 @@ class InterviewService:
 
     async def enough(self, of: str, quote: str) -> bool:
         """End the topic or the interview if the quote is in this message. Returns False if it is not."""
-        said = {"this": QuotedSource(id="this", text="\n".join(typed_parts(self.text)))}
+        said = {"this": QuotedSource(id="this", text=typed_in(self.text))}
         found = find_quote(Quote(source="this", text=quote), said)
         if found is None:
             return False

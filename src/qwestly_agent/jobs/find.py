@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from qwestly_agent.clients.job_boards import JobQuery
 from qwestly_agent.domain.job import JobWishes
-from qwestly_agent.jobs.limits import exclusion_reason
+from qwestly_agent.jobs.limits import without_excluded
 from qwestly_agent.jobs.person import person_of
 from qwestly_agent.jobs.same_job import is_same
 from qwestly_agent.jobs.scout_state import ScoutState
@@ -32,8 +32,9 @@ async def find(services: Services, given: ScoutState) -> ScoutState:
     earlier = [each.advert for each in await services.job_matches.newest(given.user_id, MOST_EARLIER)]
     known = await services.job_matches.list_shown_adverts(given.user_id)
     new = [each for each in told.adverts if each.id not in known and not any(is_same(each, other) for other in earlier)]
-    fits = [each for each in new if exclusion_reason(each, person.wishes) is None][:MOST_FOUND]
-    missing = told.missing if queries else (NO_WISHES,)
+    fits, ruled_out = without_excluded(new, person.wishes)
+    fits = fits[:MOST_FOUND]
+    missing = (*told.missing, *ruled_out) if queries else (NO_WISHES,)
     await services.adverts.save(fits)
     await services.job_searches.save_parts(
         given.user_id,

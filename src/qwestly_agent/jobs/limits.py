@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from qwestly_agent.base.patterns import pattern
@@ -9,6 +10,7 @@ from qwestly_agent.domain.job import Advert, JobWishes, Pay
 
 A_YEAR: Mapping[str, float] = {"hour": 1_760.0, "day": 220.0, "week": 46.0, "month": 12.0, "year": 1.0}
 """Number of pay periods in a year of work: 44 weeks of 40 hours, or 220 days."""
+MOST_REASONS = 3
 
 _NO_SPONSORSHIP = pattern(
     r"\b(?:no|not|without|unable to(?: offer| provide)?|cannot(?: offer| provide)?|does not(?: offer| provide)?)\s+"
@@ -20,29 +22,108 @@ _WORD = pattern(r"[^\W_]+")
 _COUNTRIES: tuple[frozenset[str], ...] = tuple(
     frozenset(each.split("/"))
     for each in (
-        "germany/deutschland/alemania/allemagne/de",
+        "germany/deutschland/alemania/allemagne/alemanha/germania/niemcy/de",
         "austria/osterreich/autriche/at",
-        "switzerland/schweiz/suisse/suiza/ch",
-        "united kingdom/uk/great britain/england/gb",
+        "switzerland/schweiz/suisse/suiza/svizzera/ch",
+        "united kingdom/uk/great britain/england/scotland/wales/northern ireland/gb",
         "ireland/irland/irlanda/ie",
-        "united states/usa/us/u s/america",
+        "united states/united states of america/usa/us/u s/u s a/america/estados unidos/etats unis/vereinigte staaten",
         "canada/kanada/ca",
-        "spain/spanien/espana/espagne/es",
+        "spain/spanien/espana/espagne/espanha/es",
         "portugal/pt",
-        "france/frankreich/francia/fr",
-        "netherlands/niederlande/holland/paises bajos/nl",
+        "france/frankreich/francia/franca/fr",
+        "netherlands/the netherlands/niederlande/nederland/holland/paises bajos/pays bas/nl",
+        "belgium/belgien/belgique/belgie/belgica/be",
+        "luxembourg/luxemburg/lu",
         "italy/italien/italia/italie/it",
-        "poland/polen/polonia/pl",
-        "india/indien/in",
+        "poland/polen/polonia/polska/pologne/pl",
+        "czechia/czech republic/tschechien/cesko/cz",
+        "hungary/ungarn/magyarorszag/hu",
+        "romania/rumanien/ro",
+        "greece/griechenland/grecia/gr",
+        "denmark/danemark/danmark/dk",
+        "sweden/schweden/sverige/se",
+        "norway/norwegen/norge/no",
+        "finland/finnland/suomi/fi",
+        "estonia/estland/eesti/ee",
+        "turkey/turkiye/turkei/tr",
+        "ukraine/ua",
+        "india/indien/bharat/in",
+        "singapore/singapur/sg",
+        "japan/jp",
+        "china/cn",
+        "south korea/korea/kr",
+        "philippines/ph",
+        "united arab emirates/uae/emirates/ae",
+        "israel/il",
+        "south africa/sudafrika/za",
+        "nigeria/ng",
+        "kenya/ke",
         "brazil/brasilien/brasil/br",
+        "argentina/argentinien/ar",
+        "chile/cl",
+        "colombia/kolumbien/co",
         "mexico/mexiko/mx",
         "australia/australien/au",
+        "new zealand/neuseeland/nz",
         "european union/eu/europe/europa",
     )
 )
+_TOWNS: tuple[frozenset[str], ...] = tuple(
+    frozenset(each.split("/"))
+    for each in (
+        "munich/munchen/muenchen", "cologne/koln/koeln", "nuremberg/nurnberg/nuernberg", "hanover/hannover",
+        "dusseldorf/duesseldorf", "vienna/wien", "zurich/zuerich", "geneva/geneve/genf", "basel/bale", "bern/berne",
+        "lisbon/lisboa/lissabon/lisbonne", "porto/oporto", "seville/sevilla", "rome/roma/rom", "milan/milano/mailand",
+        "turin/torino", "florence/firenze/florenz", "naples/napoli/neapel", "venice/venezia/venedig",
+        "genoa/genova", "prague/praha/prag", "warsaw/warszawa/warschau", "krakow/cracow/krakau", "gdansk/danzig",
+        "wroclaw/breslau", "brussels/bruxelles/brussel/brussel", "antwerp/antwerpen/anvers", "ghent/gent/gand",
+        "the hague/den haag/s gravenhage", "copenhagen/kobenhavn/københavn/kopenhagen", "gothenburg/goteborg",
+        "athens/athina/athen", "bucharest/bucuresti/bukarest", "kyiv/kiev", "tallinn/reval", "helsinki/helsingfors",
+        "new york/new york city/nyc", "mexico city/ciudad de mexico", "sao paulo/são paulo", "bangalore/bengaluru",
+        "mumbai/bombay", "beijing/peking", "washington/washington d c/washington dc",
+    )
+)  # fmt: skip
+"""Names of the same town in several languages, as `normalize_words` writes them."""
 _IN_THE_EU = frozenset(
-    ["germany", "austria", "ireland", "spain", "portugal", "france", "netherlands", "italy", "poland"]
+    (
+        "germany",
+        "austria",
+        "ireland",
+        "spain",
+        "portugal",
+        "france",
+        "netherlands",
+        "italy",
+        "poland",
+        "belgium",
+        "luxembourg",
+        "czechia",
+        "hungary",
+        "romania",
+        "greece",
+        "denmark",
+        "sweden",
+        "finland",
+        "estonia",
+    )
 )
+_IN_THE_EU |= {"belgium", "luxembourg", "czechia", "hungary", "romania", "greece", "denmark", "sweden", "finland"}
+_IN_THE_EU |= {"estonia"}
+
+
+def without_excluded(adverts: Iterable[Advert], wishes: JobWishes) -> tuple[list[Advert], tuple[str, ...]]:
+    """Return the adverts that the wishes allow, and a sentence on the others: how many, and the commonest reasons."""
+    fits, reasons = list[Advert](), Counter[str]()
+    for each in adverts:
+        if reason := exclusion_reason(each, wishes):
+            reasons[reason] += 1
+        else:
+            fits.append(each)
+    if not reasons:
+        return fits, ()
+    count, named = reasons.total(), " ".join(reason for reason, _ in reasons.most_common(MOST_REASONS))
+    return fits, (f"Your wishes ruled out {count} {'job' if count == 1 else 'jobs'} that the boards have: {named}",)
 
 
 def exclusion_reason(advert: Advert, wishes: JobWishes) -> str | None:
@@ -53,7 +134,7 @@ def exclusion_reason(advert: Advert, wishes: JobWishes) -> str | None:
         return "It is not remote."
     if wishes.remote == "no" and advert.is_remote:
         return "It is remote."
-    if wishes.places and advert.place and not advert.is_remote and not _is_in(advert.place, wishes.places):
+    if wishes.places and advert.place and not advert.is_remote and not _is_in(advert, wishes.places):
         return f"It is in {advert.place}."
     if wishes.pay_from and advert.pay and _is_less(advert.pay, wishes.pay_from, wishes.pay_currency):
         return "It pays less than you want."
@@ -77,9 +158,29 @@ def normalize_words(text: str) -> str:
     return f" {words} "
 
 
-def _is_in(place: str, wanted: Iterable[str]) -> bool:
-    here = normalize_words(place)
-    return any(normalize_words(name) in here for each in wanted for name in {each, *_other_names(each)})
+def _is_in(advert: Advert, wanted: Iterable[str]) -> bool:
+    """True if the advert is in a wanted country, region or town, each as it may be written: "Berlin, Germany" is the
+    town in that country."""
+    told = " ".join(map(normalize_words, (advert.place, *advert.areas)))
+    country = _country_of(advert.country)
+    for wish in wanted:
+        *towns, last = [each.strip() for each in wish.split(",") if each.strip()] or [wish]
+        land = _country_of(last)
+        if land is None:
+            towns, is_there = [*towns, last], True
+        elif country:
+            is_there = _covers(land, country)
+        else:  # the board names no country: by its name in the place, or unknown beside a town
+            is_there = any(f" {name} " in told for name in land if len(name) > 2) or bool(towns)
+        if is_there and all(_is_named(each, told) for each in towns[:1]):
+            return True
+    return False
+
+
+def _is_named(town: str, told: str) -> bool:
+    name = normalize_words(town).strip()
+    same = next((each for each in _TOWNS if name in each), frozenset((name,)))
+    return any(f" {each} " in told for each in same)
 
 
 def _names(advert: Advert, word: str) -> bool:
@@ -100,9 +201,9 @@ def _may_work(advert: Advert, permits: Iterable[str]) -> bool:
         advert.text[max(0, m.start() - 80) : m.end() + 80] for m in _NO_SPONSORSHIP.finditer(advert.text)
     )
     told = normalize_words(advert.place)
-    countries = [each for each in _COUNTRIES if _any_in(each, told)] or [
-        each for each in _COUNTRIES if _any_in(each, normalize_words(demands))
-    ]
+    known = _country_of(advert.country)
+    countries = [known] if known else [each for each in _COUNTRIES if _any_in(each, told)]
+    countries = countries or [each for each in _COUNTRIES if _any_in(each, normalize_words(demands))]
     if not countries:
         return True
     mine = [_country_of(each) for each in permits]
@@ -119,7 +220,3 @@ def _any_in(names: Iterable[str], text: str) -> bool:
 
 def _country_of(name: str) -> frozenset[str] | None:
     return next((each for each in _COUNTRIES if normalize_words(name).strip() in each), None)
-
-
-def _other_names(name: str) -> Iterable[str]:
-    return (each for each in _country_of(name) or () if len(each) > 2)

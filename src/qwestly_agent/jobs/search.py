@@ -24,7 +24,7 @@ ENOUGH_TODAY = "The boards were asked so often today that the rest waits for tom
 @dataclass(frozen=True)
 class FoundJobs:
     adverts: list[Advert]
-    """The adverts, one per job."""
+    """The adverts that are still open, one per job."""
     missing: tuple[str, ...]
     """Sentences about boards that could not be queried."""
 
@@ -45,7 +45,9 @@ async def search_boards(
 
     asked = [(board, query) for query in queries for board in services.job_boards.boards]
     told = await asyncio.gather(*(ask(board, query) for board, query in asked))
-    return FoundJobs(merge_duplicates(each for adverts in told for each in adverts), tuple(missing))
+    now = services.clock()
+    still_open = (each for adverts in told for each in adverts if not each.has_ended(now))
+    return FoundJobs(merge_duplicates(still_open), tuple(missing))
 
 
 async def _answer(services: Services, user_id: str, board: JobBoard, query: JobQuery, patience: float) -> list[Advert]:

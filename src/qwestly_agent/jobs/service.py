@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.clients.job_boards import JobQuery, WebPage
 from qwestly_agent.domain.job import Advert, JobMatch, match_id
-from qwestly_agent.jobs.limits import exclusion_reason
+from qwestly_agent.jobs.limits import without_excluded
 from qwestly_agent.jobs.search import QUESTIONS_A_DAY, search_boards
 from qwestly_agent.services import Services
 from qwestly_agent.stores.job_matches import NO_SUCH_JOB
@@ -19,12 +19,12 @@ class JobService:
     user_id: str
 
     async def search(self, words: str, place: str, remote_only: bool) -> tuple[list[Advert], tuple[str, ...]]:
-        """Return jobs from the boards, without those that the user's limits rule out, and the boards that could not be
-        queried."""
+        """Return jobs from the boards, without those that the user's wishes rule out, and sentences: how many these
+        are and why, and which boards could not be queried."""
         found = await search_boards(self.services, self.user_id, [JobQuery(words, place, remote_only)])
         wishes = (await self.services.job_searches.get(self.user_id)).wishes
-        fits = [each for each in found.adverts if exclusion_reason(each, wishes) is None]
-        return fits[:MOST_SHOWN], found.missing
+        fits, ruled_out = without_excluded(found.adverts, wishes)
+        return fits[:MOST_SHOWN], (*ruled_out, *found.missing)
 
     async def read(self, job_id: str) -> tuple[Advert, JobMatch | None]:
         """Return a match, or an advert of a search. Raises `NotFound`."""

@@ -142,8 +142,7 @@ async def _found(
 
 
 async def _embed(services: ModelServices, user_id: str, said: Sequence[UserMessage]) -> None:
-    """Embed the typed messages, so that `search_conversation` finds them by meaning; without an embedding it finds them
-    by words."""
+    """Embed the typed messages, so that they are found by meaning; without an embedding they are found by words."""
     texts = {each.id: "\n".join(each.typed)[:MOST_EMBEDDED_CHARACTERS] for each in said}
     told = {message_id: text for message_id, text in texts.items() if len(text.split()) >= FEWEST_EMBEDDED_WORDS}
     vectors = await vectors_or_none(services.embeddings, services.logger, [*told.values()]) if told else []

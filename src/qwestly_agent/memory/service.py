@@ -2,7 +2,7 @@
 
 A model passes on text that the user typed in this conversation: code finds the quote, a judge checks it, and the memory
 is stored at once, with an undo. It needs approval if it is sensitive, near a tombstone, not certainly typed by the
-user, or if the window has untrusted content.
+user, or if the window has untrusted content and the message is not a plain order to remember this.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ from qwestly_agent.memory.find import find, nearest_cosine, vectors_or_none
 from qwestly_agent.memory.forget import match_tombstones
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
+from qwestly_agent.memory.plain_order import is_plain_order
 from qwestly_agent.memory.user_messages import UserMessage, find_note, user_messages_in
 from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, count_repetition, keep, write_memory
 from qwestly_agent.model_calls.structured import structured_output
@@ -163,9 +164,10 @@ class MemoryService:
         retells = before.tombstones if before else ()
         if retells and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
+        # Nobody but the user can have ordered what their whole message orders, whatever else the window holds.
+        is_ordered = not known and self.message_id in note.source.message_ids and is_plain_order(self.text)
         ask = (
-            ask
-            or self.has_untrusted_content()
+            (not is_ordered and (ask or self.has_untrusted_content()))
             or note.sensitive
             or note.is_doubtful
             or before is not None

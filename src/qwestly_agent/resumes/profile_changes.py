@@ -7,10 +7,11 @@ from pydantic import ValidationError
 
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.candidate import ProfileField
-from qwestly_agent.domain.resume import ReadField, ResumeRecord, json_resume
+from qwestly_agent.domain.resume import UNDER_WAY, ReadField, ResumeRecord, json_resume
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.profile.values import ProfileChange
+from qwestly_agent.resumes.person_name import person_name
 from qwestly_agent.text.clean import visible
 
 MOST_QUOTES = 20
@@ -128,8 +129,41 @@ def unread_lines(record: ResumeRecord) -> list[str]:
     return lines
 
 
+def source_of(record: ResumeRecord) -> str:
+    return f"{record.name}, not yet approved" if record.status == "proposed" else record.name
+
+
+def read_items(record: ResumeRecord) -> Iterator[tuple[str, str, str]]:
+    """Yield path, text and first quote of each position, school or other entry."""
+    items: dict[str, list[ReadField]] = {}
+    for each in record.read or ():
+        _, section, *rest = each.path.split("/")
+        items.setdefault(f"/{section}/{rest[0]}", []).append(each)
+    for path, fields in items.items():
+        yield path, ", ".join(each.value or "present" for each in fields), fields[0].quote
+
+
+def additions(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the résumé has beyond the profile: fields, and positions at other employers; None without any."""
+    if record.status in UNDER_WAY:
+        return None
+    known = {_folded(each.get("company")) for each in _list(profile.get("employment")) if isinstance(each, dict)}
+    positions = [each for each in _positions(record) if _folded(each.get("company")) not in known]
+    fields = {each["field"]: each["value"] for each in (profile_changes(record, profile) or {"changes": ()})["changes"]}
+    found = {**fields, **({"employment": positions} if positions else {})}
+    return {"from": source_of(record), **found} if found else None
+
+
+def _positions(record: ResumeRecord) -> Iterator[dict[str, Any]]:
+    named = {"position": "title", "name": "company", "startDate": "start_date", "endDate": "end_date"}
+    work: list[dict[str, Any]] = json_resume(record.read or ()).get("work", [])
+    for each in work:
+        yield {named.get(name, name): value for name, value in each.items()}
+
+
 def json_resume_document(record: ResumeRecord) -> dict[str, Any]:
     """Return the JSON Resume document with contact details, for its owner only."""
     document = json_resume(record.read or ())
     contacts = {name: values[0] for name, values in record.contacts.items() if name in ("email", "phone", "url")}
-    return {**document, "basics": {**document.get("basics", {}), **contacts}}
+    name = {"name": found} if (found := person_name(record)) else {}
+    return {**document, "basics": {**name, **document.get("basics", {}), **contacts}}

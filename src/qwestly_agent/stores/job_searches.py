@@ -45,6 +45,8 @@ class JobSearch:
     moved_at: float = 0.0
     """When the running search began or last made progress."""
     searched_at: float | None = None
+    searched_for: JobWishes | None = None
+    """The wishes as they were when the search began."""
     missing: tuple[str, ...] = ()
     """Boards that could not be searched, each as a sentence."""
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -111,6 +113,7 @@ class JobSearches(Store):
         if before.run_id == run_id or before.is_searching(now):
             return False
         fresh = {"run_id": run_id, "status": "searching", "moved_at": now, "forgettings": 0, "requests": 0, **_NOTHING}
+        fresh["searched_for"] = before.wishes.model_dump_json()
         await self._set(user_id)
         as_before = before.run_id or {"$in": [None, ""]}
         here: Document = {"_id": user_id, "user_id": user_id, "run_id": as_before}
@@ -217,6 +220,7 @@ def _search(user_id: str, document: Document) -> JobSearch:
         status=document.get("status") or "ready",
         moved_at=document.get("moved_at") or 0.0,
         searched_at=document.get("searched_at"),
+        searched_for=JobWishes.model_validate_json(wishes) if (wishes := document.get("searched_for")) else None,
         missing=tuple(json.loads(document.get("missing") or "[]")),
         weights=json.loads(document.get("weights") or "{}"),
         found=tuple(json.loads(document.get("found") or "[]")),

@@ -106,6 +106,17 @@ class Resumes(Store):
         if events and changed.matched_count:
             await copy_after_write(self.database, COLLECTION, user_id, resume_id)
 
+    async def close(self, user_id: str, approval_id: str, label: str, now: float) -> None:
+        """Mark the résumé as done whose changes this approval decided (idempotent)."""
+        query = {"user_id": user_id, "approval_id": approval_id, "status": "proposed"}
+        change = {"$set": {"status": "done", "label": label, "updated_at": now}}
+        await self.database[COLLECTION].update_one(query, change)
+
+    async def move_approval(self, user_id: str, approval_id: str, new_id: str) -> None:
+        """Let another approval decide the changes."""
+        query = {"user_id": user_id, "approval_id": approval_id}
+        await self.database[COLLECTION].update_one(query, {"$set": {"approval_id": new_id}})
+
     async def delete(self, user_id: str, resume_id: str, now: float) -> bool:
         """Delete a résumé and its file; its event is written first. Returns False if there is no such résumé."""
         if await self.database[COLLECTION].find_one({"_id": resume_id, "user_id": user_id}, {"_id": 1}):

@@ -12,12 +12,20 @@ from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.activity import ActivityEvent, Severity
+from qwestly_agent.domain.application import HeadField
 from qwestly_agent.domain.approval import EVERYBODY, NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level, Returned, sha256_hex
 from qwestly_agent.domain.earned import LADDER, Grant, Standing, higher
 from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
@@ -27,15 +35,15 @@ from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_settings",
-    Permanent("One document per user: language, time zone and briefing settings."),
+    Permanent("One document per user: language, time zone, the head of documents and briefing settings."),
     # Missing for a user whose briefings are off.
     index("briefing_at", "briefing_at", sparse=True),
-    holds="language, time zone, briefings, mails, hashes of addresses whose mail came back",
+    holds="language, time zone, the head of documents, briefings, mails, hashes of addresses whose mail came back",
     events=("briefing.mails_ended", "approval.mails_ended"),
     events_note="by the link in a mail",
 )
-"""`_id` and `user_id`, `language`, `time_zone`, `variant` (that an operator pinned the user to), `changed_at`,
-`mail_returned` (by hash of an address, how mail to it came back);
+"""`_id` and `user_id`, `language`, `time_zone`, `document_name`, `document_head`, `variant` (that an operator pinned
+the user to), `changed_at`, `mail_returned` (by hash of an address, how mail to it came back);
 `briefing_…`: what the user chose (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one,
 `told` (the last day), `marks` (a JSON text: by source, what was told); its outbox."""
 MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
@@ -65,15 +73,28 @@ class UserSettings(BaseModel):
     mail_reminders: bool = True
     mail_returned: Mapping[str, Returned] = {}
     """By hash of an address: how mail to it came back. It gets no more."""
+    document_name: str | None = None
+    """The name at the top of documents; None to use that of the profile or a résumé."""
+    document_head: tuple[HeadField, ...] | None = None
+    """Fields at the top of documents beside the name; None until the person chose."""
     variant: str | None = None
     """The variant that an operator pinned this user to; it takes precedence over every share."""
 
-    @field_validator("language", "time_zone", "variant", mode="before")
+    @field_validator("language", "time_zone", "document_name", "variant", mode="before")
     @classmethod
     def _is_readable(cls, value: Any, info: ValidationInfo) -> str | None:
         """Replace an unreadable value, or a zone that no longer exists, with None."""
         readable = isinstance(value, str) and (info.field_name != "time_zone" or value in known_time_zones())
         return value if readable else None
+
+    @field_validator("document_head", mode="wrap")
+    @classmethod
+    def _is_known(cls, value: Any, read: ValidatorFunctionWrapHandler) -> tuple[HeadField, ...] | None:
+        """Replace unreadable fields with None."""
+        try:
+            return read(value)
+        except ValidationError:
+            return None
 
     @field_validator("mail_questions", "mail_reminders", mode="before")
     @classmethod

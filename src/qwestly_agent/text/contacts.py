@@ -57,6 +57,12 @@ _LABELLED = pattern(
 _REGIONS = ("GB", "IE", "US", "AU", "IN", "DE", "AT", "CH", "FR", "BE", "NL", "ES", "MX", "PT", "BR", "IT", "PL")
 """Countries whose national number formats are recognized."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_DAY = (
+    r"(?:\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d | (?:19|20)\d\d[./-](?:0?[1-9]|1[0-2])(?:[./-]\d{1,2})?"
+    r" | (?:0?[1-9]|1[0-2])[./-](?:19|20)\d\d | (?:0?[1-9]|1[0-2])[./]\d\d | (?:19|20)\d\d)"
+)
+_PERIOD = pattern(rf"(?x) (?<![\w+.,/-]) {_DAY} \s{{0,3}}[-–—/]\s{{0,3}} (?:{_DAY}|\d\d) (?![\w/-]|[.,]\d)")
+"""Two dates, each with its year: a period, which looks like a telephone number of some country."""
 _BIRTH = pattern(
     r"""(?xi) (?<!\w)
     (?P<label> (?:date\ of\ birth|birth\ ?date|d\.?o\.?b\.?|born(?:\ on)?|geburtsdatum|geboren(?:\ am)?|geb\.
@@ -160,9 +166,12 @@ def _contacts_in(text: str) -> tuple[Contact, ...]:
         found.add("street", *match.span())
     for match in _LABELLED.finditer(text):
         found.add("phone", *match.span("number"))
+    periods = [match.span() for match in _PERIOD.finditer(text)]
     for match in _DIGITS.finditer(text):
         for start, end in _phones_in(match[0]):
-            found.add("phone", match.start() + start, match.start() + end)
+            start, end = match.start() + start, match.start() + end
+            if not any(since < end and start < until for since, until in periods):
+                found.add("phone", start, end)
     found.add_blocks()
     return tuple(sorted(found.contacts))
 

@@ -70,4 +70,4 @@ def test_a_result_that_was_cut_names_the_records_that_are_whole_in_it() -> None:
     memories = [{"id": f"m{number}", "content": "Lives in Lisbon.", "quote": "I live in Lisbon"} for number in range(3)]
     written = to_json({"memories": memories}).decode()
     cut = {"beginning": written[: written.index("m2") + 3], "note": "Too long."}
-    assert [each.source.id for each in records_of("search_user_memories", cut)] == ["memory:m0", "memory:m1"]
+    assert [each.source.id for each in records_of("query_user_knowledge", cut)] == ["memory:m0", "memory:m1"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qwestly_agent.domain.job import Advert, JobWishes, Pay
-from qwestly_agent.jobs.limits import exclusion_reason
+from qwestly_agent.jobs.limits import exclusion_reason, without_excluded
 
 
 def advert(**changes: Any) -> Advert:
@@ -22,6 +22,11 @@ DEMANDS = "You must have the right to work in the United Kingdom."
     [
         ({"places": ("Lisbon",)}, {}),
         ({"places": ("Berlin",)}, {"place": "Berlingen, Switzerland"}),
+        ({"places": ("Belgium",)}, {"place": "Ghent, KY, US", "country": "US"}),
+        ({"places": ("Canada",)}, {"place": "Pasadena, CA, US", "country": "US"}),
+        ({"places": ("Ghent, Belgium",)}, {"place": "Ghent, KY, US", "country": "US"}),
+        ({"places": ("Cork, Ireland",)}, {"place": "Dublin, IE", "country": "IE"}),
+        ({"places": ("Graz",)}, {"place": "Linz-Land, Oberösterreich", "country": "Österreich", "areas": ("Linz",)}),
         ({"remote": "only"}, {}),
         ({"remote": "no"}, {"is_remote": True}),
         ({"pay_from": 80_000}, {"pay": EUROS}),
@@ -48,6 +53,15 @@ def test_is_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
         ({"places": ("Deutschland",)}, {}),
         ({"places": ("München", "berlin")}, {}),
         ({"places": ("Lisbon",)}, {"place": ""}),
+        ({"places": ("Ireland",)}, {"place": "Cork, IE", "country": "IE"}),
+        ({"places": ("Cork, Ireland",)}, {"place": "Cork, IE", "country": "IE"}),
+        ({"places": ("Sweden",)}, {"place": "Göteborg", "country": "Sverige"}),
+        ({"places": ("Gothenburg, Sweden",)}, {"place": "Göteborg, SE", "country": "SE"}),
+        ({"places": ("Linz, Austria",)}, {"place": "Traun", "country": "Österreich", "areas": ("Linz",)}),
+        ({"places": ("Brussels",)}, {"place": "Bruxelles, BE", "country": "BE"}),
+        ({"places": ("Mexico City",)}, {"place": "Ciudad de México, MX", "country": "MX"}),
+        ({"places": ("European Union",)}, {"place": "Ghent, BE", "country": "BE"}),
+        ({"places": ("Scotland",)}, {"place": "Leith, GB", "country": "GB"}),
         ({"places": ("Lisbon",)}, {"is_remote": True}),
         ({"remote": "only"}, {"is_remote": True}),
         ({"remote": "no"}, {}),
@@ -66,3 +80,12 @@ def test_is_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
 )
 def test_is_not_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
     assert exclusion_reason(advert(**changes), JobWishes(**wishes)) is None
+
+
+def test_it_is_reported_what_the_wishes_ruled_out() -> None:
+    places = ("Berlin, Germany", "Ghent, Belgium", "Ghent, Belgium")
+    adverts = [advert(id=str(number), place=place) for number, place in enumerate(places)]
+    fits, reported = without_excluded(adverts, JobWishes(places=("Berlin",)))
+    assert [each.id for each in fits] == ["0"]
+    assert reported == ("Your wishes ruled out 2 jobs that the boards have: It is in Ghent, Belgium.",)
+    assert without_excluded(adverts[:1], JobWishes()) == (adverts[:1], ())

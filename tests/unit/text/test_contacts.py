@@ -96,6 +96,11 @@ def test_a_letterhead_goes_with_its_streets_and_postcodes_and_leaves_name_town_a
     [
         "Built services in Node.js, ASP.NET and Vue.js for amazon.com",
         "2015 - 2019 and 2019-2023, 04/2021 – today",
+        "Cook, Harbour Inn\n1997 - 2003",
+        "10/2009 - 02/2014 and 10/2009-02/2014, 10.2009 – 02.2014",
+        "2009/10 - 2014/02, 2009-10 – 2014-02, 7/96 - 11/01",
+        "01.10.2009 – 28.02.2014, 2009-10-01 - 2014-02-28",
+        "1997-03, 2003–08",
         "Led 12 engineers on Wall Street and 3 at Kestrel Labs",
         "Born leader of 5 teams since 1990",
         "From 04.05.2019 to 06.07.2021 at Meridian Rail",

@@ -67,7 +67,7 @@ export class QwestlyChat extends HTMLElement {
   #resume!: ResumeDrop;
   #again: (() => void) | null = null; // the retry that the notice offers
   #wasPaused = false;
-  #role = "chat"; // of the open conversation
+  #role: string | null = null; // of the stored conversation that is open
   #nextRole: string | null = null; // of the next new conversation, if it is not the default
 
   // The parts of the page, in order.
@@ -241,7 +241,7 @@ export class QwestlyChat extends HTMLElement {
   #startNew(role: string | null = null) {
     this.#leave();
     this.#nextRole = role;
-    this.#role = this.#newRole ?? "chat";
+    this.#role = null;
     this.#become(null, "");
     this.#show([], false);
   }
@@ -499,7 +499,7 @@ export class QwestlyChat extends HTMLElement {
   /** Shows the next steps under an answer in a conversation with the default role. */
   async #showNext() {
     const last = this.#turns.at(-1);
-    if (this.#role !== "chat" || !last?.answerId || last.failure) return this.#next.hide();
+    if ((this.#role ?? this.#newRole ?? "chat") !== "chat" || !last?.answerId || last.failure) return this.#next.hide();
     last.element.append(this.#next.element);
     await this.#next.show(new Set(this.#turns.map(({ said }) => said)));
     this.#stick();
@@ -856,7 +856,7 @@ export class QwestlyChat extends HTMLElement {
   }
 
   #buildLog() {
-    const starters = strings.chat.starters.map((text) => element("button", { type: "button" }, text));
+    const starters = (this.hasAttribute("agent-role") ? [] : strings.chat.starters).map((text) => element("button", { type: "button" }, text));
     const suggestions = element("slot", { name: "suggestion", click: (event: Event) => this.#suggest(event) }, ...starters);
     this.#empty = element(
       "div",

@@ -5,7 +5,8 @@ import { type TemplateResult, css, html, nothing } from "lit";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
-import type { Application, DocumentView } from "./types.ts";
+import { HEAD } from "./documents.ts";
+import type { Application, DocumentDetail, DocumentView } from "./types.ts";
 import { dayWords } from "./words.ts";
 
 const LONGEST_NOTE = 2_000;
@@ -38,23 +39,29 @@ export function showApproval(from: HTMLElement, id: string) {
 }
 
 export class JobApply extends AgentElement {
-  static override properties = { ...AgentElement.properties, jobId: { attribute: "job-id" }, jobTitle: { attribute: "job-title" }, documents: { state: true } };
+  static override properties = { ...AgentElement.properties, jobId: { attribute: "job-id" }, jobTitle: { attribute: "job-title" }, documents: { state: true }, head: { state: true } };
   static override styles = [BASE_STYLES, JOB_STYLES, css`:host { background: none; }`];
 
   declare jobId: string;
   declare jobTitle: string;
   /** The documents that are ready for this job. */
   declare documents: DocumentView[] | null;
+  /** What can stand at their top, while the person has never chosen. */
+  declare head: DocumentDetail["head"] | null;
 
   constructor() {
     super();
-    Object.assign(this, { jobId: "", jobTitle: "", documents: null });
+    Object.assign(this, { jobId: "", jobTitle: "", documents: null, head: null });
   }
 
   override async refresh() {
     await this.load(strings.jobs.couldNotLoadDocuments, async () => {
       const { items } = await this.backend.json<{ items: DocumentView[] }>("GET", `/api/documents?job_id=${encodeURIComponent(this.jobId)}`);
       this.documents = items.filter(({ status, flagged }) => status === "ready" && !flagged);
+      if (this.documents[0]) {
+        const { head, chosen_head: chosen } = await this.backend.json<DocumentDetail>("GET", `/api/documents/${encodeURIComponent(this.documents[0].id)}`);
+        this.head = chosen && head.name ? null : head;
+      }
       await this.updateComplete;
       this.renderRoot.querySelector<HTMLElement>("form :is(input, button)")?.focus();
     });
@@ -69,6 +76,10 @@ export class JobApply extends AgentElement {
       return;
     }
     await this.attempt(strings.apply.couldNotPrepare, async () => {
+      if (this.head) {
+        const body = { document_name: data.get("name"), document_head: HEAD.filter((field) => data.getAll("head").includes(field)) };
+        await this.backend.json("PUT", "/api/settings", { body });
+      }
       const path = `/api/jobs/${encodeURIComponent(this.jobId)}/apply`;
       const { approval_id: id } = await this.backend.json<{ approval_id: string }>("POST", path, { body: { document_ids: documents, note: data.get("note") } });
       this.#close("applied");
@@ -84,6 +95,8 @@ export class JobApply extends AgentElement {
     return html`<form class="applying" aria-label=${strings.shared.labeled(strings.apply.apply, this.jobTitle)} @submit=${this.#send} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && this.#close("cancelled")}>
       ${documents?.length ? html`
         <fieldset><legend>${strings.apply.documents}</legend>${documents.map(({ id, kind, version }, index) => html`<label><input type="checkbox" name="document" value=${id} ?checked=${index === 0}> ${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)}</label>`)}</fieldset>
+        ${this.head ? html`<fieldset><legend>${strings.documents.atTop}</legend><label>${strings.documents.head.name} <input class="field" name="name" autocomplete="name" required maxlength="100" .value=${this.head.name ?? ""}></label>
+          ${HEAD.filter((field) => this.head![field]).map((field) => html`<label><input type="checkbox" name="head" value=${field} ?checked=${field === "location" || field === "email"}> ${strings.shared.labeled(strings.documents.head[field], this.head![field]!)}</label>`)}</fieldset>` : nothing}
         <label class="soft">${strings.apply.note} <textarea class="field" name="note" rows="2" maxlength=${LONGEST_NOTE}></textarea></label>
         <p class="soft">${strings.apply.promise}</p>
         <div class="tools"><button class="main-button">${strings.shared.continue}</button>${cancel}</div>`

@@ -13,7 +13,7 @@ import type { CoverageItem, DocumentDetail, DocumentView, HeadField } from "./ty
 import { dayWords, quoteRow } from "./words.ts";
 
 const POLL_MS = 2_000; // while the document is being written
-const HEAD: HeadField[] = ["name", "location", "email", "phone", "links"];
+export const HEAD: HeadField[] = ["location", "email", "phone", "links"];
 
 const pathOf = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
 
@@ -25,8 +25,6 @@ export class JobDocuments extends AgentElement {
   declare opened: string | null;
   declare items: DocumentView[] | null;
   declare document: DocumentDetail | null;
-  /** The fields in the head of a download. */
-  #head = new Set<HeadField>(["name", "location"]);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #page = element("article", { class: "page-like" });
 
@@ -69,11 +67,19 @@ export class JobDocuments extends AgentElement {
 
   async #download({ id, kind }: DocumentDetail, format: string) {
     await this.attempt(strings.shared.couldNotDownload, async () => {
-      const response = await this.backend.call("GET", `${pathOf(id)}/download?${new URLSearchParams([["format", format], ...[...(this.#head.size ? this.#head : ["none"])].map((field) => ["head", field])])}`);
+      const response = await this.backend.call("GET", `${pathOf(id)}/download?format=${format}`);
       const address = URL.createObjectURL(await response.blob());
       const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
       element("a", { href: address, download: name }).click();
       setTimeout(() => URL.revokeObjectURL(address)); // after the download has started
+    });
+  }
+
+  /** What stands at the top is chosen once, for every document and application. */
+  async #choose(body: { document_name?: string; document_head?: HeadField[] }) {
+    await this.attempt(strings.shared.couldNotSave, async () => {
+      await this.backend.json("PUT", "/api/settings", { body });
+      await this.refresh();
     });
   }
 
@@ -90,6 +96,7 @@ export class JobDocuments extends AgentElement {
   }
 
   #document(document: DocumentDetail) {
+    const chosen = document.chosen_head ?? ["location"];
     const { kind, job, status, label, version, flagged, sentences, left_out: leftOut, coverage } = document;
     const name = strings.jobs.documentKinds[kind];
     this.#page.ariaLabel = strings.documents.label;
@@ -97,8 +104,10 @@ export class JobDocuments extends AgentElement {
       ${status === "ready" ? nothing : html`<p class=${status === "writing" ? "soft" : "problem"} role="status">${label}</p>`}
       ${flagged ? html`<p class="soft">${strings.documents.flagged}</p>` : nothing}
       ${document.markdown === null ? nothing : html`
-        <fieldset class="tools"><legend>${strings.documents.atTop}</legend>${HEAD.filter((field) => document.head[field]).map((field) => html`<label title=${document.head[field]!}>
-          <input type="checkbox" .checked=${this.#head.has(field)} @change=${({ target }: Event) => this.#head[(target as HTMLInputElement).checked ? "add" : "delete"](field)}> ${strings.documents.head[field]}</label>`)}</fieldset>
+        <fieldset class="tools"><legend>${strings.documents.atTop}</legend>
+          <label>${strings.documents.head.name} <input class="field" autocomplete="name" maxlength="100" .value=${document.head.name ?? ""} @change=${({ target }: Event) => this.#choose({ document_name: (target as HTMLInputElement).value })}></label>
+          ${HEAD.filter((field) => document.head[field]).map((field) => html`<label title=${document.head[field]!}>
+          <input type="checkbox" .checked=${chosen.includes(field)} @change=${({ target }: Event) => this.#choose({ document_head: HEAD.filter((each) => (each === field ? (target as HTMLInputElement).checked : chosen.includes(each))) })}> ${strings.documents.head[field]}</label>`)}</fieldset>
         <div class="tools" role="group" aria-label=${strings.documents.download}>${Object.entries(strings.documents.formats).map(([format, name]) => html`<button type="button" class="quiet" @click=${() => this.#download(document, format)}>${name}</button>`)}</div>
         ${this.#page}
         <details class="row" ?open=${sentences.some(({ marks }) => marks?.length)}><summary>${strings.documents.whereFrom}</summary><ol class="sentences">${sentences.map(sentenceRow)}</ol></details>

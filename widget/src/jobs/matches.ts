@@ -155,7 +155,13 @@ export class JobMatches extends AgentElement {
         ${list.missing.map((each) => html`<p class="soft">${each}</p>`)}
         ${list.searched_at ? html`<p class="soft">${strings.matches.lastSearched(pointInTime(list.searched_at))}</p>` : nothing}
         <ul aria-label=${strings.matches.label}>${list.items.map((job) => this.#row(job))}</ul>
-        ${list.items.length ? nothing : html`<p class="empty">${strings.matches.lists[this.shown].empty}${this.shown === "new" ? html` <button type="button" class="link" @click=${() => this.#go("wishes")}>${strings.matches.tellUs}</button>` : nothing}</p>`}` : nothing}`;
+        ${list.items.length ? nothing : this.#empty(list)}` : nothing}`;
+  }
+
+  #empty({ has_wishes, searched_at }: JobList) {
+    const { foundNothing, lists, changeWishes, tellUs } = strings.matches;
+    if (this.shown !== "new") return html`<p class="empty">${lists[this.shown].empty}</p>`;
+    return html`<p class="empty">${has_wishes && searched_at ? foundNothing : lists.new.empty} <button type="button" class="link" @click=${() => this.#go("wishes")}>${has_wishes ? changeWishes : tellUs}</button></p>`;
   }
 
   #row(job: JobMatch) {

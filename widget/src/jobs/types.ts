@@ -23,7 +23,7 @@ export interface JobMatch {
   reasons_against: Reason[];
   application_id: string | null;
 }
-export interface JobList { items: JobMatch[]; missing: string[]; searched_at: string | null; is_searching: boolean }
+export interface JobList { items: JobMatch[]; missing: string[]; searched_at: string | null; is_searching: boolean; has_wishes: boolean }
 
 export interface Wishes {
   titles: string[];
@@ -56,6 +56,8 @@ export interface DocumentDetail extends DocumentView {
   job: string;
   markdown: string | null;
   head: Partial<Record<HeadField, string>>;
+  /** Null until the person chose. */
+  chosen_head: HeadField[] | null;
   sentences: ShownClaim[];
   left_out: LeftOut[];
   coverage: CoverageItem[] | null;

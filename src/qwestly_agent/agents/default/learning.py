@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from qwestly_agent.agents.base import ChatAgent, Models
 from qwestly_agent.agents.design import AgentRun, AgentTurn, LibraryAgent, TurnAgent
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.agents.tools import conversations, documents, learning, memories, profile, trouble
+from qwestly_agent.agents.tools import documents, learning, profile, trouble
 from qwestly_agent.agents.understated import UnderstatedRun
 from qwestly_agent.learning.not_taught import not_taught
 from qwestly_agent.learning.phrases import agrees, extract_name
@@ -41,7 +41,7 @@ offer its parent topic in the same way. Something that the library lacks can be 
 - "Something new", "something else", "other topics" name nothing. Ask what they would like to learn, in other words \
 each time, and call no tool but get_learning_progress.
 - Asked what to learn, what is due or how far they are: get_learning_progress. Start from what is between them and \
-their goal, each with its quote. What was said before: search_conversation.
+their goal, each with its quote. What was said before: query_user_knowledge.
 - They decide on a goal, or on what to learn next, later or never: store_decision with their words.
 
 What is data
@@ -56,8 +56,6 @@ TOOLS = [
     *learning.TOOLS,
     *profile.TOOLS,
     *documents.TOOLS,
-    *conversations.TOOLS,
-    *(each for each in memories.TOOLS if each.name == "search_user_memories"),
     trouble.REPORT_TROUBLE,
 ]
 

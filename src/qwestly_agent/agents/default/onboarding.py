@@ -6,7 +6,7 @@ from qwestly_agent.agents.base import AgentDeps, Models
 from qwestly_agent.agents.default.interview import Interviewer
 from qwestly_agent.agents.design import DesignEvent, NativeEvent, TurnAgent
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.agents.tools import confirm, conversations, interview, memories, onboarding, profile, trouble
+from qwestly_agent.agents.tools import confirm, documents, interview, memories, onboarding, profile, trouble
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.interviews.agenda import with_agenda
 
@@ -30,7 +30,7 @@ where; they confirm it at the end.
 What you pass on
 - They want to talk about something else: change_topic. They have had enough: that_is_enough. Then do what its answer \
 says.
-- They ask you to remember something: remember. They ask what you know of them: get_user_profile, search_user_memories.
+- They ask you to remember something: remember. They ask what you know of them: get_user_profile, query_user_knowledge.
 - Where you cannot tell whether they want to stop: confirm_with_user.
 - Where you are told that it is over: call propose_profile once, with each field that they told you of and their \
 words, letter for letter. Leave out what they did not say. It is put to them: they change and decide it field by field.
@@ -47,9 +47,9 @@ TOOLS = [
     *interview.TOOLS,
     *onboarding.TOOLS,
     *profile.TOOLS,
-    *conversations.TOOLS,
+    *documents.TOOLS,
     confirm.CONFIRM,
-    *(each for each in memories.TOOLS if each.name in ("remember", "search_user_memories")),
+    *(each for each in memories.TOOLS if each.name == "remember"),
     trouble.REPORT_TROUBLE,
 ]
 

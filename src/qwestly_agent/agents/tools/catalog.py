@@ -6,7 +6,6 @@ from qwestly_agent.agents.tools import (
     cards,
     changes,
     confirm,
-    conversations,
     documents,
     jobs,
     memories,
@@ -20,7 +19,6 @@ from qwestly_agent.agents.tools import (
 _DESCRIBED = [
     *profile.TOOLS,
     *memories.TOOLS,
-    *conversations.TOOLS,
     *documents.TOOLS,
     *qwestly.TOOLS,
     *cards.TOOLS,

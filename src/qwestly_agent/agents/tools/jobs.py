@@ -10,6 +10,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import NEEDS, QueryText, Wish, list_result, require_typed, tool
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.domain.job import Advert, Pay, Reason
 
@@ -31,10 +32,11 @@ async def search_jobs(
         remote_only: True for remote jobs alone.
     """
     jobs = ctx.deps.jobs
-    (found, missing), matches = await asyncio.gather(jobs.search(query, place, remote_only), jobs.matches(MOST_MATCHES))
+    (found, notes), matches = await asyncio.gather(jobs.search(query, place, remote_only), jobs.matches(MOST_MATCHES))
     adverts = [{**_shown(each), "job_id": each.id, "begins": each.text[:BEGINNING]} for each in found]
     known = [{"job_id": each.id, "title": each.advert.title, "company": each.advert.company} for each in matches]
-    return {**list_result("adverts", adverts, "No board has a job like that now.", *missing), "matches": known}
+    told = notes or (() if adverts else ("No board has a job like that now.",))
+    return {**list_result("adverts", adverts, "", *told), "matches": known}
 
 
 async def read_job(ctx: RunContext[AgentDeps], job_id: JobId) -> dict[str, Any]:
@@ -95,6 +97,7 @@ def _shown(advert: Advert) -> dict[str, Any]:
         "place": advert.place,
         "remote": advert.is_remote or None,
         "pay": format_pay(advert.pay),
+        "open_until": f"{to_datetime(advert.ends_at):%Y-%m-%d}" if advert.ends_at else None,
         "url": advert.url,
         "from": advert.attribution,
     }

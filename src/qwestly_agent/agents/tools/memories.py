@@ -1,4 +1,4 @@
-"""Tier 2: search memories from earlier conversations; keep, correct and forget memories.
+"""Tier 2: keep, correct, forget and explain memories.
 
 A new memory must quote the user's messages: `memory.service` checks it, whatever the model passes.
 """
@@ -13,19 +13,17 @@ from pydantic_ai import RunContext
 from pydantic_ai.messages import CustomEvent
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import QueryText, embed_query, list_result, proposal_tool, tool, vector_notes
+from qwestly_agent.agents.tools.base import QueryText, list_result, proposal_tool, tool
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.memory import FoundMemory, Memory, MemoryType
 from qwestly_agent.memory.actions import FORGET_MEMORIES, MOST_FORGOTTEN, forget_proposal
-from qwestly_agent.memory.find import find_or_most_salient
 from qwestly_agent.memory.view import Quoted, Sentence, confidence_and_origin
 
 if TYPE_CHECKING:
     from qwestly_agent.memory.edit import Explanation
 
-LIMIT = 10
 MOST_SALIENT_INSTEAD = "No memory has one of these words: these are the most important ones, whatever they are about."
 
 MemoryId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
@@ -37,23 +35,6 @@ class Remembered(CustomEvent):
     """A memory was added or corrected without an approval."""
 
     memory: Memory
-
-
-async def search_user_memories(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, Any]:
-    """Search what the user told in earlier conversations: facts, preferences, goals, decisions,
-    constraints.
-
-    Args:
-        query: What to look for, in a few words.
-    """
-    vector = await embed_query(ctx, query)
-    findings = await find_or_most_salient(ctx.deps.memories, ctx.deps.user_id, query, vector, LIMIT, ctx.deps.clock())
-    found = findings.found
-    _note_origin(ctx, [each.memory for each in found])
-    replaced = await ctx.deps.memories.list_replaced_by(ctx.deps.user_id, [each.memory.id for each in found])
-    memories = [_found(each, [old for old in replaced if old.superseded_by == each.memory.id]) for each in found]
-    notes = [*vector_notes(vector), *([MOST_SALIENT_INSTEAD] if found and findings.by == "salience" else [])]
-    return list_result("memories", memories, "Nothing is remembered about that.", *notes)
 
 
 async def remember(
@@ -86,7 +67,7 @@ async def correct_memory(
     """Put what the user tells in this conversation in the place of a memory that is wrong or no longer so.
 
     Args:
-        memory_id: Of the memory, as search_user_memories lists it.
+        memory_id: Of the memory, as query_user_knowledge lists it.
         text: What holds instead, as one short statement without a subject: "Lives in Porto."
         quote: Their words that say it, letter for letter.
         sensitive: As in remember.
@@ -102,7 +83,7 @@ async def forget_memory(ctx: RunContext[AgentDeps], memory_ids: MemoryIds) -> Pr
     before their yes.
 
     Args:
-        memory_ids: Of all that the user wants forgotten, as search_user_memories lists them.
+        memory_ids: Of all that the user wants forgotten, as query_user_knowledge lists them.
     """
     lineage = await ctx.deps.memories.find_lineage(ctx.deps.user_id, memory_ids)
     if unknown := set(memory_ids) - {each.id for each in lineage}:
@@ -120,11 +101,11 @@ async def explain_memory(ctx: RunContext[AgentDeps], about: QueryText) -> dict[s
         about: What is asked about, in a few words, or a memory's id.
     """
     explained = await ctx.deps.memory_service.explain(about)
-    _note_origin(ctx, [memory for each in explained for memory in (each.memory, *each.before)])
+    note_origin(ctx, [memory for each in explained for memory in (each.memory, *each.before)])
     return list_result("memories", [_explained(each) for each in explained], "Nothing is remembered about that.")
 
 
-def _note_origin(ctx: RunContext[AgentDeps], memories: Sequence[Memory]) -> None:
+def note_origin(ctx: RunContext[AgentDeps], memories: Sequence[Memory]) -> None:
     """Mark the result as the user's own if they typed all of its text."""
     if ctx.tool_call_id:
         own = all(each.trust in ("user_said", "inferred") for each in memories)
@@ -151,8 +132,8 @@ async def _remembered(ctx: RunContext[AgentDeps], memory: Memory) -> dict[str, A
     return {"remembered": _told(memory), "status": memory.status, "note": note}
 
 
-def _found(found: FoundMemory, before: Sequence[Memory]) -> dict[str, Any]:
-    return {**_told(found.memory, before), "score": found.score.model_dump()}
+def found_memory(found: FoundMemory, before: Sequence[Memory]) -> dict[str, Any]:
+    return {"kind": "memory", **_told(found.memory, before), "score": found.score.model_dump()}
 
 
 def _explained(explanation: "Explanation") -> dict[str, Any]:
@@ -192,7 +173,6 @@ def _day(moment: date | None) -> str | None:
 
 
 TOOLS = [
-    tool(search_user_memories, effect="read", label="Searching your memories…", is_untrusted=True),
     tool(remember, effect="memory", label="Remembering that…"),
     proposal_tool(forget_memory, FORGET_MEMORIES, label="Asking what shall be forgotten…"),
     tool(correct_memory, effect="memory", label="Correcting a memory…"),

@@ -26,7 +26,7 @@ from qwestly_agent.profile.actions import UPDATE_PROFILE
 from qwestly_agent.profile.values import ChangedField, Value
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
-from qwestly_agent.text.user_text import typed_parts
+from qwestly_agent.text.user_text import typed_in
 
 CALL_ID = "onboarding"
 """Id of the tool call that code makes on the model's behalf."""
@@ -60,7 +60,7 @@ async def propose_profile(
     """
     if await _is_proposed(ctx.deps):
         raise ToolFailed("It is proposed already. They decide on it there.")
-    said = "\n".join(part for text in ctx.deps.user_messages for part in typed_parts(text))
+    said = "\n".join(map(typed_in, ctx.deps.user_messages))
     sources = {_ALL: QuotedSource(id=_ALL, text=quoted(said), language=language_of(said))}
     told = (each for each in fields if not _lies(each, sources))
     learnt = [

@@ -8,11 +8,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from qwestly_agent.agents.tools.applications import list_applications
-from qwestly_agent.agents.tools.conversations import search_conversation
 from qwestly_agent.agents.tools.documents import query_user_knowledge
 from qwestly_agent.agents.tools.jobs import read_job, search_jobs, search_web
 from qwestly_agent.agents.tools.learning import get_learning_progress, search_topics
-from qwestly_agent.agents.tools.memories import explain_memory, search_user_memories
+from qwestly_agent.agents.tools.memories import explain_memory
 from qwestly_agent.agents.tools.profile import get_user_profile
 from qwestly_agent.agents.tools.qwestly import query_qwestly_docs
 from qwestly_agent.domain.source import Source, SourceKind
@@ -57,13 +56,21 @@ def _start(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _passages(result: dict[str, Any]) -> Iterator[SourceRecord]:
-    for each in result["passages"]:
+def _knowledge(result: dict[str, Any]) -> Iterator[SourceRecord]:
+    yield from _memories(result)
+    for each in result.get("resumes", ()):
+        yield _record("document", each["id"], each["from"], each["text"])
+    for each in result.get("passages", ()):
         yield _record("document", each["id"], each["title"], each["text"])
+    for each in result.get("interviews", ()):
+        yield _record("document", each["id"], each["title"], each["text"])
+    for each in result.get("messages", ()):
+        speaker = "you" if each["by"] == "the user" else "your agent"
+        yield _record("message", each["id"], f"Said by {speaker} on {each['on']}", each["text"], name="")
 
 
 def _memories(result: dict[str, Any]) -> Iterator[SourceRecord]:
-    for each in result["memories"]:
+    for each in result.get("memories", ()):
         yield _record("memory", each["id"], each["content"], each.get("quote", ""))
 
 
@@ -76,12 +83,6 @@ def _profile(result: dict[str, Any]) -> Iterator[SourceRecord]:
     if profile := result["profile"]:
         said = "\n".join(value for value in profile.values() if isinstance(value, str))
         yield _record("profile", "own", "Your profile", said, name="")
-
-
-def _messages(result: dict[str, Any]) -> Iterator[SourceRecord]:
-    for each in result["messages"]:
-        speaker = "you" if each["by"] == "the user" else "your agent"
-        yield _record("message", each["id"], f"Said by {speaker} on {each['on']}", each["text"], name="")
 
 
 def _jobs(result: dict[str, Any]) -> Iterator[SourceRecord]:
@@ -129,12 +130,10 @@ def _progress(result: dict[str, Any]) -> Iterator[SourceRecord]:
 
 
 _READERS: Mapping[str, Callable[[dict[str, Any]], Iterator[SourceRecord]]] = {
-    query_user_knowledge.__name__: _passages,
-    search_user_memories.__name__: _memories,
+    query_user_knowledge.__name__: _knowledge,
     explain_memory.__name__: _memories,
     query_qwestly_docs.__name__: _sections,
     get_user_profile.__name__: _profile,
-    search_conversation.__name__: _messages,
     search_jobs.__name__: _jobs,
     read_job.__name__: _advert,
     list_applications.__name__: _applications,

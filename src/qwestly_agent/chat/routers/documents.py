@@ -16,8 +16,9 @@ from qwestly_agent.chat.document_view import (
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.documents.content import content_of
 from qwestly_agent.documents.files import MEDIA_TYPES, Format, file_of
-from qwestly_agent.documents.head import USUAL, HeadField, head_of
+from qwestly_agent.documents.head import chosen_head, head_of
 from qwestly_agent.documents.service import Documents
+from qwestly_agent.domain.application import HeadField
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.stores.drafts import TAILORED, Draft, Drafts
@@ -57,7 +58,8 @@ async def read_document(document_id: str, services: TheServices, user_id: TheUse
     """Return a document with each sentence's quotes, what was left out and why, and its coverage of the job posting."""
     draft = await _draft(services.drafts, user_id, document_id)
     view = await _view(services.drafts, draft)
-    return document_detail(draft, view.version, await head_of(services.profiles, services.resumes, user_id))
+    chosen = (await services.user_settings.get(user_id)).document_head
+    return document_detail(draft, view.version, await head_of(services, user_id), chosen)
 
 
 @router.get("/api/documents/{document_id}/download")
@@ -66,15 +68,14 @@ async def download_document(
     services: TheServices,
     user_id: TheUser,
     format: Format = "docx",
-    head: Annotated[tuple[HeadField | Literal["none"], ...], Query(max_length=5)] = USUAL,
+    head: Annotated[tuple[HeadField | Literal["none"], ...] | None, Query(max_length=5)] = None,
 ) -> Response:
-    """Return the file: DOCX, Markdown, or a printable page. `head`, repeated, lists the fields at its top, or is
-    `none`. 404 until it is ready."""
+    """Return the file: DOCX, Markdown, or a printable page. `head`, repeated, lists the fields at its top beside the
+    name, or is `none`; without it they are as the person chose. 404 until it is ready, 422 while no name is known."""
     draft = await _draft(services.drafts, user_id, document_id)
     if draft.status == "running":
         raise NotFound("It is still being written.")
-    there = await head_of(services.profiles, services.resumes, user_id)
-    content = content_of(draft, {name: there[name] for name in head if name != "none" and name in there})
+    content = content_of(draft, await chosen_head(services, user_id, head))
     disposition = f'attachment; filename="{content.name or "document"}.{format}"'
     headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
     return Response(file_of(content, format), media_type=MEDIA_TYPES[format], headers=headers)

@@ -21,7 +21,7 @@ from qwestly_agent.chat.job_view import (
 )
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.job import JobMatch, JobWishes, MatchStatus, Verdict
-from qwestly_agent.jobs.start import key_now, start_scout
+from qwestly_agent.jobs.start import start_requested
 from qwestly_agent.jobs.sweep import next_night
 from qwestly_agent.jobs.weights import weights_of
 from qwestly_agent.stores.adverts import Adverts
@@ -61,7 +61,7 @@ async def list_jobs(
     """List matches, newest first, and within one night best first, each with checked reasons. New ones that are closed
     are left out."""
     matches = await services.job_matches.newest(user_id, limit * 2, status=None if status == "all" else status)
-    closed = await _closed(services.adverts, matches)
+    closed = await _closed(services.adverts, matches, services.clock())
     open_ones = [each for each in matches if status != "new" or each.advert.id not in closed]
     return job_list(open_ones[:limit], closed, await services.job_searches.get(user_id), services.clock())
 
@@ -97,32 +97,34 @@ async def forget_job_weights(services: TheServices, user_id: TheUser) -> JobWeig
 
 @router.post("/api/jobs/search", status_code=202)
 async def search_for_jobs(services: TheServices, user_id: TheUser) -> SearchBegun:
-    """Search now; the list's `is_searching` shows when it is finished. 422 without a board, 423 `braked`."""
-    return SearchBegun(run_id=await start_scout(services, user_id, key_now(services.clock())))
+    """Search now; the list's `is_searching` shows when it is finished. 422 without a board, or just after a
+    search for the same; 423 `braked`."""
+    return SearchBegun(run_id=await start_requested(services, user_id))
 
 
 @router.get("/api/jobs/{job_id}")
 async def read_one_job(job_id: str, services: TheServices, user_id: TheUser) -> JobDetail:
     """Return a match with the text of the job posting."""
     match = await services.job_matches.get(user_id, job_id)
-    return job_detail(match, is_closed=bool(await _closed(services.adverts, [match])))
+    return job_detail(match, is_closed=bool(await _closed(services.adverts, [match], services.clock())))
 
 
 @router.put("/api/jobs/{job_id}")
 async def change_job(job_id: str, body: PostedStatus, services: TheServices, user_id: TheUser) -> JobView:
     """Save or hide a match, or undo that."""
     match = await services.job_matches.change(user_id, job_id, services.clock(), status=body.status)
-    return job_view(match, is_closed=bool(await _closed(services.adverts, [match])))
+    return job_view(match, is_closed=bool(await _closed(services.adverts, [match], services.clock())))
 
 
 @router.post("/api/jobs/{job_id}/verdict")
 async def judge_job(job_id: str, body: PostedVerdict, services: TheServices, user_id: TheUser) -> JobView:
     """Rate a match with a thumb, or "not this kind"; the next search takes it into account."""
     match = await services.job_matches.set_verdict(user_id, job_id, body.verdict, services.clock())
-    return job_view(match, is_closed=bool(await _closed(services.adverts, [match])))
+    return job_view(match, is_closed=bool(await _closed(services.adverts, [match], services.clock())))
 
 
-async def _closed(adverts: Adverts, matches: Sequence[JobMatch]) -> set[str]:
-    """Return the ids of adverts that no board has listed for a month."""
+async def _closed(adverts: Adverts, matches: Sequence[JobMatch], now: float) -> set[str]:
+    """Return the ids of adverts that ended, or that no board has listed for a month."""
     ids = {each.advert.id for each in matches}
-    return ids - await adverts.find_existing(ids)
+    ended = {each.advert.id for each in matches if each.advert.has_ended(now)}
+    return ended | (ids - await adverts.find_existing(ids))

@@ -8,6 +8,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    Field,
     ModelWrapValidatorHandler,
     StringConstraints,
     ValidationError,
@@ -18,9 +19,11 @@ from pydantic_core import PydanticCustomError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.domain.application import HeadField
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.earned import lower
 from qwestly_agent.stores.user_settings import NO_SUCH_ZONE, known_time_zones
+from qwestly_agent.text.clean import one_line
 
 router = APIRouter()
 
@@ -40,6 +43,9 @@ TimeZone = Annotated[str, StringConstraints(max_length=64), AfterValidator(_know
 """An IANA time zone, such as `Europe/Lisbon`."""
 
 
+DocumentName = Annotated[str, AfterValidator(one_line), StringConstraints(max_length=100, strip_whitespace=True)]
+
+
 class SettingsView(BaseModel):
     level: Level
     ceiling: Level
@@ -52,6 +58,10 @@ class SettingsView(BaseModel):
     """True to mail pending approvals; briefings have a separate setting."""
     mail_reminders: bool
     """True to mail a reminder at half of the time."""
+    document_name: DocumentName | None
+    """The name at the top of documents; null to use that of the profile or a résumé."""
+    document_head: tuple[HeadField, ...] | None
+    """Fields at the top of documents beside the name; null until they are chosen."""
 
 
 class ChangedSettings(SettingsView):
@@ -70,6 +80,8 @@ class ChosenSettings(BaseModel):
     time_zone: TimeZone | None = None
     mail_questions: bool | None = None
     mail_reminders: bool | None = None
+    document_name: DocumentName | None = None
+    document_head: Annotated[tuple[HeadField, ...], Field(max_length=5)] | None = None
 
     _refused: dict[str, str] = {}
 
