@@ -408,6 +408,12 @@ def test_a_dead_letter_rings_alone(day: Day) -> None:
     assert day.rung(day.put(name, 1, "AWS/SQS", "DeadLetters")) == {"DeadLettersWait"}
 
 
+def test_mails_that_people_report_ring(day: Day) -> None:
+    name = "Reputation.ComplaintRate"
+    assert day.rung(day.put(name, 0.002, "AWS/SES", "MailConfigurationSet")) == {"MailsReported"}
+    assert day.rung(day.put(name, 0.001, "AWS/SES", "MailConfigurationSet")) == set()
+
+
 def test_a_hiccup_of_a_workflow_rings_nothing(day: Day) -> None:
     once = iter([day.put("Throttles", 4, "AWS/Lambda", "GenerateCardReaderFunction")])
     assert day.rung(lambda: next(once, lambda: None)()) == set()
@@ -418,7 +424,7 @@ def test_there_is_a_drill_for_each_alarm() -> None:
         *OWN,
         *GROUPS,
         *(f"{machine.removesuffix('Machine')}Failed" for machine in resources(MACHINE)),
-        *("FailedTurns", "ModelRefused", "TurnsSlow", "DoorsThrottled", "Urls5xx", "MailsRefused"),
+        *("FailedTurns", "ModelRefused", "TurnsSlow", "DoorsThrottled", "Urls5xx", "MailsRefused", "MailsReported"),
         "VariantFails",
         *("CostOfDayHigh", "DeadLettersWait", "DatabaseGone"),
     }

@@ -1049,7 +1049,8 @@ async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, services: Servi
 
     profiles: Any = Between(services.profiles, "get_mail_recipient", pull)
     post: Any = Post()
-    await mail_if_due(replace(services, mail=post, profiles=profiles), approval)
+    settings = replace(services.settings, mail_from="Qwestly <agent@qwestly.example>")
+    await mail_if_due(replace(services, mail=post, profiles=profiles, settings=settings), approval)
     assert sent == []
     status = await pause.status(services.signals, services.sweeps, user_id, services.clock)
     assert status.receipt == pause.Receipt(stopped=(f"mail-{approval.id}",))

@@ -129,7 +129,7 @@ async def test_with_a_judge_that_says_yes_each_lie_is_marked_where_a_person_deci
     for person, card, resume in standing:
         preview = _preview(card)
         shown = {claim.text: claim for section in preview.sections for claim in section.claims}
-        in_document = {claim.text: claim for claim in document_detail(resume, 1, {"name": "Ada"}).sentences}
+        in_document = {claim.text: claim for claim in document_detail(resume, 1, {"name": "Ada"}, None).sentences}
         asked = approval(preview=preview)
         page = render("page.html", Brand(), **_page(asked))
         mail, html = message_of(asked, at("https://x.test/approve"), PERSON, TOKEN, NOW)[1:]
