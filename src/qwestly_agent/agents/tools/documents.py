@@ -14,7 +14,7 @@ from qwestly_agent.domain.resume import UNDER_WAY
 from qwestly_agent.domain.said_before import SaidBefore
 from qwestly_agent.memory.find import find_or_most_salient
 from qwestly_agent.resumes.profile_changes import read_items, source_of
-from qwestly_agent.stores.bm25 import TokenCounts, bm25_scores
+from qwestly_agent.text.stems import content_stems
 
 MOST_MEMORIES, MOST_PASSAGES, MOST_MESSAGES, MOST_BY_WORDS = 10, 6, 6, 5
 MOST_RESUMES, MOST_INTERVIEWS = 3, 5
@@ -112,10 +112,12 @@ _GROUPS: Mapping[str, tuple[Group, ...]] = {
 
 
 def _best(query: str, items: Found) -> Found:
-    """Return the items that have words of the query, best first. They are few, and have no vectors."""
-    scores = bm25_scores(query, [TokenCounts.of(each["text"]) for each in items])
-    ranked = sorted(zip(scores, range(len(items)), strict=True), key=lambda each: (-each[0], each[1]))
-    return [items[at] for score, at in ranked[:MOST_BY_WORDS] if score]
+    """Return the items that have words of the query, those with most of them first. They are few, and have no
+    vectors."""
+    wanted = {*content_stems(query)}
+    found = [(len(wanted & {*content_stems(each["text"])}), each) for each in items]
+    ranked = sorted(found, key=lambda each: -each[0])
+    return [each for count, each in ranked[:MOST_BY_WORDS] if count]
 
 
 def _shown(ctx: RunContext[AgentDeps], found: Sequence[tuple[SaidBefore, bool]]) -> Found:
