@@ -1,5 +1,6 @@
 """Who says in so many words that they are in trouble, and who only speaks of it. `evals/trouble` has the sentences."""
 
+import random
 import re
 from dataclasses import asdict
 from typing import Any
@@ -82,3 +83,16 @@ def test_of_those_who_speak_of_work_others_or_the_past_at_most_one_in_a_hundred_
 )
 def test_how_it_is_written_does_not_matter_and_what_it_is_about_does(said: str, found: Any) -> None:
     assert trouble_in(said) == found
+
+
+def test_the_phrases_and_two_other_signals_together_miss_hardly_anybody() -> None:
+    """The other two are scripted: each of them finds three of four, whatever the others find."""
+    chance = random.Random(74)
+
+    def share(label: str) -> float:
+        said = [each for each in trouble.load("plain.txt", "plain-2.txt") if each.label == label]
+        found = [any((one, chance.random() < 0.75, chance.random() < 0.75)) for one in trouble.by_phrases(said)]
+        return sum(found) / len(said)
+
+    assert share("e") >= 0.97
+    assert share("i") >= 0.7
