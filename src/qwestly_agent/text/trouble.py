@@ -8,9 +8,9 @@ case, without accents, apostrophes, short quotations and the language's `fillers
 begins at each word of `first_person`.
 
 A phrase matches if one clause contains its words in order, with at most `MOST_BETWEEN` other words between two of them.
-In a phrase, `a|b` is any of these words, and `a*` any word that begins with `a`. `I` is the first person: a word of
-`first_person`, or the beginning of the clause if the next word follows directly. `$` forbids `places` around it: people
-who do not want to live somewhere want to move. A phrase does not match
+In a phrase, `a|b` is any of these words. `I` is the first person: a word of `first_person`, or the beginning of the
+clause if the next word follows directly. `$` forbids `places` around it: people who do not want to live somewhere want
+to move. A phrase does not match
 
 - across a word of `others` or `negations`, or closely behind one of `negations`;
 - in a clause with one of `topics`;
@@ -110,7 +110,7 @@ PHRASES: Mapping[str, Phrases] = {
             tabletten|uberdosis genommen|geschluckt, spring|springe brucke|zug|dach
         """,
         violence="mann|freund|er schlagt mich $, er mich umbringt|gewurgt|schlagt",
-        long_ago="damals, vor jahren, als ich war, mit 1*, fruher, jahre her",
+        long_ago="damals, vor jahren, als ich war, mit 14|15|16|17|18|19, fruher, jahre her",
         first_person="ich i hab habe bin",
         others="er sie etliche klienten patient menschen leute jugendliche",
         reports="sagte sagt",
@@ -212,7 +212,7 @@ Words: TypeAlias = frozenset[str]
 @dataclass(frozen=True)
 class _Phrase:
     kind: str
-    words: Sequence[re.Pattern[str]]
+    words: Sequence[Words]
     begins_with_first_person: bool
     has_no_place: bool
 
@@ -255,7 +255,7 @@ def _compiled(language: str) -> _Compiled:
 
 
 def _phrase(kind: str, written: Sequence[str]) -> _Phrase:
-    words = tuple(re.compile(each.replace("*", r"\w*")) for each in written if each not in (_FIRST_PERSON, _NO_PLACE))
+    words = tuple(frozenset(each.split("|")) for each in written if each not in (_FIRST_PERSON, _NO_PLACE))
     return _Phrase(kind, words, written[0] == _FIRST_PERSON, written[-1] == _NO_PLACE)
 
 
@@ -305,14 +305,16 @@ def _is_reported(before: Sequence[str], lists: _Compiled) -> bool:
 def _stands_in(clause: Sequence[str], phrase: _Phrase, lists: _Compiled, is_past: bool = False) -> bool:
     """True if the clause contains the words of the phrase in order and close together. With `is_past`, only if a first
     person stands in the phrase."""
+    if any(each.isdisjoint(clause) for each in phrase.words):
+        return False
     blocking = lists.others | lists.negations
 
-    def end_of(at: int, left: Sequence[re.Pattern[str]], between: int) -> int | None:
+    def end_of(at: int, left: Sequence[Words], between: int) -> int | None:
         """Return the position after the remaining words, the first of which follows at position `at` or later."""
         if not left:
             return at
         for place in range(at, min(at + between + 1, len(clause))):
-            if left[0].fullmatch(clause[place]) and (end := end_of(place + 1, left[1:], MOST_BETWEEN)) is not None:
+            if clause[place] in left[0] and (end := end_of(place + 1, left[1:], MOST_BETWEEN)) is not None:
                 return end
             if clause[place] in blocking:
                 return None
@@ -330,14 +332,14 @@ def _stands_in(clause: Sequence[str], phrase: _Phrase, lists: _Compiled, is_past
         first = next((each for each in range(end - 1, -1, -1) if clause[each] in lists.first_person), 0)
         stands_inside = phrase.begins_with_first_person or first > at or is_first_person
         before = clause[at - 1 : at] if first >= at else clause[first:at]
-        if phrase.begins_with_first_person and first == at and not phrase.words[0].fullmatch(word):
+        if phrase.begins_with_first_person and first == at and word not in phrase.words[0]:
             before = ()
         is_blocked = not lists.negations.isdisjoint(before[-MOST_BETWEEN:]) or (
             not stands_inside and not lists.others.isdisjoint(before)
         )
         around = clause[max(0, at - MOST_BETWEEN) : end + MOST_BETWEEN]
         moves = phrase.has_no_place and any(
-            each in lists.places and not any(own.fullmatch(each) for own in phrase.words) for each in around
+            each in lists.places and not any(each in own for own in phrase.words) for each in around
         )
         if not is_blocked and not moves and (stands_inside or not is_past):
             return True
