@@ -3,7 +3,7 @@
 show               the trial, its counts beside the base's, what is missing for the next look, and the journal
 begin NAME         try a variant with its first share
 step PERCENT       go to another share, with counts of their own
-end                take the variant back: everybody has the base, in conversations under way as well
+end                take the variant back: everybody who is not pinned has the base, in conversations under way as well
 pin USER NAME      give one user a variant, whatever the shares; they are not counted
 unpin USER
 forget             delete a document that cannot be read
@@ -26,7 +26,9 @@ from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.rollouts import Rollouts, UnreadableRollout
 from qwestly_agent.stores.user_settings import UserSettingsStore
 
-NOT_READABLE = "The rollout's document cannot be read, and everybody has the base. `forget` deletes it."
+NOT_READABLE = (
+    "The rollout's document cannot be read, and everybody who is not pinned has the base. `forget` deletes it."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +70,7 @@ async def _run(arguments: argparse.Namespace, settings: Settings) -> str:
                 return f"{user_id} has what the shares say, from their next conversation on."
             case "forget", _:
                 await rollouts.delete()
-                return "Deleted: everybody has the base, and nothing is tried."
+                return "Deleted: everybody who is not pinned has the base, and nothing is tried."
             case _:
                 pass
         return await table(rollouts, Sweeps(database), now)

@@ -20,7 +20,9 @@ async def table(rollouts: Rollouts, sweeps: Sweeps, now: float) -> str:
         sums = await sweeps.variant_sums(rollout.trial.tags)
         lines += ["", *_trial(rollout.trial, sums, users, now)]
     else:
-        lines += ["", "Nothing is being tried: everybody has the base."]
+        lines += ["", "Nothing is being tried: everybody who is not pinned has the base."]
+    if pinned := await sweeps.pinned_users():
+        lines += ["", f"{pinned} pinned user{'s' * (pinned > 1)} keep{'s' * (pinned == 1)} a variant until `unpin`."]
     if rollout.journal:
         lines += ["", "journal", *(line for each in rollout.journal[-ENTRIES_SHOWN:] for line in _entry(each))]
     return "\n".join(lines)

@@ -465,7 +465,7 @@ def endless() -> bytes:
     )
 
 
-def archive(parts: Mapping[str, str]) -> bytes:
+def archive(parts: Mapping[str, str | bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as written:
         for name, content in parts.items():
@@ -473,11 +473,13 @@ def archive(parts: Mapping[str, str]) -> bytes:
     return out.getvalue()
 
 
-def billion_laughs() -> bytes:
+def billion_laughs(encoding: str = "") -> bytes:
     names = "abcdefghij"
     entities = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in pairwise(names))
     document = f'<!DOCTYPE d [<!ENTITY a "ha">{entities}]><w:document {SPACES}>&j;</w:document>'
-    return archive({"word/document.xml": document})
+    if encoding:
+        document = f'<?xml version="1.0" encoding="{encoding}"?>{document}'
+    return archive({"word/document.xml": document.encode(encoding or "utf-8")})
 
 
 HOSTILE: Mapping[str, tuple[Callable[[], bytes], Why]] = {
@@ -491,6 +493,8 @@ HOSTILE: Mapping[str, tuple[Callable[[], bytes], Why]] = {
     "pages in a circle": (endless, "damaged"),
     "a DOCX that grows to 50 MB": (lambda: docx(p("a") + " " * 50_000_000), "heavy"),
     "entities that grow": (billion_laughs, "damaged"),
+    "entities in UTF-16": (lambda: billion_laughs("utf-16"), "damaged"),
+    "entities in UTF-16 without a mark": (lambda: billion_laughs("utf-16-le"), "damaged"),
     "a DOCX without end of depth": (lambda: docx("<w:sdt>" * 200_000 + p("deep") + "</w:sdt>" * 200_000), "heavy"),
     "a cut DOCX": (lambda: plain_docx(MAYA)[:-100], "damaged"),
     "a ZIP that is none": (lambda: b"PK\x03\x04" + b"x" * 500, "damaged"),

@@ -23,7 +23,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage
 
 from evals import trouble
-from infra.doctor.results import Results, note, right, run_check_for_each, wrong
+from infra.doctor.results import Results, right, run_check_for_each, wrong
 from infra.doctor.target import Target
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.catalog import TOOLS
@@ -168,7 +168,8 @@ async def spend_on_moderation(target: Target) -> Results:
     async with make_http_client(settings) as http:
         moderation = make_moderation(settings, http, Logger(service="doctor"))
         if moderation.client is None:
-            yield note("moderation", "nobody is asked: without OpenAI's key for embeddings, or by the setting")
+            why = "nobody is asked, without OpenAI's key for embeddings or by the setting: a release needs its figure"
+            yield wrong("moderation", why)
             return
         try:
             await moderation.client.moderations.create(model=MODERATION_MODEL, input="ok")

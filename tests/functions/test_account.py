@@ -172,9 +172,30 @@ def test_a_turn_that_the_brake_refuses_has_left_before_it_is_answered(
         assert withdrawn.wait(10)
         go.set()
         assert refused.result().status_code == 423
-    [usage] = database["agent_usage"].find({"user_id": client.user_id})
-    assert (usage["recent"], usage["running"]) == ([], {})
+    assert not database["agent_usage"].count_documents({"user_id": client.user_id})
     client.request("DELETE", "/api/me")
+    assert counted(database, client.user_id) == Counter()
+
+
+def test_a_turn_that_begins_while_its_user_is_erased_and_is_refused_leaves_no_account(
+    client: Client, monkeypatch: pytest.MonkeyPatch, database: Database[dict[str, Any]]
+) -> None:
+    client.say("Hello")
+    client.request("POST", "/api/brake")
+    withdraw, withdrawn = Conversations.withdraw, threading.Event()
+
+    async def noted(store: Conversations, claim: ClaimedConversation) -> None:
+        await withdraw(store, claim)
+        withdrawn.set()
+
+    monkeypatch.setattr(Conversations, "withdraw", noted)
+    with ThreadPoolExecutor() as pool, held(monkeypatch, Usage, "begin_turn") as (_, go):
+        refused = pool.submit(client.request, "POST", "/api/chat", json={"message": "Hello again"})
+        assert withdrawn.wait(10)
+        with Client(client.url, client.user_id) as elsewhere:
+            assert elsewhere.request("DELETE", "/api/me").status_code == 200
+        go.set()
+        assert refused.result().status_code == 423
     assert counted(database, client.user_id) == Counter()
 
 

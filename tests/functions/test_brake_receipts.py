@@ -29,6 +29,7 @@ from qwestly_agent.memory.sweep import Picked
 from qwestly_agent.resumes.keep_document import keep_document
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
+from qwestly_agent.stores.user_settings import Signals
 from qwestly_agent.workflow import Workflow
 from qwestly_agent.workflow_state import OutcomeUnknown, UserState
 from qwestly_agent.workflows import WORKFLOWS
@@ -116,6 +117,28 @@ def test_a_brake_on_a_frozen_database_takes_hold_or_says_that_it_may_have(
             assert (answer.status_code, answer.json()["error"]["message"]) == (503, pause.UNSURE)
             state = client.get("/api/brake")["state"]
             assert state == ("paused" if what == "POST" else "running"), "it took hold, and pausing ends"
+
+
+@pytest.mark.anyio
+async def test_a_turn_whose_lease_ended_while_the_database_was_silent_is_not_told_as_stopped(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn_on = Signals.turn_brake_on
+
+    async def slowly(signals: Signals, user_id: str, now: float) -> None:
+        talk.clock.advance(8)
+        await turn_on(signals, user_id, now)
+
+    monkeypatch.setattr(Signals, "turn_brake_on", slowly)
+    monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.0)
+    conversations = talk.services.signals.database["agent_conversations"]
+    mine = {"id": "c1", "user_id": talk.user_id}
+    await conversations.insert_one({"_id": "c1", **mine, "holder": "turn", "lease_until": talk.clock() + 4})
+    status = await pause.engage(talk.services.signals, talk.services.sweeps, talk.user_id, talk.clock)
+    assert (status.state, status.receipt and status.receipt.running) == ("partial", ("turn",))
+    await conversations.update_one(mine, {"$set": {"lease_until": 0.0}})
+    status = await pause.status(talk.services.signals, talk.services.sweeps, talk.user_id, talk.clock)
+    assert status.state == "paused"
 
 
 @pytest.mark.anyio

@@ -303,6 +303,36 @@ def test_the_web_is_searched_without_markup(seeker: Client, model: ModelServer) 
     assert "<" not in page["says"]
 
 
+def test_a_query_with_private_words_is_not_sent_and_what_was_sent_is_recorded_as_it_was(
+    seeker: Client, connected: ChatServer, model: ModelServer, boards: JobBoardsServer
+) -> None:
+    def search(tool: str, **arguments: str) -> ToolCall:
+        return {"name": tool, "arguments": arguments}
+
+    boards.api.faults = {}
+    model.script(Reply(text="Thank you."))
+    first = seeker.say("I have epilepsy, and I live at 12 Mill Lane.")
+    seen = len(boards.api.requests)
+    model.script(
+        Reply(tool_calls=[search("search_web", query="Kestrel epilepsy"), search("search_web", query="Kestrel Labs")]),
+        Reply(tool_calls=[search("search_jobs", query="Kestrel", place="12 Mill Lane, 10115 Berlin")]),
+        Reply(tool_calls=[search("search_jobs", query="Kestrel frvmher")]),
+        Reply(text="So."),
+    )
+    answer = seeker.say("Who are Kestrel Labs?", first.conversation_id)
+    assert answer.text == "So."
+    [sent] = boards.api.requests[seen:]
+    assert sent.startswith("web q=Kestrel")
+    [_, _, _, kept] = seeker.get(f"/api/conversations/{answer.conversation_id}")["messages"]
+    assert [(each["ok"], json.loads(each["arguments"])["query"]) for each in kept["steps"]] == [
+        (False, "Kestrel epilepsy"), (True, "Kestrel Labs"), (False, "Kestrel"), (False, "Kestrel frvmher")
+    ]  # fmt: skip
+    with MongoClient[dict[str, Any]](connected.settings.mongodb_uri) as mongo:
+        calls = mongo[connected.settings.mongodb_database]["agent_tool_calls"]
+        [entry] = calls.find({"user_id": seeker.user_id, "outcome": "succeeded"})
+    assert json.loads(entry["arguments"]) == {"query": "Kestrel Labs"}
+
+
 def test_without_a_key_no_tool_is_offered_and_nothing_can_be_searched(client: Client, model: ModelServer) -> None:
     client.say("Hello")
     offered = {each["function"]["name"] for each in model.requests[-1].json["tools"]}

@@ -268,9 +268,14 @@ async def test_nothing_to_step_or_end(services: Services, operate: Operate) -> N
 
 
 async def test_a_user_is_pinned_and_unpinned(services: Services, operate: Operate) -> None:
+    operate("begin", "brief")
     operate("pin", "auth0|ada", "brief")
+    ended = operate("end")
+    assert "Nothing is being tried: everybody who is not pinned has the base." in ended
+    assert "1 pinned user keeps a variant until `unpin`." in ended
     assert (await services.user_settings.get("auth0|ada")).variant == "brief"
     operate("unpin", "auth0|ada")
+    assert "pinned user keeps" not in operate("show")
     assert (await services.user_settings.get("auth0|ada")).variant is None
 
 

@@ -243,7 +243,11 @@ class Calls:
     @property
     def has_untrusted_content(self) -> bool:
         """True if a result contains more than text that the user typed."""
-        return any(not call.is_users_own for call in self._untrusted())
+        return self.has_untrusted_content_beside(None)
+
+    def has_untrusted_content_beside(self, call_id: str | None) -> bool:
+        """True if a result of another call contains more than text that the user typed."""
+        return any(not call.is_users_own and call.id != call_id for call in self._untrusted())
 
     def _untrusted(self) -> Iterator[Call]:
         return (call for call in self.made.values() if call.is_untrusted and call.outcome in ("running", "succeeded"))

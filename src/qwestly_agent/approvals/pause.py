@@ -151,9 +151,11 @@ async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> 
             if time() >= ends:
                 raise BrakeUnsure from None
         await asyncio.sleep(LOOK_SECONDS)
+    silent = clock() - now
     while True:
         try:
-            left = await _complete(signals, sweeps, whose, clock, caught)
+            # No run could renew its lease while the database was silent.
+            left = await _complete(signals, sweeps, whose, lambda: clock() - silent, caught)
         except PyMongoError:
             if time() >= ends:
                 raise ReceiptUnread from None

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, get_args
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -183,9 +184,9 @@ class WebSearch:
         told = answer.get("web")
         pages = told.get("results") if isinstance(told, dict) else None
         return [
-            WebPage(_plain(each.get("title"), 200), str(each["url"]), _plain(each.get("description"), LONGEST_SNIPPET))
+            WebPage(_plain(each.get("title"), 200), url, _plain(each.get("description"), LONGEST_SNIPPET))
             for each in (pages if isinstance(pages, list) else [])[:MOST_PAGES]
-            if isinstance(each, dict) and str(each.get("url", "")).startswith(("https://", "http://"))
+            if isinstance(each, dict) and (url := _link(each.get("url")))
         ]
 
 
@@ -229,7 +230,7 @@ def _advert(board: Board, *, id: Any, title: Any, text: Any, url: Any, now: floa
         id=f"{board}:{str(id)[:120]}",
         title=title,
         text=text,
-        url=str(url) if str(url).startswith(("https://", "http://")) else "",
+        url=_link(url),
         language=language_of(f"{title}\n{text}"),
         board=board,
         seen_at=now,
@@ -243,6 +244,16 @@ def _plain(text: Any, longest: int) -> str:
         return ""
     bare = html.unescape(_TAGS.sub("", _BREAKS.sub("\n", text[: longest * 4])))
     return _LINES.sub("\n\n", _SPACES.sub(" ", visible(bare))).strip()[:longest]
+
+
+def _link(url: Any) -> str:
+    """Return a web address; empty for any other, and for one that hides its host behind a user name."""
+    try:
+        parts = urlsplit(str(url))
+    except ValueError:
+        return ""
+    is_plain = parts.scheme in ("https", "http") and parts.hostname and "@" not in parts.netloc and "\\" not in str(url)
+    return str(url) if is_plain else ""
 
 
 def _named(value: Any) -> str:

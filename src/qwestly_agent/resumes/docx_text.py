@@ -25,7 +25,7 @@ def text_of_docx(content: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return "\n".join(_parts(archive))
-    except (zipfile.BadZipFile, ElementTree.ParseError, EOFError, NotImplementedError, KeyError):
+    except (zipfile.BadZipFile, ElementTree.ParseError, UnicodeDecodeError, EOFError, NotImplementedError, KeyError):
         raise UnreadableFile("damaged") from None
 
 
@@ -53,9 +53,10 @@ def _root(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
         xml = part.read(LARGEST_PART_BYTES + 1)
     if len(xml) > LARGEST_PART_BYTES:
         raise UnreadableFile("heavy")
-    if b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:  # Word writes none, and entities can expand without limit
+    text = xml.decode("utf-8-sig")  # as Word writes; the parser then ignores what encoding the file states
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:  # Word writes none, and entities can expand without limit
         raise UnreadableFile("damaged")
-    return ElementTree.fromstring(xml)  # noqa: S314  in a separate process, without a document type
+    return ElementTree.fromstring(text)  # noqa: S314  in a separate process, without a document type
 
 
 def _lines(node: ElementTree.Element) -> Iterator[str]:

@@ -250,6 +250,10 @@ class Sweeps(Store):
         found = await self.database[CONVERSATIONS].aggregate(pipeline)
         return {each["_id"]: each["count"] async for each in found}
 
+    async def pinned_users(self) -> int:
+        """Return the number of users whom an operator pinned to a variant."""
+        return await self.database[user_settings.COLLECTION].count_documents({"variant": {"$gt": ""}})
+
     async def spent_today(self, now: float) -> float:
         """Return today's cost (UTC) of all users together, in US dollars."""
         midnight = to_datetime(now).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -493,7 +493,7 @@ TOOL_CALLS = MongoCollection(
     Expires(RETENTION),
     index("user_at", "user_id", "-at"),
     index("tool_outcome", "tool", "outcome", "-at"),
-    holds="arguments and results of tools; e-mail addresses and secrets are masked",
+    holds="arguments and results of tools; e-mail addresses and secrets are masked (no sent query has any)",
 )
 """`_id` (`run:number`), `user_id`, `conversation_id`, `run_id`, `number`, `call_id`, `tool`, `effect`, `outcome`
 (`succeeded`, `failed`, `refused`, `waiting`, `cancelled`, `running`), `arguments`, `result`, `error`, `ms`, `at`,

@@ -61,11 +61,15 @@ class Usage(Store):
         return _load(document or {}, reader_id, now)
 
     async def end_turn(self, user_id: str, run_id: str, now: float) -> None:
-        """Undo `enter`."""
-        await self.database[COLLECTION].update_one(
+        """Undo `begin_turn`, and the document if it has nothing else: its user may have been erased meanwhile."""
+        left = await self.database[COLLECTION].find_one_and_update(
             {"_id": user_id, "user_id": user_id},
             {"$pull": {"recent": _mark(run_id, now)}, "$unset": {f"running.{run_id}": ""}},
+            return_document=ReturnDocument.AFTER,
         )
+        if left and not (left.get("recent") or left.get("running") or "days" in left):
+            unused = {"recent": {"$size": 0}, "days": {"$exists": False}}  # each turn enters itself in `recent`
+            await self.database[COLLECTION].delete_one({"_id": user_id, "user_id": user_id, **unused})
 
     async def settle(self, user_id: str, run_id: str, spent: Mapping[str, float], load: Load, now: float) -> None:
         """End a turn: add its amounts to the day, and drop days older than `DAYS_KEPT`."""
@@ -83,7 +87,7 @@ class Usage(Store):
 
     async def ensure_document(self, user_id: str, now: float) -> None:
         """Create the document for a user who has not had a turn yet (idempotent)."""
-        here, new = {"_id": user_id, "user_id": user_id}, {"recent": [], "running": {}, **_keep(now)}
+        here, new = {"_id": user_id, "user_id": user_id}, {"recent": [], "running": {}, "days": {}, **_keep(now)}
         await self.database[COLLECTION].update_one(here, {"$setOnInsert": new}, upsert=True)
 
     async def spent_today(self, user_id: str, now: float) -> float:

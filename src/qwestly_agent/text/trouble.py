@@ -3,15 +3,26 @@
 This check needs no network. Statements in other words are left to the moderation endpoint and to the answering model
 (`report_trouble`). `evals/trouble` has the rates.
 
-A phrase matches if one clause contains its words in order, with at most four other words between two of them or before
-the first, and if none of those words is in `others`. Clauses are normalized first: lower case, without accents,
-apostrophes, short quotations and the language's `fillers`. In a phrase, `$` is the end of the clause and must follow
-directly. `I` is any form of the first person, or the beginning of the clause if the next word follows directly.
+Sentences are split into clauses at punctuation and at the language's `conjunctions`. Words are normalized first: lower
+case, without accents, apostrophes, short quotations and the language's `fillers`. Within a clause, a new statement
+begins at each word of `first_person`.
+
+A phrase matches if one clause contains its words in order, with at most `MOST_BETWEEN` other words between two of them.
+In a phrase, `a|b` is any of these words. `I` is the first person: a word of `first_person`, or the beginning of the
+clause if the next word follows directly. `$` forbids `places` around it: people who do not want to live somewhere want
+to move. A phrase does not match
+
+- across a word of `others` or `negations`, or closely behind one of `negations`;
+- in a clause with one of `topics`;
+- if a word of `others` comes before it in the same statement;
+- behind one of `reports`, which introduces another person's words;
+- if its sentence has a phrase of `long_ago` or a year, unless the first person stands in the phrase itself, as in "I
+  want to die".
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import filterfalse
@@ -21,11 +32,15 @@ Kind: TypeAlias = Literal["self_harm", "violence", "abuse"]
 """`abuse` is directed at the agent; no phrase detects it."""
 
 MOST_BETWEEN = 4
-_BEGIN, _END, _FIRST_PERSON = "^", "$", "I"
+_FIRST_PERSON, _NO_PLACE = "I", "$"
 _QUOTED = re.compile(r'"[^"\n]{0,200}"|“[^”\n]{0,200}”|«[^»\n]{0,200}»|„[^“”\n]{0,200}[“”]')
 _APOSTROPHE = re.compile(r"['’‘`´]")
-_CLAUSE = re.compile(r"[.!?…;¡¿\n,:()\[\]/\"«»“”„–—]+|\s-+\s")
+_SENTENCE = re.compile(r"[.!?…\n]+")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_CLAUSE = re.compile(r"[;¡¿,:()\[\]/\"«»“”„–—]+|\s-+\s")
 _OTHER = re.compile(r"[^\w]+|_")
+_REPORTED_TO = frozenset(("me", "mir", "us", "uns", "nous", "nos", "mim", "pra", "that", "dass", "que"))
+"""Words between a verb of reporting and the reported statement."""
 _LONG = re.compile(r"([a-z])\1{2,}")
 
 
@@ -38,16 +53,24 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Phrases:
-    """The phrases of one language: at most forty of `self_harm` and `violence` together. Phrases are separated by
-    commas, and single words by blanks."""
+    """The phrases of one language: at most twenty-five of `self_harm` and `violence` together. Phrases are separated by
+    commas, their words by blanks."""
 
     self_harm: str
     violence: str
     long_ago: str
-    """Phrases about the past. If one of them matches, all other matches are ignored."""
+    """Phrases about the past."""
     first_person: str
     others: str
-    """Words about other people or about work. A phrase does not match across them."""
+    """Words about other people."""
+    reports: str
+    """Verbs with which other people's statements are introduced."""
+    negations: str
+    places: str
+    """Words before a place or other circumstances of living."""
+    topics: str
+    """Words of figures of speech, and of work and art about suicide."""
+    conjunctions: str
     fillers: str
     apostrophe: str = ""
     """Replacement for apostrophes."""
@@ -56,106 +79,109 @@ class Phrases:
 PHRASES: Mapping[str, Phrases] = {
     "en": Phrases(
         self_harm="""
-            I want die, I wanna die, I want dead, I wanna dead, wish dead, rather dead, better off dead,
-            kill myself, killing myself, kms, end my life, ending my life, end it all, ending it all,
-            ending it tonight, take my own life, I overdosed, im suicidal, am suicidal, feeling
-            suicidal, suicidal thoughts, thinking suicide, dont want live $, dont wanna live $, dont
-            want alive, dont wanna alive, dont want wake up, reason live $, hang myself, cutting myself,
-            cutting again, hurting myself, harming myself, cut my arms, I took overdose, whole bottle
-            of, swallowed all
+            I want|wanna|wish|hope|ready|deserve die|dead|dying, rather|better be|off dead,
+            kill|hang|shoot|drown myself, about killing myself, kms, end|ending my life, taking|take my own life,
+            end|ending it all|tonight, am|im|been|feel suicidal, feeling|thinking|considering|planning suicide|suicidal,
+            suicidal thoughts, dont|not|no|cant|nothing|reason want|wanna|to live|alive|living|exist|wake $,
+            cutting|hurting|harming|burning myself|again, cut my arms|wrists, jump bridge|roof,
+            took|taken|swallowed all|whole|handful|bottle pills|tablets|meds|of, I overdosed, I took overdose
         """,
-        violence="hits me, dad beats me, choked me",
+        violence=(
+            "husband|boyfriend|wife|dad|he|ex hits|beats|choked|raped me $, threatened|threatening|threatens kill me"
+        ),
         long_ago="years ago, when i was, used to, as a teenager, i survived",
-        first_person="i im id ill ive imma gonna wanna been always",
-        others=(
-            "they she he who you people patients patient clients client callers students someone somebody anyone "
-            "friend kids teens users them hes shes theyre we told said prevention ideation research researcher "
-            "training thesis novel book film awareness hotline helpline line bereavement watch"
-        ),
-        fillers=(
-            "just really even only also so honestly still simply actually fucking literally kinda truly seriously "
-            "very anymore any more no now"
-        ),
+        first_person="i im ill ive",
+        others="they she he who you patients patient clients client students someone kids users",
+        reports="told said says say",
+        negations="not never",
+        places="at in with here there on by from like",
+        topics="laughing boredom embarrassment prevention hotline helpline research novel film",
+        conjunctions="and but",
+        fillers="just really also so honestly anymore any more now",
     ),
     "de": Phrases(
         self_harm="""
-            I will sterben, I sterben will, I mochte sterben, suizidal bin, I will tot, I ware tot, mich
-            geschnitten, nicht mehr leben $, nicht mehr leben will, nimma lebn, leben sein, bock leben,
-            verletze mich, lust leben, bring mich um, bringe mich um, bring ich mich um, mich
-            umzubringen, I mich umbringe, I will mich umbringen, werde mich umbringen, mir leben nehmen,
-            nehme mir leben, schluss mit meinem leben, leben beenden, selbstmordgedanken, denke
-            selbstmord, an suizid, bin suizidal, suizidgedanken, mich aufhangen, hang mich auf, ritze
-            mich, I ritze, schneide mir, mir weh, tabletten genommen, I uberdosis genommen
+            I will|mochte|mag|werde|plane|denk sterben|tot|umbringen|umzubringen|springen, sterben will|mochte,
+            ware|war|sein tot, tot sein|ware $, I mich umbringe|erhange|ritze, bring|bringe mich um,
+            mich umzubringen, mir leben nehmen, nehme mir leben, schluss|ende meinem|dem leben, leben beenden,
+            nicht mehr leben|aufwachen $, nimma|nimmer leben|lebn $, kein|keinen|keine lust|bock|sinn leben,
+            bin|selber suizidal, suizidgedanken, selbstmordgedanken, denk|denke suizid|selbstmord,
+            ritze|verletze|schneide mich|mir, mich geschnitten $, tu|tue mir weh,
+            tabletten|uberdosis genommen|geschluckt, spring|springe brucke|zug|dach
         """,
-        violence="mann schlagt mich",
-        long_ago="damals, vor jahren, als ich war, habe versucht, mit 19, uberlebt, fruher depressionen",
+        violence="mann|freund|er schlagt mich $, er mich umbringt|gewurgt|schlagt",
+        long_ago="damals, vor jahren, als ich war, mit 14|15|16|17|18|19, fruher, jahre her",
         first_person="ich i hab habe bin",
-        others=(
-            "er sie wer jemand nicht soldaten klienten etliche berate patient patientin klientin anrufer "
-            "anruferin schuler menschen leute jugendliche gesagt sagte sagt studie forschung pravention kollege "
-            "kollegin beruflicher arzten"
-        ),
-        fillers=(
-            "einfach nur noch wirklich echt jetzt heute auch ja doch so gerade grad halt eh selbst schon ganz am "
-            "liebsten"
-        ),
+        others="er sie etliche klienten patient menschen leute jugendliche",
+        reports="sagte sagt",
+        negations="nicht nie",
+        places="in im bei beim mit hier von vom davon so tief",
+        topics="lachen studie pravention hilfe gegen wollen",
+        conjunctions="und aber",
+        fillers="einfach nur noch wirklich jetzt heute auch so",
     ),
     "fr": Phrases(
         self_harm="""
-            veux mourir, veux crever, envi crever, envie crever, envie mourir, aimerais mourir, etre
-            morte, etre mort, veux plus vivre $, veux pus vivre, plus envie vivre, finir avec vie, envie
-            en finir, veux en finir $, fin a mes jours, fin a ma vie, me suicider, me suicide, vais me
-            tuer, jvais me tuer, donner mort, foutre en l air, me pendre, pense au suicide, jpense
-            suicide, suis suicidaire, I suicidaires, ouvert bras, suis fait du mal, couper bras, me fais
-            mal, scarifie, I avale, avaler toute, I overdose
+            I veux|voudrais|prefere|envie|envi mourir|crever|mort|morte, envie|veux mourir|crever,
+            veux|plus|pas|aucune plus|pus|pas|envie|raison vivre $, marre vivre $, me suicide|suicider,
+            vais|jvais|veux|envie me tuer|pendre|jeter, I me tue $, finir vie, veux|envie|vais en finir $,
+            fin mes|ma jours|vie, me donner mort, me foutre air, suis suicidaire, fait overdose,
+            pense|jpense suicide, me|jme scarifie, coupe|couper|ouvert bras|veines, me fais|fait du mal,
+            avale|avaler|pris toute|tous|plein medicaments|cachets|boite|somniferes
         """,
-        violence="mari me frappe, il me frappe, tape dessus",
-        long_ago="il y a ans, quand j avais, a l epoque, j ai survecu",
-        first_person="je j jvais jveux ai suis jai jsuis jme",
-        others=(
-            "beaucoup jeunes benevole ecoute accompagne personnes il elle qui on ils patient patiente quelqu gens "
-            "eleve eleves dit disait appelant prevention these roman livre formation"
-        ),
-        fillers="juste vraiment meme franchement ne n encore la d de",
+        violence="mari|femme|copain|il me frappe|bat $, chef|ex|il m violee, menace me tuer",
+        long_ago="il y a ans, quand j avais, survecu",
+        first_person="je j jvais jveux jai jme g",
+        others="jeunes personnes il elle qui patient patients",
+        reports="dit disait",
+        negations="pas jamais",
+        places="a au aux chez avec dans ici en sur",
+        topics="rire honte faim ennui embarras prevention roman",
+        conjunctions="et mais",
+        fillers="juste vraiment ne n encore d de",
         apostrophe=" ",
     ),
     "es": Phrases(
         self_harm="""
-            quiero morir, quiero morirme, ganas morir, ganas morirme, no quiero vivir $, quiero seguir
-            viviendo, quiero seguir viva, quiero seguir vivo, sin ganas vivir, no tengo ganas vivir, no
-            sentido vivir, matarme, me voy matar, me quiero matar, me mato $, me quito vida, quitarme
-            vida, me quitar vida, con mi vida, fin mi vida, acabar con todo, suicidarme, me voy
-            suicidar, ando suicida, pensamientos suicidas, el suicidio todos, pienso suicidio, estar
-            muerta, estar muerto, estuviera muerto, tome monton, me corto los, haciendo dano, ahorcarme,
-            tomarme todas, tome todas, tome sobredosis
+            quiero|kiero|qro|ganas|ojala morir|morirme|muerta|muerto,
+            no|sin quiero|kiero|ganas|sentido vivir|viviendo|viva|vivo $, cansado|cansada|harto vivir $,
+            quiero|voy|pensando|planeo|ganas matarme, suicidarme,
+            me voy|quiero|kiero matar|suicidar, me mato $, me quito|quitar vida, quitarme vida,
+            acabar|fin|terminar mi vida, acabar con todo, pienso|pensamientos|ando suicidio|suicida|suicidas,
+            me corto|cortando los|brazos|venas, me autolesiono, me hago|haciendo dano, hacerme dano,
+            tome|tomado|tomarme todas|monton|bote|caja, tome sobredosis, tirarme|tiro puente
         """,
-        violence="marido me pega, novio me pega, me golpea",
-        long_ago="hace anos, cuando tenia, a los anos, intente, sobrevivi",
-        first_person="me yo estoy soy",
-        others=(
-            "ella quien ellos paciente pacientes usuaria usuario alguien gente dijo dice prevencion tesis novela "
-            "libro formacion linea"
-        ),
-        fillers="ya solo mas de verdad realmente sinceramente tambien le a wey bien",
+        violence="marido|novio|pareja|padre me pega|golpea $, amenazo|amenaza matarme",
+        long_ago="hace anos, cuando tenia, a los, sobrevivi",
+        first_person="yo estoy soy quiero kiero tengo voy pienso",
+        others="ella quien paciente pacientes gente",
+        reports="dijo dice",
+        negations="nunca jamas",
+        places="en con aqui de asi",
+        topics="risa verguenza hambre prevencion novela",
+        conjunctions="y pero",
+        fillers="ya solo mas verdad bien",
     ),
     "pt": Phrases(
         self_harm="""
-            quero morrer, queria morrer, vontade morrer, vou me matar, quero me matar, em me matar,
-            vontade me matar, vou matar me, nao vontade viver, eu me mato, nao quero viver $, n quero
-            viver $, nao aguento viver, sem vontade viver, nao nenhuma viver, tirar minha vida, tirar
-            propria vida, com minha vida, fim minha vida, me suicidar, suicidar me, penso suicidio,
-            pensamentos suicidas, to suicida, estou suicida, estar morto, estar morta, ta morta, me
-            cortando, tomei remedio, me corto, cortar me, me machucando, magoar mim, me enforcar,
-            enforcar me, tomei comprimidos, tomei overdose
+            quero|queria|vontade|dera morrer|morto|morta, nao|n|sem quero|vontade|aguento|sentido viver|vivo|viva $,
+            cansei|cansado|cansada|farto viver $, vou|quero|vontade|em me matar|suicidar,
+            vou|pensar matar me, suicidar me, eu|me me mato $,
+            tirar minha|propria vida, acabar|fim minha vida, ponho|por fim vida, penso suicidio,
+            pensamentos|estou|to suicida|suicidas, me cortando, eu me corto, corto bracos|pernas,
+            me machucando, magoar mim, tomei|engoli todos|monte|caixa, tomei|tive overdose,
+            vou jogar|atirar ponte
         """,
-        violence="marido me bate, me espanca",
-        long_ago="ha anos, quando eu tinha, faz anos, aos anos, tentei, sobrevivi",
-        first_person="eu me to estou",
-        others=(
-            "ele ela quem eles pessoas paciente alguem gente disse diz falou prevencao tese romance livro "
-            "formacao linha"
-        ),
-        fillers="so ja mesmo realmente sinceramente tambem mais a de se mano",
+        violence="marido|namorado|pai|ele me bate|espanca, ameaca|ameacou me matar",
+        long_ago="ha anos, anos atras, quando eu tinha, aos, sobrevivi",
+        first_person="eu to estou quero vou tenho penso",
+        others="ela ele pessoas paciente pacientes",
+        reports="disse diz falou dizia",
+        negations="nunca jamais",
+        places="em no na com aqui",
+        topics="rir vergonha fome prevencao romance",
+        conjunctions="e mas",
+        fillers="ja mesmo mais a de",
     ),
 }
 
@@ -180,12 +206,15 @@ def _folded(text: str) -> str:
     return "".join(filterfalse(unicodedata.combining, plain))
 
 
+Words: TypeAlias = frozenset[str]
+
+
 @dataclass(frozen=True)
 class _Phrase:
     kind: str
-    words: Sequence[str]
-    needed: frozenset[str]
-    """The words that a clause must contain, in any position."""
+    words: Sequence[Words]
+    begins_with_first_person: bool
+    has_no_place: bool
 
 
 @dataclass(frozen=True)
@@ -193,9 +222,14 @@ class _Compiled:
     """The parsed lists of one language."""
 
     phrases: Sequence[_Phrase]
-    first_person: frozenset[str]
-    others: frozenset[str]
-    fillers: frozenset[str]
+    first_person: Words
+    others: Words
+    reports: Words
+    negations: Words
+    places: Words
+    topics: Words
+    conjunctions: Words
+    fillers: Words
     apostrophe: str
 
 
@@ -203,55 +237,110 @@ class _Compiled:
 def _compiled(language: str) -> _Compiled:
     listed = PHRASES[language]
     kinds = {"long_ago": listed.long_ago, "self_harm": listed.self_harm, "violence": listed.violence}
-    phrases = [(kind, each.split()) for kind, listed_phrases in kinds.items() for each in listed_phrases.split(",")]
+    phrases = [
+        _phrase(kind, each.split()) for kind, listed_phrases in kinds.items() for each in listed_phrases.split(",")
+    ]
     return _Compiled(
-        [_Phrase(kind, words, frozenset(words) - {_END, _FIRST_PERSON}) for kind, words in phrases],
-        frozenset(listed.first_person.split()),
-        frozenset(listed.others.split()),
-        frozenset(listed.fillers.split()),
-        listed.apostrophe,
+        phrases,
+        first_person=frozenset(listed.first_person.split()),
+        others=frozenset(listed.others.split()),
+        reports=frozenset(listed.reports.split()),
+        negations=frozenset(listed.negations.split()),
+        places=frozenset(listed.places.split()),
+        topics=frozenset(listed.topics.split()),
+        conjunctions=frozenset(listed.conjunctions.split()),
+        fillers=frozenset(listed.fillers.split()),
+        apostrophe=listed.apostrophe,
     )
+
+
+def _phrase(kind: str, written: Sequence[str]) -> _Phrase:
+    words = tuple(frozenset(each.split("|")) for each in written if each not in (_FIRST_PERSON, _NO_PLACE))
+    return _Phrase(kind, words, written[0] == _FIRST_PERSON, written[-1] == _NO_PLACE)
 
 
 def _found(folded: str, language: str) -> tuple[int, Trouble | None]:
     """Return the number of matching phrases, and the trouble they indicate."""
     lists = _compiled(language)
-    clauses = [
-        [_BEGIN, *words, _END]
-        for text in _CLAUSE.split(_LONG.sub(r"\1", _APOSTROPHE.sub(lists.apostrophe, folded)))
-        if (words := [*filterfalse(lists.fillers.__contains__, _OTHER.sub(" ", text).split())])
-    ]
-    matches = {"long_ago": 0, "self_harm": 0, "violence": 0}
-    for phrase in lists.phrases:
-        for clause in clauses:
-            if phrase.needed.issubset(clause) and _stands_in(clause, phrase.words, lists):
-                matches[phrase.kind] += 1
-                break
-    if matches["long_ago"]:
-        return 0, None
-    kind: Kind = "self_harm" if matches["self_harm"] else "violence"
-    return matches["self_harm"] + matches["violence"], Trouble(kind, language)
+    found: set[_Phrase] = set()
+    for sentence in _SENTENCE.split(_LONG.sub(r"\1", _APOSTROPHE.sub(lists.apostrophe, folded))):
+        clauses = [*_clauses(sentence, lists)]
+        past, present = (
+            [each for each in lists.phrases if (each.kind == "long_ago") is which] for which in (True, False)
+        )
+        is_past = bool(_YEAR.search(sentence)) or any(
+            _stands_in(clause, each, lists) for clause in clauses for each in past
+        )
+        found |= {each for each in present if any(_stands_in(clause, each, lists, is_past) for clause in clauses)}
+    kinds = {each.kind for each in found}
+    return len(found), Trouble("self_harm" if "self_harm" in kinds else "violence", language) if found else None
 
 
-def _stands_in(clause: Sequence[str], phrase: Sequence[str], lists: _Compiled) -> bool:
-    """True if the clause contains the words of the phrase in order and close together."""
+def _clauses(sentence: str, lists: _Compiled) -> Iterator[Sequence[str]]:
+    """Yield the words of each clause, without fillers, without what other people are reported to say, and without
+    clauses about a topic."""
+    before: list[str] = []
+    for text in _CLAUSE.split(sentence):
+        words: list[str] = []
+        is_reported = False
+        for word in (*_OTHER.sub(" ", text).split(), ""):
+            if word in lists.fillers:
+                continue
+            is_reported = is_reported or (word in lists.first_person and _is_reported(before, lists))
+            if word and word not in lists.conjunctions:
+                words += () if is_reported else (word,)
+            elif words:
+                if lists.topics.isdisjoint(words):
+                    yield words
+                words = []
+            before.append(word)
 
-    def goes_on(at: int, left: Sequence[str]) -> bool:
-        """True if the remaining words follow from position `at` on."""
-        if not left:
-            return True
-        between = 0 if left[0] == _END or clause[at - 1] == _BEGIN else MOST_BETWEEN
-        for place in range(at, min(at + between + 1, len(clause))):
-            if clause[place] == left[0] and goes_on(place + 1, left[1:]):
-                return True
-            if clause[place] in lists.others:
-                return False
+
+def _is_reported(before: Sequence[str], lists: _Compiled) -> bool:
+    """True if these words, before a first person, introduce a statement of somebody else."""
+    words = [*filterfalse(_REPORTED_TO.__contains__, [each for each in before if each][-4:])]
+    return bool(words) and words[-1] in lists.reports and lists.first_person.isdisjoint(words)
+
+
+def _stands_in(clause: Sequence[str], phrase: _Phrase, lists: _Compiled, is_past: bool = False) -> bool:
+    """True if the clause contains the words of the phrase in order and close together. With `is_past`, only if a first
+    person stands in the phrase."""
+    if any(each.isdisjoint(clause) for each in phrase.words):
         return False
+    blocking = lists.others | lists.negations
 
-    is_first_person = phrase[0] == _FIRST_PERSON
+    def end_of(at: int, left: Sequence[Words], between: int) -> int | None:
+        """Return the position after the remaining words, the first of which follows at position `at` or later."""
+        if not left:
+            return at
+        for place in range(at, min(at + between + 1, len(clause))):
+            if clause[place] in left[0] and (end := end_of(place + 1, left[1:], MOST_BETWEEN)) is not None:
+                return end
+            if clause[place] in blocking:
+                return None
+        return None
+
     for at, word in enumerate(clause):
-        begins = word == phrase[0] or (is_first_person and (word == _BEGIN or word in lists.first_person))
-        is_alone = begins and lists.others.isdisjoint(clause[max(0, at - MOST_BETWEEN) : at])
-        if is_alone and goes_on(at + 1, phrase[1:]):
+        is_first_person = word in lists.first_person
+        end = None
+        if not phrase.begins_with_first_person or is_first_person or not at:
+            end = end_of(at, phrase.words, 0)
+        if end is None and phrase.begins_with_first_person and is_first_person:
+            end = end_of(at + 1, phrase.words, MOST_BETWEEN)
+        if end is None:
+            continue
+        first = next((each for each in range(end - 1, -1, -1) if clause[each] in lists.first_person), 0)
+        stands_inside = phrase.begins_with_first_person or first > at or is_first_person
+        before = clause[at - 1 : at] if first >= at else clause[first:at]
+        if phrase.begins_with_first_person and first == at and word not in phrase.words[0]:
+            before = ()
+        is_blocked = not lists.negations.isdisjoint(before[-MOST_BETWEEN:]) or (
+            not stands_inside and not lists.others.isdisjoint(before)
+        )
+        around = clause[max(0, at - MOST_BETWEEN) : end + MOST_BETWEEN]
+        moves = phrase.has_no_place and any(
+            each in lists.places and not any(each in own for own in phrase.words) for each in around
+        )
+        if not is_blocked and not moves and (stands_inside or not is_past):
             return True
     return False

@@ -1,4 +1,4 @@
-"""Adverts as boards write them."""
+"""Adverts as boards write them, and what they may carry to a person."""
 
 from typing import Any, cast
 
@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from qwestly_agent.base.secrets import Secrets
-from qwestly_agent.clients.job_boards import Adzuna, JSearch
+from qwestly_agent.clients.job_boards import Adzuna, JSearch, _advert
 from qwestly_agent.domain.job import Advert
 
 NOW = 1_800_000_000.0
@@ -42,3 +42,22 @@ def test_the_place_is_kept_as_each_board_names_it() -> None:
     adzuna = told(Adzuna, place)
     assert (adzuna.place, adzuna.country, adzuna.areas) == ("Douglas, Cork", "Éire", ("Munster", "Cork"))
     assert told(Adzuna, {"id": 1, "title": "Cellist", "location": {"display_name": "Cork"}}).country == "ie"
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://jobs.example/1?a=b", True),
+        ("http://jobs.example:8080/1", True),
+        ("http://qwestly.com@evil.example/", False),
+        ("https://user:pass@evil.example/1", False),
+        ("https://evil.example\\@jobs.example/", False),
+        ("https:///1", False),
+        ("https://[::1", False),
+        ("javascript:alert(1)", False),
+        (None, False),
+    ],
+)
+def test_a_link_is_a_web_address_without_a_user_name(url: str | None, kept: bool) -> None:
+    advert = _advert("adzuna", id="1", title="Baker", text="We bake.", url=url, now=0.0)
+    assert advert.url == (url if kept else "")

@@ -1,5 +1,8 @@
 """Who says in so many words that they are in trouble, and who only speaks of it. `evals/trouble` has the sentences."""
 
+import random
+import re
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -10,13 +13,17 @@ from qwestly_agent.text.user_text import trouble_in
 
 LEAST_FOUND = 0.95
 MOST_ALARMS = 0.01
-MOST_PHRASES = 40
+MOST_PHRASES = 25
+MOST_WORDS = 791
+"""As many as before there were alternatives in a phrase: each of them counts, and so does every other list."""
 
 
-def test_a_language_has_at_most_forty_phrases() -> None:
+def test_a_language_has_at_most_twenty_five_phrases() -> None:
     for language, phrases in PHRASES.items():
         listed = [" ".join(each.split()) for kind in (phrases.self_harm, phrases.violence) for each in kind.split(",")]
         assert len(set(listed)) == len(listed) <= MOST_PHRASES, language
+    lists = (value for phrases in PHRASES.values() for value in asdict(phrases).values())
+    assert sum(len(re.findall(r"[^\s,|]+", each)) for each in lists) <= MOST_WORDS
 
 
 def test_who_says_it_in_so_many_words_is_found_and_in_their_language() -> None:
@@ -50,7 +57,42 @@ def test_of_those_who_speak_of_work_others_or_the_past_at_most_one_in_a_hundred_
         ("I can't go on like this in my current role, I need a change", None),
         ("A caller told me they want to die, and I stayed on the line.", None),
         ("", None),
+        # A clause begins anew at "and", at punctuation and at a first person.
+        ("They fired me and I want to die", Trouble("self_harm", "en")),
+        ("they all say no i want to die", Trouble("self_harm", "en")),
+        ("I used to love this job, and now I want to die.", Trouble("self_harm", "en")),
+        ("My students have suicidal thoughts", None),
+        ("A client told me I want to die and I stayed", None),
+        ("Eine Klientin sagte mir, ich will sterben, und ich blieb", None),
+        ("ich kann nicht mehr und will nicht mehr leben", Trouble("self_harm", "de")),
+        ("Sie haben mich entlassen und ich will sterben", Trouble("self_harm", "de")),
+        ("ils m'ont viré et je veux mourir", Trouble("self_harm", "fr")),
+        ("me echaron y quiero morirme", Trouble("self_harm", "es")),
+        ("ele me demitiu e quero morrer", Trouble("self_harm", "pt")),
+        # Who does not want to live somewhere wants to move.
+        ("Ich will nicht mehr in München leben", None),
+        ("Ich will nicht mehr vom Ersparten leben", None),
+        ("Je ne veux plus vivre à Paris", None),
+        ("Ya no quiero vivir en Madrid", None),
+        ("Não quero mais viver em Lisboa", None),
+        ("I'm not suicidal, only tired", None),
+        ("I want to die of embarrassment", None),
+        ("My boss threatened to kill me", Trouble("violence", "en")),
+        ("mein Chef droht mir, dass er mich umbringt", Trouble("violence", "de")),
     ],
 )
 def test_how_it_is_written_does_not_matter_and_what_it_is_about_does(said: str, found: Any) -> None:
     assert trouble_in(said) == found
+
+
+def test_the_phrases_and_two_other_signals_together_miss_hardly_anybody() -> None:
+    """The other two are scripted: each of them finds three of four, whatever the others find."""
+    chance = random.Random(74)
+
+    def share(label: str) -> float:
+        said = [each for each in trouble.load("plain.txt", "plain-2.txt") if each.label == label]
+        found = [any((one, chance.random() < 0.75, chance.random() < 0.75)) for one in trouble.by_phrases(said)]
+        return sum(found) / len(said)
+
+    assert share("e") >= 0.97
+    assert share("i") >= 0.7

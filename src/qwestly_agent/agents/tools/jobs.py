@@ -6,13 +6,17 @@ from typing import Annotated, Any
 
 from pydantic import StringConstraints
 from pydantic_ai import RunContext, Tool
+from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 from pydantic_ai.tools import ToolDefinition
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import NEEDS, QueryText, Wish, list_result, require_typed, tool
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.domain.job import Advert, Pay, Reason
+from qwestly_agent.jobs.query import QueryRule, titles_and_places
+from qwestly_agent.text.prompt_tags import PROFILE
 
 JobId = Annotated[str, StringConstraints(min_length=1, max_length=140)]
 Place = Annotated[str, StringConstraints(max_length=100, strip_whitespace=True)]
@@ -27,10 +31,11 @@ async def search_jobs(
     that could not be reached.
 
     Args:
-        query: A title or skills, in few words.
+        query: A title or skills, in at most eight words, all of them the user's own.
         place: A city or country; empty for anywhere.
         remote_only: True for remote jobs alone.
     """
+    await _let_out(ctx, f"{query} {place}")
     jobs = ctx.deps.jobs
     (found, notes), matches = await asyncio.gather(jobs.search(query, place, remote_only), jobs.matches(MOST_MATCHES))
     adverts = [{**_shown(each), "job_id": each.id, "begins": each.text[:BEGINNING]} for each in found]
@@ -83,11 +88,34 @@ async def search_web(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, 
     """Search the web for what public pages say, for example of a company. Nothing there says anything about the user.
 
     Args:
-        query: What to look for, in few words, with nothing private of the user.
+        query: What to look for, in at most eight words, with nothing private of the user.
     """
+    await _let_out(ctx, query)
     found = await ctx.deps.jobs.search_web(query)
     pages = [{"title": each.title, "url": each.url, "says": each.snippet} for each in found]
     return list_result("pages", pages, "The web search found nothing.")
+
+
+async def _let_out(ctx: RunContext[AgentDeps], query: str) -> None:
+    """Raise `Invalid` if the query may not leave."""
+    deps = ctx.deps
+    wishes = (await deps.job_searches.get(deps.user_id)).wishes
+    has_untrusted = (
+        deps.calls.has_untrusted_content_beside(ctx.tool_call_id) or deps.memory_service.has_untrusted_content()
+    )
+    skills = "" if has_untrusted else str(deps.career.get("skills", ""))
+    own = f"{titles_and_places(deps.career, wishes)}\n{skills}"
+    if problem := QueryRule(deps.user_messages[-1], own, _known(ctx), has_untrusted).problem(query):
+        raise Invalid(problem)
+
+
+def _known(ctx: RunContext[AgentDeps]) -> str:
+    """Return what the model was given about the user: profile and memories, messages, and results of tools."""
+    requests = [each for each in ctx.messages if isinstance(each, ModelRequest)]
+    about = (each.instructions.partition(f"<{PROFILE}")[2] for each in requests[-1:] if each.instructions)
+    parts = (part for each in requests for part in each.parts)
+    read = (str(part.content) for part in parts if isinstance(part, UserPromptPart | ToolReturnPart))
+    return "\n".join((*about, *read))
 
 
 def _shown(advert: Advert) -> dict[str, Any]:
