@@ -34,7 +34,7 @@ from qwestly_agent.stores.applications import _document as application_document
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.workflows import ACTIONS
 from tests.functions.approving import HEADLINE, ONE, TWO, World
-from tests.functions.test_job_documents import written
+from tests.functions.test_job_documents import NOTHING_READ, written
 from tests.functions.test_jobs import boards, connected, found, seeker
 from tests.servers import ChatServer, Client, seconds
 
@@ -124,12 +124,16 @@ def test_it_is_asked_once_how_the_employer_can_answer(client: Client, chat: Chat
         database = mongo[chat.settings.mongodb_database]
         database["agent_settings"].update_one({"_id": client.user_id}, {"$unset": {"document_head": ""}})
         database["candidates_enhanced"].insert_one({"user_id": client.user_id, "email": "ana@example.org"})
+        resume = {"_id": f"res_{client.user_id}", "user_id": client.user_id, "run_id": "run", "name": "cv.pdf"}
+        resume |= {"status": "done", "label": "Read", "text": "", "created_at": 1, "updated_at": 1, **NOTHING_READ}
+        contacts = {"phone": ["+351 912 345 678"], "email": ["ana@reis.example"]}
+        database["agent_resumes"].insert_one({**resume, "contacts": json.dumps(contacts)})
     refused = client.request("POST", f"/api/jobs/{job_id}/apply", json={"document_ids": [document_id]})
     assert (refused.status_code, "How can the employer reach you?" in refused.text) == (422, True)
-    client.request("PUT", "/api/settings", json={"document_head": ["email"]}).raise_for_status()
+    client.request("PUT", "/api/settings", json={"document_head": ["phone", "email"]}).raise_for_status()
     approval = approval_of(client, asks(client, job_id, document_id))
     shown = [claim["text"] for section in approval["preview"]["sections"] for claim in section["claims"]]
-    assert shown[:2] == ["# Maya Okafor", "ana@example.org"]
+    assert shown[:2] == ["# Maya Okafor", "ana@reis.example · +351 912 345 678"]
 
 
 def test_the_list_keeps_status_next_step_and_history(client: Client, chat: ChatServer) -> None:

@@ -13,11 +13,11 @@ from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.documents.content import content_of, positions_from_resume
 from qwestly_agent.documents.files import as_markdown, file_of
-from qwestly_agent.documents.head import head_to_send
-from qwestly_agent.domain.application import Application, application_id
+from qwestly_agent.documents.head import Head, head_to_send
+from qwestly_agent.domain.application import Application, HeadField, application_id
 from qwestly_agent.domain.approval import Approval, Preview, ShownClaim, ShownSection, canonical_json, sha256_hex
 from qwestly_agent.domain.job import JobMatch, match_id
-from qwestly_agent.jobs.actions import APPLY, HEADINGS, MOST_DOCUMENTS, add_requested, add_to_list
+from qwestly_agent.jobs.actions import APPLY, CONTACT, HEADINGS, MOST_DOCUMENTS, add_requested, add_to_list
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft
@@ -90,9 +90,15 @@ class Applying:
         if await self.services.candidate_app.version_of(self.user_id, drafts[0].id, subject) is not None:
             raise Invalid(SENT_ALREADY)  # sent before approvals expired, or not by us
         head = await head_to_send(self.services, self.user_id)
+        # The contact details stand apart, as every other text for others is kept free of them.
+        bare: dict[HeadField, str] = {name: value for name, value in head.items() if name in ("name", "location")}
+        marked: Head = {**bare, **({"email": CONTACT} if len(bare) < len(head) else {})}
+        texts = [file_of(content_of(each, marked), "md").decode() for each in drafts]
+        whole = file_of(content_of(drafts[0], head), "md").decode()
+        before, _, after = texts[0].partition(CONTACT)
+        contact = whole[len(before) : len(whole) - len(after)] if after else ""
         documents = [
-            {"kind": each.kind, "document_id": each.id, "text": file_of(content_of(each, head), "md").decode()}
-            for each in drafts
+            {"kind": each.kind, "document_id": each.id, "text": text} for each, text in zip(drafts, texts, strict=True)
         ]
         checked = [supported_in(each) for each in drafts]
         unchecked = sum(claim.unchecked for each in checked for claim in each.card.claims)
@@ -109,13 +115,14 @@ class Applying:
                 "url": advert.url[:2_000],
                 "documents": documents,
                 "note": note,
+                "contact": contact,
             },
             f"Exactly what stands here is sent, once, and cannot be taken back.{told}",
             evidence=tuple(dict.fromkeys(source for each in drafts for source in _cited_in(each))),
             drafted=Preview(
                 title="",
                 sections=tuple(
-                    _shown(draft, document["text"]) for draft, document in zip(drafts, documents, strict=True)
+                    _shown(draft, text.replace(CONTACT, contact, 1)) for draft, text in zip(drafts, texts, strict=True)
                 ),
             ),
         )

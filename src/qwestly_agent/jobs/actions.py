@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from qwestly_agent.action import Action, digest_of
+from qwestly_agent.action import Action, digest_of, keep_arguments
 from qwestly_agent.approvals.arguments import Arguments, DraftId, Line, to_json_types
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
@@ -22,6 +22,7 @@ from qwestly_agent.stores.job_matches import JobMatches
 
 LONGEST_DOCUMENT, LONGEST_NOTE, MOST_DOCUMENTS = 40_000, 2_000, 4
 """Limits in docs/candidate-app-api.yaml."""
+CONTACT, LONGEST_CONTACT = "{contact}", 1_000
 HEADINGS = {"resume": "Résumé", "cover_letter": "Letter"}
 
 
@@ -29,7 +30,7 @@ class SentDocument(Arguments):
     kind: Literal["resume", "cover_letter"]
     document_id: DraftId
     text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_DOCUMENT)]
-    """Markdown, exactly as sent."""
+    """Markdown, exactly as sent, with `CONTACT` in the place of the contact details."""
 
 
 class JobApplication(Arguments):
@@ -40,6 +41,12 @@ class JobApplication(Arguments):
     documents: Annotated[tuple[SentDocument, ...], Field(min_length=1, max_length=MOST_DOCUMENTS)]
     note: Annotated[str, StringConstraints(max_length=LONGEST_NOTE)] = ""
     """The user's own words."""
+    contact: Annotated[str, StringConstraints(max_length=LONGEST_CONTACT)] = ""
+    """The contact details that the user chose for the head, as Markdown. They stand apart, because the texts must have
+    none."""
+
+    def sent_text(self, document: SentDocument) -> str:
+        return document.text.replace(CONTACT, self.contact, 1) if self.contact else document.text
 
 
 SENT_BEFORE = "An application for this job was sent before, so nothing was sent."
@@ -62,7 +69,7 @@ def _application_preview(args: JobApplication, _: Mapping[str, str]) -> Preview:
         sections=tuple(
             ShownSection(
                 heading=HEADINGS[each.kind],
-                claims=tuple(ShownClaim(text=line) for line in each.text.splitlines() if line.strip()),
+                claims=tuple(ShownClaim(text=line) for line in args.sent_text(each).splitlines() if line.strip()),
             )
             for each in args.documents
         ),
@@ -74,7 +81,7 @@ async def _send(services: Services, effect: candidate_app.Effect, args: JobAppli
         return Refused("sent_before", SENT_BEFORE)
     body = {
         "job": {"title": args.title, "company": args.company, "url": args.url},
-        "documents": [{"kind": each.kind, "text": each.text} for each in args.documents],
+        "documents": [{"kind": each.kind, "text": args.sent_text(each)} for each in args.documents],
         "note": args.note,
     }
     return await services.candidate_app.send_application(effect, args.job_id, to_json_types(body))
@@ -140,6 +147,7 @@ APPLY = Action(
     duplicate_message=SENT_BEFORE,
     revisable=False,
     signed_in_only=True,
+    upgrades={"2bf71208f74e9cd5e91e84da320a08280921abe435ec181e50543641178a420d": keep_arguments},
 )
 
 Step = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]

@@ -57,11 +57,12 @@ export class JobApply extends AgentElement {
   override async refresh() {
     await this.load(strings.jobs.couldNotLoadDocuments, async () => {
       const { items } = await this.backend.json<{ items: DocumentView[] }>("GET", `/api/documents?job_id=${encodeURIComponent(this.jobId)}`);
-      this.documents = items.filter(({ status, flagged }) => status === "ready" && !flagged);
-      if (this.documents[0]) {
-        const { head, chosen_head: chosen } = await this.backend.json<DocumentDetail>("GET", `/api/documents/${encodeURIComponent(this.documents[0].id)}`);
+      const ready = items.filter(({ status, flagged }) => status === "ready" && !flagged);
+      if (ready[0]) {
+        const { head, chosen_head: chosen } = await this.backend.json<DocumentDetail>("GET", `/api/documents/${encodeURIComponent(ready[0].id)}`);
         this.head = chosen && head.name ? null : head;
       }
+      this.documents = ready;
       await this.updateComplete;
       this.renderRoot.querySelector<HTMLElement>("form :is(input, button)")?.focus();
     });
