@@ -76,8 +76,10 @@ def test_a_scanner_that_clicks_and_sends_all_there_is_changes_nothing(page: Page
 
 def test_a_person_decides_without_any_script(page_without_script: Page, world: World) -> None:
     page = page_without_script
+    quote = page.get_by_text("led a team of five")
+    expect(quote).to_be_visible()
     page.get_by_label("Evidence 1").click()
-    expect(page.get_by_text("led a team of five")).to_be_visible()
+    expect(quote).to_be_hidden()
     page.get_by_role("radio", name="Ask for changes").check()
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("alert")).to_have_text(

@@ -137,7 +137,7 @@ def test_each_claim_is_shown_with_its_quotes_in_their_sentences(maya: Person) ->
     experience = next(each for each in sections if each.heading == "Experience")
     role = next(claim for claim in experience.claims if "Northwind Pay" in claim.text)
     [quote] = role.quotes
-    assert quote.source == "your profile: Northwind Pay"
+    assert quote.source == "your profile: Northwind Pay (Senior Product Manager, 2021-04 – present)"
     assert quote.quote == "Senior Product Manager, Northwind Pay, Lisbon\nApril 2021 – present"
     assert not role.unchecked
 
@@ -292,7 +292,7 @@ def test_what_was_refused_is_written_again_once_with_the_reasons_word_for_word(
     again = [prompt for prompt in prompts(model) if "the second reader refused these claims" in prompt]
     assert len(again) == 2, "the sections whose lies have no figure that gives them away, and no others"
     [education] = [prompt for prompt in again if "Section “education”" in prompt]
-    assert "Its quotes do not speak of “Economics”." in education
+    assert "Its quotes do not say “Economics”." in education
 
 
 @pytest.mark.thorough
@@ -311,7 +311,7 @@ def test_figures_that_are_not_quoted_are_sent_back_before_anybody_judges(maya: P
 
 
 @pytest.mark.thorough
-def test_without_a_judge_every_claim_says_so_and_a_person_decides(
+def test_without_a_judge_every_claim_is_the_persons_own_words(
     maya: Person, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(FUNCTIONS, "judge", lambda _: {"verdicts": []})
@@ -320,7 +320,7 @@ def test_without_a_judge_every_claim_says_so_and_a_person_decides(
     claims = [claim for section in asked.preview.sections for claim in section.claims]
     assert claims
     assert all(claim.unchecked and claim.quotes for claim in claims)
-    assert f"Not checked by a second reader: {len(claims)}." in asked.rationale
+    assert f"No second reader was available for {len(claims)}: these are your own words" in asked.rationale
     assert not maya.published()
     written = len(prompts(model))
     assert written == len(maya.draft().parts["plan"]), "nothing was written twice while the judge was tried again"

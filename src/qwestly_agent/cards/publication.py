@@ -156,5 +156,6 @@ def _named(item: Evidence) -> str:
     """Return the name of the source, with the fields that a claim's dates may rest on."""
     fields = item.fields
     time = " – ".join(filter(None, (fields.start, fields.end)))
-    known = ", ".join(filter(None, (fields.title or fields.degree, fields.company or fields.school, time)))
+    names = (fields.title or fields.degree, fields.company or fields.school)
+    known = ", ".join([*(name for name in names if name and name not in item.source), time])
     return f"{item.source} ({known})" if time else item.source
