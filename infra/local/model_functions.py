@@ -57,8 +57,10 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
     if asked["statement"].startswith(_OWN_WORDS):
         asks = "?" in quotes[0]
         return {"id": asked["id"], **({"why": "That is a question."} if asks else {"span": quotes[0][:1_000]})}
-    if asked.get("look_at"):  # in other letters, which this judge cannot read
-        return {"id": asked["id"], "why": f"Its quotes do not say “{asked['look_at'][0]}”."}
+    letters = "".join(" ".join([*quotes, *_known(asked)]).split())
+    # What stands there in other letters, this judge cannot read.
+    if marks := [mark for mark in asked.get("look_at", ()) if "".join(mark.split()) not in letters]:
+        return {"id": asked["id"], "why": f"Its quotes do not say “{marks[0]}”."}
     known = {stem for text in (*quotes, *_known(asked)) for stem in _stems(text)}
     # The first word is the writer's own verb: "Lives in Lisbon" for "I moved to Lisbon".
     rest = asked["statement"].partition(" ")[2]
