@@ -222,6 +222,7 @@ class _Compiled:
     """The parsed lists of one language."""
 
     phrases: Sequence[_Phrase]
+    long_ago: Sequence[_Phrase]
     first_person: Words
     others: Words
     reports: Words
@@ -236,12 +237,9 @@ class _Compiled:
 @cache
 def _compiled(language: str) -> _Compiled:
     listed = PHRASES[language]
-    kinds = {"long_ago": listed.long_ago, "self_harm": listed.self_harm, "violence": listed.violence}
-    phrases = [
-        _phrase(kind, each.split()) for kind, listed_phrases in kinds.items() for each in listed_phrases.split(",")
-    ]
     return _Compiled(
-        phrases,
+        [*_phrases("self_harm", listed.self_harm), *_phrases("violence", listed.violence)],
+        long_ago=_phrases("long_ago", listed.long_ago),
         first_person=frozenset(listed.first_person.split()),
         others=frozenset(listed.others.split()),
         reports=frozenset(listed.reports.split()),
@@ -254,6 +252,10 @@ def _compiled(language: str) -> _Compiled:
     )
 
 
+def _phrases(kind: str, listed: str) -> Sequence[_Phrase]:
+    return [_phrase(kind, each.split()) for each in listed.split(",")]
+
+
 def _phrase(kind: str, written: Sequence[str]) -> _Phrase:
     words = tuple(frozenset(each.split("|")) for each in written if each not in (_FIRST_PERSON, _NO_PLACE))
     return _Phrase(kind, words, written[0] == _FIRST_PERSON, written[-1] == _NO_PLACE)
@@ -262,16 +264,17 @@ def _phrase(kind: str, written: Sequence[str]) -> _Phrase:
 def _found(folded: str, language: str) -> tuple[int, Trouble | None]:
     """Return the number of matching phrases, and the trouble they indicate."""
     lists = _compiled(language)
+    text = _LONG.sub(r"\1", _APOSTROPHE.sub(lists.apostrophe, folded))
+    all_words = frozenset(_OTHER.sub(" ", text).split())
+    # Nearly every text has the words of no phrase: its sentences are not looked at.
+    possible = [each for each in lists.phrases if not any(map(all_words.isdisjoint, each.words))]
     found: set[_Phrase] = set()
-    for sentence in _SENTENCE.split(_LONG.sub(r"\1", _APOSTROPHE.sub(lists.apostrophe, folded))):
+    for sentence in _SENTENCE.split(text) if possible else ():
         clauses = [*_clauses(sentence, lists)]
-        past, present = (
-            [each for each in lists.phrases if (each.kind == "long_ago") is which] for which in (True, False)
-        )
         is_past = bool(_YEAR.search(sentence)) or any(
-            _stands_in(clause, each, lists) for clause in clauses for each in past
+            _stands_in(clause, each, lists) for clause in clauses for each in lists.long_ago
         )
-        found |= {each for each in present if any(_stands_in(clause, each, lists, is_past) for clause in clauses)}
+        found |= {each for each in possible if any(_stands_in(clause, each, lists, is_past) for clause in clauses)}
     kinds = {each.kind for each in found}
     return len(found), Trouble("self_harm" if "self_harm" in kinds else "violence", language) if found else None
 
