@@ -48,6 +48,7 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "conversations_by_variant": lambda sweeps: sweeps.conversations_by_variant(),
     "variant_sums": lambda sweeps: sweeps.variant_sums(["t1:0:brief"]),
     "variant_users": lambda sweeps: sweeps.variant_users("t1:0:brief"),
+    "pinned_users": lambda sweeps: sweeps.pinned_users(),
     "spent_today": lambda sweeps: sweeps.spent_today(NOW),
     "count_mail": lambda sweeps: sweeps.count_mail("2026-11-23", 10),
     "list_copied": lambda sweeps: sweeps.list_copied(EPOCH, EPOCH, 10),
@@ -60,8 +61,8 @@ def test_every_query_of_a_sweep_is_tried() -> None:
     assert set(CALLS) == {name for name, value in vars(Sweeps).items() if callable(value) and name[0] != "_"}
 
 
-SCANS = {"users_without_words"}
-"""An operator's command, once after an update."""
+SCANS = {"users_without_words", "pinned_users"}
+"""Operators' commands: one once after an update, one in the table of a trial."""
 
 
 @pytest.mark.parametrize("name", sorted(CALLS.keys() - SCANS))
