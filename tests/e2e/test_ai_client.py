@@ -147,17 +147,12 @@ def test_an_onboarding_asks_one_question_is_made_anew_and_tells_its_end(
     assert "?" not in seen.texts[-1]
 
 
-def test_a_turn_with_three_tools_is_read_to_its_end(chat_page: UseChat, client: Client) -> None:
+def test_a_turn_with_two_tools_is_read_to_its_end(chat_page: UseChat, client: Client) -> None:
     seen = chat_page.say("What do we know about me?")
     assert (seen.status, seen.error) == ("ready", None)
     assert (seen.types[0], seen.types[-1]) == ("start", "finish")
     assert seen.types.count("finish") == 1
-    assert parts_of(seen.messages[-1]) == [
-        "tool-get_user_profile",
-        "tool-query_user_knowledge",
-        "tool-query_user_knowledge",
-        "text",
-    ]
+    assert parts_of(seen.messages[-1]) == ["tool-get_user_profile", "tool-query_user_knowledge", "text"]
     calls = [part for part in seen.messages[-1]["parts"] if part["type"].startswith("tool-")]
     assert {part["state"] for part in calls} == {"output-available"}
     kept = client.get("/api/conversations/chat-1")["messages"][-1]

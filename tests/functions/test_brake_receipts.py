@@ -338,7 +338,8 @@ async def test_a_briefing_that_is_being_mailed_is_told_as_unknown_until_the_mail
 ) -> None:
     monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.3)
     mail = HeldMail()
-    services: Any = replace(talk.services, mail=mail)
+    settings = replace(talk.services.settings, mail_from="Qwestly <agent@qwestly.example>")
+    services: Any = replace(talk.services, mail=mail, settings=settings)
     await services.conversations.database["candidates_enhanced"].insert_one(
         {"_id": talk.user_id, "user_id": talk.user_id, "email": "maya@example.com"}
     )
@@ -346,7 +347,7 @@ async def test_a_briefing_that_is_being_mailed_is_told_as_unknown_until_the_mail
     await services.activity.add(of_memory("remembered", talk.user_id, "m1", talk.clock()))
     given = BriefingState(user_id=talk.user_id, run_id="brief-1", briefing_id="brief-1", day="2026-11-23")
     delivering = asyncio.ensure_future(deliver(services, await gather(services, given)))
-    await mail.asked.wait()
+    await asyncio.wait_for(mail.asked.wait(), 30)
     status = await pause.engage(services.signals, services.sweeps, talk.user_id, talk.clock)
     assert status.receipt == pause.Receipt(unknown=("mail-brief-1",), running=("brief-1",))
     mail.go.set()

@@ -290,7 +290,8 @@ def test_a_design_brings_its_own_onboarding_and_lacks_nothing(
         user.say("Hello", role="onboarding")
         user.say("Hello")
     instructions = [each.json["messages"][0]["content"] for each in model.requests if each.path.endswith("completions")]
-    assert [each.startswith("You get to know somebody new at Qwestly") for each in instructions] == [True, False]
+    first, *_, last = (each.startswith("You get to know somebody new at Qwestly") for each in instructions)
+    assert (first, last) == (True, False)
 
 
 @pytest.mark.parametrize("kind", ["done", "Not a name", "", "data-x"])
