@@ -163,7 +163,7 @@ def _streamed(reply: Reply, answer: Answer, include_usage: bool) -> list[Step]:
 
 
 def _whole(reply: Reply, answer: Answer) -> list[Step]:
-    body = wire.compact(_told(reply, wire.whole(answer))).encode()
+    body = wire.compact(_told(reply, wire.whole(answer))).encode(errors="backslashreplace")
     half, rest = body[: len(body) // 2], body[len(body) // 2 :]
     ends: Mapping[Fault | None, Group] = {
         "cut": [Act.HANG_UP],

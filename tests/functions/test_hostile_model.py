@@ -290,7 +290,7 @@ class Hijacked:
 
     def _no_proposals(self, name: str) -> Iterator[tuple[str, dict[str, Any] | str]]:
         for arguments in self._arguments({"field": "headline", "name": "roles", "value": "x", "card_id": "x"}):
-            if arguments != "":  # which is as good as none, and one tool needs none
+            if arguments not in ("", "null"):  # which are as good as none, and one tool needs none
                 yield name, arguments
         for key, value in NO_VALUES:
             yield name, {"field": key, "name": key, "value": value}
@@ -533,16 +533,17 @@ def check_end(events: Sequence[Event]) -> None:
     assert "on our side" not in last.data.get("errorText", "")
 
 
-def check_prompts(model: ModelServer, attackers: Sequence[Person], others: Sequence[Person]) -> int:
-    """Each prompt is about one of the attackers, and nobody asks the model server for anything else; how many."""
-    prompts = 0
+def check_prompts(model: ModelServer, attackers: Sequence[Person], others: Sequence[Person]) -> list[bool]:
+    """Each prompt is about one of the attackers, and nobody asks the model server for anything else. True for each that
+    is a turn's, which is streamed; the others ask whether a person wished for a change."""
+    prompts = list[bool]()
     for request in model.requests:
         about = [who for who in (*attackers, *others) if who.marker.encode() in request.body]
         assert not [secret for secret in (SECRET, API_SECRET) if secret.encode() in request.body]
         if request.path == "/v1/chat/completions":
             assert len(about) == 1
             assert about[0] in attackers
-            prompts += 1
+            prompts.append(bool(request.json.get("stream")))
         else:
             assert (request.path, about) == ("/v1/embeddings", [])
     return prompts
@@ -594,8 +595,10 @@ def let_loose(
                     check_end(events)
                     check_shown(events, who, [*attackers, *others])
             said = check_prompts(model, attackers, others)
-            made += [call for reply in waiting[:said] for call in reply.tool_calls]
-            del waiting[:said]
+            made += [
+                call for reply, is_turn in zip(waiting, said, strict=False) if is_turn for call in reply.tool_calls
+            ]
+            del waiting[: len(said)]
     return made
 
 
