@@ -12,19 +12,26 @@ from tests.servers import ChatServer, Client
 
 LINES = ("Orla Byrne", "Cellist, Ulster Orchestra, 2014", "Tuner, Harcourt Pianos, 2009", "Gaelic")
 FIELDS = {
-    "/work/0/position": "Cellist",
-    "/work/0/name": "Ulster Orchestra",
-    "/work/0/startDate": "2014",
-    "/work/1/position": "Tuner",
-    "/work/1/name": "Harcourt Pianos",
-    "/languages/0/language": "Gaelic",
+    ("work", 0, "position"): "Cellist",
+    ("work", 0, "name"): "Ulster Orchestra",
+    ("work", 0, "startDate"): "2014",
+    ("work", 1, "position"): "Tuner",
+    ("work", 1, "name"): "Harcourt Pianos",
+    ("languages", 0, "language"): "Gaelic",
 }
+"""By the parts of the JSON pointer."""
 
 
 def has_resume(chat: ChatServer, user_id: str, status: str) -> None:
     text = "\n".join(LINES)
     read = [
-        {"path": path, "value": value, "original": value, "quote": value, "is_checked": True}
+        {
+            "path": "".join(f"/{part}" for part in path),
+            "value": value,
+            "original": value,
+            "quote": value,
+            "is_checked": True,
+        }
         | {"start": text.index(value), "end": text.index(value) + len(value)}
         for path, value in FIELDS.items()
     ]
