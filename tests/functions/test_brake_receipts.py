@@ -347,7 +347,9 @@ async def test_a_briefing_that_is_being_mailed_is_told_as_unknown_until_the_mail
     await services.activity.add(of_memory("remembered", talk.user_id, "m1", talk.clock()))
     given = BriefingState(user_id=talk.user_id, run_id="brief-1", briefing_id="brief-1", day="2026-11-23")
     delivering = asyncio.ensure_future(deliver(services, await gather(services, given)))
-    await asyncio.wait_for(mail.asked.wait(), 30)
+    asked = asyncio.ensure_future(mail.asked.wait())
+    await asyncio.wait([asked, delivering], return_when=asyncio.FIRST_COMPLETED)
+    assert mail.asked.is_set(), "a mail is sent"
     status = await pause.engage(services.signals, services.sweeps, talk.user_id, talk.clock)
     assert status.receipt == pause.Receipt(unknown=("mail-brief-1",), running=("brief-1",))
     mail.go.set()

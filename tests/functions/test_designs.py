@@ -287,11 +287,14 @@ def test_a_design_brings_its_own_onboarding_and_lacks_nothing(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     with designs_in(chat, client, EXAMPLES, agent_design="by_headings") as user:
-        user.say("Hello", role="onboarding")
-        user.say("Hello")
-    instructions = [each.json["messages"][0]["content"] for each in model.requests if each.path.endswith("completions")]
-    first, *_, last = (each.startswith("You get to know somebody new at Qwestly") for each in instructions)
-    assert (first, last) == (True, False)
+        for role, is_onboarding in (("onboarding", True), ("chat", False)):
+            model.forget_requests()
+            user.say("Hello", role=role)
+            asked = [
+                each.json["messages"][0]["content"] for each in model.requests if each.path.endswith("completions")
+            ]
+            begins = {each.startswith("You get to know somebody new at Qwestly") for each in asked}
+            assert begins == {is_onboarding}
 
 
 @pytest.mark.parametrize("kind", ["done", "Not a name", "", "data-x"])

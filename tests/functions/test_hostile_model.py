@@ -290,7 +290,9 @@ class Hijacked:
 
     def _no_proposals(self, name: str) -> Iterator[tuple[str, dict[str, Any] | str]]:
         for arguments in self._arguments({"field": "headline", "name": "roles", "value": "x", "card_id": "x"}):
-            if arguments not in ("", "null"):  # which are as good as none, and one tool needs none
+            # No arguments at all are what this tool needs, and null is read as none.
+            needs_none = name == "ingest_linkedin_profile"
+            if arguments != "" and not (needs_none and arguments == "null"):
                 yield name, arguments
         for key, value in NO_VALUES:
             yield name, {"field": key, "name": key, "value": value}
@@ -595,9 +597,9 @@ def let_loose(
                     check_end(events)
                     check_shown(events, who, [*attackers, *others])
             said = check_prompts(model, attackers, others)
-            made += [
-                call for reply, is_turn in zip(waiting, said, strict=False) if is_turn for call in reply.tool_calls
-            ]
+            answered = [reply for reply, is_turn in zip(waiting, said, strict=False) if is_turn]
+            # What has no name is no call (`ToolCallReader`).
+            made += [call for reply in answered for call in reply.tool_calls if call["name"].strip()]
             del waiting[: len(said)]
     return made
 
