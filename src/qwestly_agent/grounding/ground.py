@@ -9,10 +9,11 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.grounding.facts import check_facts, names_not_in
+from qwestly_agent.grounding.facts import check_facts, says
 from qwestly_agent.grounding.judge import Judge, Judged, Question
 from qwestly_agent.grounding.model import GroundingVerdict, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote, find_span
+from qwestly_agent.text.stems import content_stems
 
 TRUST_FROM_LOWEST = ("external", "inferred", "tool", "user_document", "user_said", "confirmed")
 
@@ -55,7 +56,7 @@ def check(statement: Statement, sources: Mapping[str, QuotedSource]) -> Groundin
         refused_by="facts" if facts.missing else None,
         reasons=facts.missing,
         unread=facts.unread,
-        names=names_not_in(statement.text, found),
+        names=facts.names,
     )
 
 
@@ -92,6 +93,14 @@ def _rank(source: QuotedSource) -> int:
     return TRUST_FROM_LOWEST.index(source.trust) if source.trust in TRUST_FROM_LOWEST else 0
 
 
+def _unsaid(question: Question, judged: Judged) -> list[str]:
+    """Return the marks for which the judge gave no words of the quotes that can mean them."""
+    given = [*judged.meant, *[""] * len(question.look_at)]
+    language = question.statement.language
+    pairs = zip(question.look_at, given, strict=False)
+    return [mark for mark, words in pairs if not says(words, mark, language, question.quotes)]
+
+
 async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judged]:
     """Ask the judge; empty if it is unavailable."""
     try:
@@ -103,8 +112,10 @@ async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judg
 def _judged(by_code: GroundingVerdict, question: Question, judged: Judged) -> GroundingVerdict:
     if judged.why or not judged.span:  # in doubt, refuse
         reasons = (judged.why or NOT_SAID,)
-    elif not any(find_span(judged.span, found.text) for found in question.quotes):
+    elif not content_stems(judged.span) or not any(find_span(judged.span, each.text) for each in question.quotes):
         reasons = (NO_SPAN,)
+    elif unsaid := _unsaid(question, judged):
+        reasons = tuple(f"Its quotes do not say “{mark}”." for mark in unsaid)
     else:
         return by_code.model_copy(update={"outcome": "supported"})
     return by_code.model_copy(update={"outcome": "refused", "refused_by": "judge", "reasons": reasons})
