@@ -76,7 +76,7 @@ def is_same(figure: Figure, known: Figure) -> bool:
 
 @lru_cache(maxsize=512)
 def figures(text: str, language: str = "") -> tuple[Figure, ...]:
-    """Return the figures of the text, in order. A language that is not known has no number words."""
+    """Return the figures of the text, in order. Number words of a text whose language is unknown are left unread."""
     taken, found = bytearray(len(text)), list[Figure]()
 
     def take(figure: Figure) -> None:
@@ -127,6 +127,8 @@ def _values(digits: str) -> set[Fraction]:
 
 
 def _words(text: str, language: str) -> Iterator[tuple[int, int, set[Fraction], str]]:
+    if not language:
+        yield from ((*word.span(), set(), "") for word in _WORD.finditer(text) if is_number_word(word[0]))
     words = [*_WORD.finditer(text)] if language in NUMBER_LANGUAGES else []
     at = 0
     while at < len(words):
@@ -140,8 +142,8 @@ def _words(text: str, language: str) -> Iterator[tuple[int, int, set[Fraction], 
 
 
 def _runs(words: Sequence[re.Match[str]], text: str, language: str) -> Iterator[tuple[int, int | None]]:
-    """Yield the end and the value (None if it cannot be read) of each run of these words that is a number, the longest first; last, the beginning
-    of a compound: "three-year"."""
+    """Yield the end and the value (None if it cannot be read) of each run of these words that is a number, the longest
+    first; last, the beginning of a compound: "three-year"."""
     start = words[0].start()
     for last in reversed(words):
         run = text[start : last.end()]
@@ -152,6 +154,11 @@ def _runs(words: Sequence[re.Match[str]], text: str, language: str) -> Iterator[
     head, hyphen, _ = words[0][0].partition("-")
     if hyphen and (value := _number(head, language)) and value >= LEAST_WORD:
         yield start + len(head), value
+
+
+def is_number_word(word: str) -> bool:
+    """True if the word is a number from 2 in some language."""
+    return any((_number(word, each) or 0) >= LEAST_WORD for each in NUMBER_LANGUAGES)
 
 
 @lru_cache(maxsize=4096)
