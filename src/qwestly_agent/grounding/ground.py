@@ -2,7 +2,8 @@
 
 1. `quotes.py`: the quote is in its source. 2. `facts.py`: the figures of a statement do not contradict its quotes, and
 figures and names that the quotes lack are marked. 3. `judge.py`: a second model, which did not write the statement,
-decides whether the quotes support it. 4. A person decides. They see the statement with its marks and quotes.
+decides whether the quotes support it; `plants.py` measures how often it errs. 4. A person decides. They see the
+statement with its marks and quotes.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from qwestly_agent.base.errors import AgentError
 from qwestly_agent.grounding.facts import check_facts, says
 from qwestly_agent.grounding.judge import Judge, Judged, Question
 from qwestly_agent.grounding.model import GroundingVerdict, QuotedSource, Statement
+from qwestly_agent.grounding.plants import Plant, RecordPlant, judged_plant, plant_in
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote, find_span
 from qwestly_agent.text.stems import content_stems
 
@@ -23,11 +25,16 @@ NOT_SAID = "The second reading found that its quotes do not say this."
 
 
 async def ground(
-    statements: Sequence[Statement], sources: Mapping[str, QuotedSource], judge: Judge | None
+    statements: Sequence[Statement],
+    sources: Mapping[str, QuotedSource],
+    judge: Judge | None,
+    record_plant: RecordPlant | None = None,
 ) -> list[GroundingVerdict]:
     """Return a verdict for each statement, in order. `sources` are keyed by id.
 
-    Without a judge, or if it is unavailable, statements that passed the code's checks stay `unchecked`.
+    Without a judge, or if it is unavailable, statements that passed the code's checks stay `unchecked`. With
+    `record_plant`, each request has one planted lie; if the judge passes it, and has passed too many before, its
+    answers do not count.
     """
     verdicts = [check(each, sources) for each in statements]
     if judge is None:
@@ -36,7 +43,15 @@ async def ground(
         [Question(n, statements[n], _found(statements[n], sources), verdicts[n].marks) for n in numbers]
         for numbers in _batches(statements, sources, verdicts)
     ]
-    for questions, judged in zip(batches, await asyncio.gather(*(_ask(judge, each) for each in batches)), strict=True):
+    plants = [
+        plant_in(questions, sources, len(statements) + number) if record_plant is not None else None
+        for number, questions in enumerate(batches)
+    ]
+    answers = await asyncio.gather(*(_ask(judge, _asked(*each)) for each in zip(batches, plants, strict=True)))
+    for questions, plant, judged in zip(batches, plants, answers, strict=True):
+        outcome = judged_plant(plant, judged) if plant else None
+        if outcome and record_plant is not None and await record_plant(outcome) and outcome.passed:
+            continue
         for question in questions:
             if question.number in judged:
                 verdicts[question.number] = _judged(verdicts[question.number], question, judged[question.number])
@@ -99,6 +114,14 @@ def _unsaid(question: Question, judged: Judged) -> list[str]:
     language = question.statement.language
     pairs = zip(question.look_at, given, strict=False)
     return [mark for mark, words in pairs if not says(words, mark, language, question.quotes)]
+
+
+def _asked(questions: Sequence[Question], plant: Plant | None) -> Sequence[Question]:
+    """Return the questions with the plant among them, at a place that depends on its words."""
+    if plant is None:
+        return questions
+    at = len(plant.question.statement.text) % (len(questions) + 1)
+    return [*questions[:at], plant.question, *questions[at:]]
 
 
 async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judged]:

@@ -51,6 +51,8 @@ class Question:
     quotes: tuple[FoundQuote, ...]
     look_at: tuple[str, ...]
     """The statement's marks: `GroundingVerdict.marks`."""
+    is_plant: bool = False
+    """True for a lie of `plants.py`. The judge is not told, nor asked again for its verdict alone."""
 
 
 class Judged(BaseModel):
@@ -85,7 +87,7 @@ def make_judge(
     verdicts."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
-        numbers = {question.number for question in questions}
+        numbers = {question.number for question in questions if not question.is_plant}
 
         def complete(ctx: RunContext[Any], judgement: Judgement) -> Judgement:
             missing = sorted(numbers - {each.id for each in judgement.verdicts})

@@ -66,3 +66,15 @@ class GroundingVerdict(_Frozen):
     def has_all_figures(self) -> bool:
         """True if code alone found every figure. Used if no judge is asked."""
         return self.outcome != "refused" and not self.unread
+
+
+PlantKind: TypeAlias = Literal["figure", "year", "employer", "rank", "denial"]
+
+
+class JudgedPlant(_Frozen):
+    """How the judge answered a statement that code made false."""
+
+    kind: PlantKind
+    language: str
+    passed: bool
+    """True if the judge supported the lie."""
