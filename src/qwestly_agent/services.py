@@ -41,6 +41,7 @@ from qwestly_agent.stores.lessons import Lessons
 from qwestly_agent.stores.memories import Memories, Tombstones
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.stores.messages import Messages, ToolCalls
+from qwestly_agent.stores.planted import PlantedLies
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.resumes import ResumeFiles, Resumes
 from qwestly_agent.stores.rollouts import Rollouts
@@ -87,6 +88,7 @@ class Services:
     runs: Runs
     autonomy: Autonomy
     user_settings: UserSettingsStore
+    planted_lies: PlantedLies
     profiles: Profiles
     memories: Memories
     unchecked: Unchecked
