@@ -29,8 +29,8 @@ from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.memory.write import keep
 from qwestly_agent.services import Services
+from qwestly_agent.stores import collections
 from qwestly_agent.stores.activity import COLLECTION
-from qwestly_agent.stores.collection import collections
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.extractions import Batch

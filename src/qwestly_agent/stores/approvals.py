@@ -12,10 +12,9 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
-from qwestly_agent.stores.activity import copy_after_write, outbox_fields, with_events
-from qwestly_agent.stores.collection import Expires, MongoCollection, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import Expires, MongoCollection, index
+from qwestly_agent.platform.outbox import copy_after_write, outbox_fields, with_events
+from qwestly_agent.platform.store import Document, Store
 
 RETENTION = timedelta(days=365)
 COLLECTION = MongoCollection(

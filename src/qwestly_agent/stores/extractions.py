@@ -15,11 +15,10 @@ from pymongo.errors import DuplicateKeyError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.stores.activity import copy_after_write, with_events
-from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.outbox import copy_after_write, with_events
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.ranks import to_binary, to_floats
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=30)
 COLLECTION = MongoCollection(

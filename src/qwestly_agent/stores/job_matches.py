@@ -10,9 +10,8 @@ from pymongo.errors import BulkWriteError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.job import Advert, JobMatch, MatchStatus, Reason, Verdict
-from qwestly_agent.stores.collection import Expires, MongoCollection, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import Expires, MongoCollection, index
+from qwestly_agent.platform.store import Document, Store
 
 RETENTION = timedelta(days=180)
 """Counted from the last change."""

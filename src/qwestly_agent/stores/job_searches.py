@@ -11,10 +11,9 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.job import JobMatch, JobWishes
-from qwestly_agent.stores.activity import copy_after_write, with_events
-from qwestly_agent.stores.collection import MongoCollection, Permanent, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import MongoCollection, Permanent, index
+from qwestly_agent.platform.outbox import copy_after_write, with_events
+from qwestly_agent.platform.store import Document, Store
 
 COLLECTION = MongoCollection(
     "agent_job_searches",

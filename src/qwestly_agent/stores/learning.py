@@ -9,9 +9,9 @@ from pymongo.errors import DuplicateKeyError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.learning import LearningPlan, LearningTalk
+from qwestly_agent.platform.collection import Expires, MongoCollection
+from qwestly_agent.platform.store import Store
 from qwestly_agent.stores import conversations, lessons
-from qwestly_agent.stores.collection import Expires, MongoCollection
-from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=365)
 """Counted from the last change."""

@@ -7,8 +7,8 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.domain.rollout import Rollout
-from qwestly_agent.stores.collection import MongoCollection, Permanent
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import MongoCollection, Permanent
+from qwestly_agent.platform.store import Store
 
 COLLECTION = MongoCollection("agent_rollout", Permanent("One document."), no_user_reason="The state of each trial.")
 """One document: `flags` (Powertools' feature flags: who has which variant), `trial`, `journal` (the last 200 entries),
