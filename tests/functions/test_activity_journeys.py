@@ -176,7 +176,7 @@ async def chooses_a_job(services: Services, journey: Journey) -> None:
     journey.applications.append(name := journey.name("app"))
     now = services.clock()
     new = {"job_id": "job_1", "title": "Nurse", "created_at": now, "updated_at": now}
-    await services.applications.add(Application(id=name, user_id=USER, **new))
+    await services.applications.add_or_get(Application(id=name, user_id=USER, **new))
 
 
 async def goes_on_with_an_application(services: Services, journey: Journey) -> None:

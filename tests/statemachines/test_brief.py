@@ -104,7 +104,7 @@ class User:
         now, name = self.world.clock(), f"app_{uuid.uuid4().hex}"
         given = {"status": "applied", "created_at": now, "updated_at": now, **fields}
         application = Application(id=name, user_id=self.user_id, job_id="job_1", title=title, company=company, **given)
-        self.world.run(lambda services: services.applications.add(application))
+        self.world.run(lambda services: services.applications.add_or_get(application))
         return name
 
     def is_interviewed(self, sentences: int) -> str:

@@ -5,6 +5,7 @@ It is inserted once, read by its id, and changed by a compare-and-set, in one wr
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -121,10 +122,18 @@ class Records(Store, Generic[Record]):
         return after if await self.write(before, after, events, revision=before.revision) else None
 
     async def transform(
-        self, user_id: str, record_id: str, change: Callable[[Record], Record | None], known: Record | None = None
+        self,
+        user_id: str,
+        record_id: str,
+        change: Callable[[Record], Record | None],
+        *,
+        known: Record | None = None,
+        events: Sequence[ActivityEvent] | None = None,
     ) -> tuple[Record, bool]:
-        """Change the current revision as in `compare_and_set`. Raises `NotFound` too."""
-        return await compare_and_set(lambda: self.get(user_id, record_id), change, self.replace, known)
+        """Change the current revision as in `compare_and_set`, with the events of the change, or `events` if given.
+        Raises `NotFound` too."""
+        write = partial(self.replace, events=events)
+        return await compare_and_set(lambda: self.get(user_id, record_id), change, write, known)
 
     async def save_parts(self, user_id: str, record_id: str, **parts: Any) -> None:
         """Set these fields and leave the others. Raises `NotFound`."""
