@@ -4,7 +4,7 @@ It is inserted once, read by its id, and changed by a compare-and-set, in one wr
 """
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -112,7 +112,7 @@ class Records(Store, Generic[Record]):
         old, new = self.to_document(before), self.to_document(after)
         changes = {name: value for name, value in new.items() if value != old.get(name)}
         events = self.events_of(before, after) if events is None else events
-        return await self.set_fields(before.user_id, before.id, changes, events, **if_still)
+        return await self._set(before.user_id, before.id, changes, events, if_still)
 
     async def replace(
         self, before: Record, after: Record, events: Sequence[ActivityEvent] | None = None
@@ -137,15 +137,25 @@ class Records(Store, Generic[Record]):
 
     async def save_parts(self, user_id: str, record_id: str, **parts: Any) -> None:
         """Set these fields and leave the others. Raises `NotFound`."""
-        changes = {name: _as_text(value) if name in self.nested else value for name, value in parts.items()}
-        if not await self.set_fields(user_id, record_id, changes):
+        if not await self.set_fields(user_id, record_id, parts):
             raise NotFound(self.missing)
 
     async def set_fields(
-        self, user_id: str, record_id: str, changes: Document, events: Sequence[ActivityEvent] = (), **if_still: Any
+        self,
+        user_id: str,
+        record_id: str,
+        changes: Mapping[str, Any],
+        events: Sequence[ActivityEvent] = (),
+        **if_still: Any,
     ) -> bool:
-        """Set these fields, as they are stored, with these events. Returns False if a field in `if_still` has another
-        value, or if there is no such record."""
+        """Set these fields, with these events. Returns False if a field in `if_still` has another value, or if there is
+        no such record."""
+        stored = {name: _as_text(value) if name in self.nested else value for name, value in changes.items()}
+        return await self._set(user_id, record_id, stored, events, if_still)
+
+    async def _set(
+        self, user_id: str, record_id: str, changes: Document, events: Sequence[ActivityEvent], if_still: Document
+    ) -> bool:
         here = {"_id": record_id, "user_id": user_id, **if_still}
         update = with_events({"$set": {**changes, **self._expiry(changes)}}, *events)
         written = (await self.database[self.collection].update_one(here, update)).matched_count

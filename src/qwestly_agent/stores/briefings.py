@@ -42,8 +42,7 @@ class Briefings(Records[Briefing]):
 
     async def replace_items(self, briefing: Briefing) -> None:
         """Replace the items and lines of a lite briefing, once the missing source is available."""
-        again = self.to_document(briefing)
-        changes = {name: again[name] for name in ("gathered", "lines", "kind")}
+        changes = {"gathered": briefing.gathered, "lines": briefing.lines, "kind": briefing.kind}
         await self.set_fields(briefing.user_id, briefing.id, changes, kind="lite")
 
     async def deliver(self, briefing: Briefing, now: float, kind: BriefingKind) -> bool:
