@@ -59,8 +59,8 @@ class Records(Store, Generic[Record]):
     """Fields stored as JSON texts: they are never queried, and MongoDB must not interpret their keys."""
     derived: ClassVar[Sequence[str]] = ()
     """Properties that are stored too, for queries."""
-    order: ClassVar[str] = "created_at"
-    """The field by which records are listed."""
+    order: ClassVar[Sequence[str]] = ("created_at",)
+    """The fields by which records are listed, all descending; the first is a date."""
     kept_since: ClassVar[str] = "created_at"
     """The field from which the retention is counted."""
 
@@ -70,11 +70,11 @@ class Records(Store, Generic[Record]):
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    async def find(self, user_id: str, record_id: str) -> Record | None:
+    async def find(self, user_id: str, record_id: str, /) -> Record | None:
         found = await self.database[self.collection].find_one({"_id": record_id, "user_id": user_id})
         return self.from_document(found) if found else None
 
-    async def get(self, user_id: str, record_id: str) -> Record:
+    async def get(self, user_id: str, record_id: str, /) -> Record:
         """Get a record. Raises `NotFound`."""
         found = await self.find(user_id, record_id)
         if found is None:
@@ -83,18 +83,18 @@ class Records(Store, Generic[Record]):
 
     async def newest(self, user_id: str, limit: int, after: float | None = None, **query: Any) -> list[Record]:
         """List records dated before `after`, newest first; a `limit` of 0 means all."""
-        before = {} if after is None else {self.order: {"$lt": after}}
+        before = {} if after is None else {self.order[0]: {"$lt": after}}
         found = self.database[self.collection].find({"user_id": user_id, **before, **query})
-        return [self.from_document(each) async for each in found.sort(self.order, -1).limit(limit)]
+        newest_first = found.sort([(each, -1) for each in self.order])
+        return [self.from_document(each) async for each in newest_first.limit(limit)]
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
     async def add(self, record: Record) -> bool:
         """Insert a record with its events. Returns False if it exists already."""
-        fields, events = self.to_document(record), self.events_of(None, record)
-        document = {**fields, **self._expiry(fields), **outbox_fields(*events)}
+        events = self.events_of(None, record)
         try:
-            await self.database[self.collection].insert_one(document)
+            await self.database[self.collection].insert_one({**self.new_document(record), **outbox_fields(*events)})
         except DuplicateKeyError:
             return False
         await self._copy(record.user_id, record.id, events)
@@ -183,6 +183,12 @@ class Records(Store, Generic[Record]):
         flat = record.model_dump(mode="json", exclude={"id"})
         nested = {name: _as_text(flat[name]) for name in cls.nested}
         return {**flat, **nested, "_id": record.id, **{name: getattr(record, name) for name in cls.derived}}
+
+    @classmethod
+    def new_document(cls, record: Record) -> Document:
+        """Return the document without events."""
+        document = cls.to_document(record)
+        return {**document, **cls._expiry(document)}
 
     @classmethod
     def from_document(cls, document: Document) -> Record:

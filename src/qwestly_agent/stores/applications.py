@@ -39,7 +39,7 @@ WORDS = ("next_step", "notes")
 class Applications(Records[Application]):
     collection, model, missing = COLLECTION, Application, "There is no such application."
     nested, derived = ("history",), ("due_at",)
-    order = kept_since = "updated_at"
+    order, kept_since = ("updated_at",), "updated_at"
 
     def events_of(self, before: Application | None, after: Application) -> Sequence[ActivityEvent]:
         return [] if before and before.status == after.status else [_event(after)]
