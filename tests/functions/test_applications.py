@@ -179,7 +179,7 @@ def ready(world: World, user_id: str) -> tuple[str, str]:
             "advert": advert.model_dump(mode="json"),
         },
     )  # fmt: skip
-    world.run(lambda services: services.job_matches.add([match]))
+    world.run(lambda services: services.job_matches.add(match))
     world.run(lambda services: services.drafts.add(draft))
     head = {"document_name": "Ana Reis", "document_head": ["location"]}
     world.run(lambda services: services.user_settings.change(user_id, head, to_datetime(now)))

@@ -16,7 +16,7 @@ from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.domain.application import Application, ApplicationStatus
 from qwestly_agent.domain.job import Advert, JobMatch, Reason
 from qwestly_agent.stores.applications import Applications
-from qwestly_agent.stores.job_matches import _document
+from qwestly_agent.stores.job_matches import JobMatches
 from tests.functions.test_memories import LISBON, remembers
 from tests.servers import ChatServer, Client
 
@@ -59,7 +59,7 @@ def found(chat: ChatServer, user_id: str, number: int = 1, *, is_open: bool = Tr
         evidence=("profile",), score=1.0, found_at=float(number), updated_at=float(number),
     ).model_copy(update=changes)  # fmt: skip
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        mongo[chat.settings.mongodb_database]["agent_job_matches"].insert_one(_document(match))
+        mongo[chat.settings.mongodb_database]["agent_job_matches"].insert_one(JobMatches.to_document(match))
         if is_open:
             adverts = mongo[chat.settings.mongodb_database]["agent_adverts"]
             adverts.update_one({"_id": advert.id}, {"$set": {"title": advert.title, "board": "adzuna"}}, upsert=True)

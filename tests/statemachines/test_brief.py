@@ -96,7 +96,7 @@ class User:
         now, name = self.world.clock(), f"job_{uuid.uuid4().hex}"
         advert = Advert(id=name, title=title, company=company, board="adzuna")
         match = JobMatch(id=name, user_id=self.user_id, run_id="r", advert=advert, found_at=now, updated_at=now)
-        self.world.run(lambda services: services.job_matches.add([match]))
+        self.world.run(lambda services: services.job_matches.add(match))
         return name
 
     def applied(self, title: str, company: str = "", **fields: Any) -> str:
