@@ -59,6 +59,8 @@ class Records(Store, Generic[Record]):
     """Fields stored as JSON texts: they are never queried, and MongoDB must not interpret their keys."""
     derived: ClassVar[Sequence[str]] = ()
     """Properties that are stored too, for queries."""
+    listed: ClassVar[Sequence[str]] = ()
+    """Fields that are read for lists; all if empty."""
     order: ClassVar[Sequence[str]] = ("created_at",)
     """The fields by which records are listed, all descending; the first is a date."""
     kept_since: ClassVar[str] = "created_at"
@@ -84,9 +86,14 @@ class Records(Store, Generic[Record]):
     async def newest(self, user_id: str, limit: int, after: float | None = None, **query: Any) -> list[Record]:
         """List records dated before `after`, newest first; a `limit` of 0 means all."""
         before = {} if after is None else {self.order[0]: {"$lt": after}}
-        found = self.database[self.collection].find({"user_id": user_id, **before, **query})
-        newest_first = found.sort([(each, -1) for each in self.order])
-        return [self.from_document(each) async for each in newest_first.limit(limit)]
+        query = {"user_id": user_id, **before, **query}
+        return await self._list(query, [(each, -1) for each in self.order], limit, self.listed)
+
+    async def _list(
+        self, query: Document, order: Sequence[tuple[str, int]], limit: int = 0, fields: Sequence[str] = ()
+    ) -> list[Record]:
+        found = self.database[self.collection].find(query, dict.fromkeys(fields, 1) or None)
+        return [self.from_document(each) async for each in found.sort(order).limit(limit)]
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -141,16 +148,11 @@ class Records(Store, Generic[Record]):
             raise NotFound(self.missing)
 
     async def set_fields(
-        self,
-        user_id: str,
-        record_id: str,
-        changes: Mapping[str, Any],
-        events: Sequence[ActivityEvent] = (),
-        **if_still: Any,
+        self, user_id: str, record_id: str, changes: Mapping[str, Any], *events: ActivityEvent, **if_still: Any
     ) -> bool:
         """Set these fields, with these events. Returns False if a field in `if_still` has another value, or if there is
         no such record."""
-        stored = {name: _as_text(value) if name in self.nested else value for name, value in changes.items()}
+        stored = {name: as_text(value) if name in self.nested else value for name, value in changes.items()}
         return await self._set(user_id, record_id, stored, events, if_still)
 
     async def _set(
@@ -181,7 +183,7 @@ class Records(Store, Generic[Record]):
     @classmethod
     def to_document(cls, record: Record) -> Document:
         flat = record.model_dump(mode="json", exclude={"id"})
-        nested = {name: _as_text(flat[name]) for name in cls.nested}
+        nested = {name: as_text(flat[name]) for name in cls.nested}
         return {**flat, **nested, "_id": record.id, **{name: getattr(record, name) for name in cls.derived}}
 
     @classmethod
@@ -204,5 +206,6 @@ class Records(Store, Generic[Record]):
         return {}
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return nested data as a JSON text."""
     return json.dumps(to_jsonable_python(value), ensure_ascii=False)

@@ -107,8 +107,7 @@ class Approvals(Records[Approval]):
     async def list_unreported(self, user_id: str, conversation_id: str) -> list[Approval]:
         """List outcomes in this conversation that were not reported to the model, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
-        found = self.database[COLLECTION].find(query).sort("updated_at", 1)
-        return [self.from_document(each) async for each in found]
+        return await self._list(query, [("updated_at", 1)])
 
     async def mark_reported(self, approval: Approval) -> None:
         """Record that the model knows the approval's current state; later changes will be reported."""

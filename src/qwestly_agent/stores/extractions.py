@@ -84,7 +84,7 @@ class Extractions(Records[Batch]):
         """Mark the batch as stored, and remove the user's text from it."""
         empty = {"found": (), "decisions": (), "vectors": []}
         changes = {**empty, "status": "stored", "proposed": list(proposed), "tries": tries}
-        await self.set_fields(user_id, batch_id, changes, events, status="decided")
+        await self.set_fields(user_id, batch_id, changes, *events, status="decided")
 
     async def delete_unstored(self, user_id: str, conversation_id: str | None = None) -> None:
         """Delete batches of one conversation, or of all, that are not stored yet. Stored ones are kept."""
