@@ -19,6 +19,7 @@ from qwestly_agent.clients.job_boards import JobBoards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.work import Work
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.adverts import Adverts
 from qwestly_agent.stores.answers import Answers
@@ -125,6 +126,11 @@ class Services:
     workflows: Workflows
     mail: Mail
     event_bus: EventBus
+
+    @property
+    def works(self) -> "list[Work[Any]]":
+        """The stores of work."""
+        return [each for each in vars(self).values() if isinstance(each, Work)]
 
     async def close(self) -> None:
         await self.http.aclose()

@@ -212,7 +212,7 @@ async def has_a_lesson(services: Services, journey: Journey) -> None:
     await services.lessons.add(Lesson(id=name, user_id=USER, run_id="run_1", **about))
     status = journey.chance.choice(("ready", "failed", "stopped"))
     for _ in range(2):
-        await services.lessons.end_writing(USER, name, now, status, status, [])
+        await services.lessons.move(USER, name, now, status, status)
 
 
 async def gives_a_resume(services: Services, journey: Journey) -> None:
@@ -221,7 +221,7 @@ async def gives_a_resume(services: Services, journey: Journey) -> None:
     await services.resumes.add(ResumeRecord(id=name, user_id=USER, run_id="run_1", **about))
     status = journey.chance.choice(("proposed", "done", "failed", "stopped"))
     for _ in range(2):
-        await services.resumes.set_status(USER, name, now, status, status)
+        await services.resumes.move(USER, name, now, status, status)
 
 
 async def ends_an_interview(services: Services, journey: Journey) -> None:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from typing import Any
 
-from qwestly_agent.approvals.messages import DRAFT_ENDS, RESUME_ENDS
+from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, PRIVATE, Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.domain.evidence import MEMORY, RESUME
+from qwestly_agent.platform.work import Work
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 
@@ -126,7 +128,7 @@ async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
 async def finish(services: Services, approval: Approval) -> Approval:
     """Notify the record's execution; if none waits, start the redraft that the user requested, or clean up after the
     record. Returns the record. Raises `Unavailable`."""
-    await close_resume(services, approval)
+    await close_work(services, approval)
     if approval.waits_for_execution:
         return await notify_execution(services, approval)
     if not approval.is_unfinished:
@@ -173,10 +175,16 @@ async def give_up(services: Services, approval: Approval) -> Approval:
     return await note_notified(services.approvals, approval, is_gone=True)
 
 
-async def close_resume(services: Services, approval: Approval) -> None:
-    """Close the résumé whose changes this approval decides (idempotent)."""
-    if approval.role == "resumes" and (label := RESUME_ENDS.get(approval.status)):
-        await services.resumes.close(approval.user_id, approval.id, label, services.clock())
+async def close_work(services: Services, approval: Approval) -> None:
+    """Close the work that this approval decides (idempotent)."""
+    if work := work_of(services, approval):
+        await work.close(approval, services.clock())
+
+
+def work_of(services: Services, approval: Approval) -> Work[Any] | None:
+    """Return the store of the work that proposed it, which its `role` names."""
+    store = getattr(services, approval.role, None) if approval.role else None
+    return store if isinstance(store, Work) else None
 
 
 async def note_notified(approvals: Approvals, approval: Approval, *, is_gone: bool = False) -> Approval:

@@ -25,7 +25,7 @@ async def propose(services: Services, given: ResumeState) -> ResumeState:
     args = profile_changes(record, await services.profiles.get_summary(given.user_id))
     if args is None or answer == "refuse":
         label = NOT_ALLOWED if args else NOTHING_NEW if record.read else NOTHING_FOUND
-        await services.resumes.set_status(given.user_id, given.resume_id, services.clock(), "done", label)
+        await services.resumes.move(given.user_id, given.resume_id, services.clock(), "done", label)
         return given
     await pause.check(services.signals, given.user_id)
     approval_id = f"ap_{sha256_hex(given.user_id, given.resume_id)[:32]}"
@@ -34,7 +34,7 @@ async def propose(services: Services, given: ResumeState) -> ResumeState:
     # Queued, so that the mail is sent at once: no turn waits for it.
     await create_approval(services, approval_id, proposal, context, "queue")
     await services.resumes.save_parts(given.user_id, given.resume_id, approval_id=approval_id)
-    await services.resumes.set_status(given.user_id, given.resume_id, services.clock(), "proposed", ASKED)
+    await services.resumes.move(given.user_id, given.resume_id, services.clock(), "proposed", ASKED)
     return given
 
 

@@ -2,20 +2,22 @@
 uploaded file, kept for an hour."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import ClassVar
 
 from bson import Binary
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.activity import ActivityEvent, Severity, of_deleted
-from qwestly_agent.domain.resume import ResumeRecord, ResumeStatus
+from qwestly_agent.domain.activity import of_deleted
+from qwestly_agent.domain.approval import Status
+from qwestly_agent.domain.resume import UNDER_WAY, ResumeRecord
 from qwestly_agent.platform.collection import Expires, MongoCollection, index
-from qwestly_agent.platform.records import Records
 from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.work import Stage, Work
 from qwestly_agent.text.contacts import Contact
 
 RETENTION, FILE_RETENTION = timedelta(days=90), timedelta(hours=1)
@@ -32,24 +34,27 @@ FILES = MongoCollection(
 )
 """`_id` (of the résumé), `user_id`, `content` (the file), `text` or `why` (there is none), `expires_at`."""
 
-_SEVERITY: Mapping[ResumeStatus, Severity] = {"failed": "warning", "stopped": "warning"}
-_TITLES: Mapping[ResumeStatus, str] = {
-    "reading": "Reading your résumé",
-    "proposed": "Your résumé was read: changes of your profile wait for you",
-    "done": "Your résumé was read",
-    "failed": "Your résumé could not be read",
-    "stopped": "Stopped when you paused: reading your résumé",
-}
-"""Titles of the events, for the statuses that have one."""
 
-
-class Resumes(Records[ResumeRecord]):
+class Resumes(Work[ResumeRecord]):
     collection, model, missing = COLLECTION, ResumeRecord, "There is no such résumé."
     nested = ("contacts", "found", "read", "left_out")
-
-    def events_of(self, before: ResumeRecord | None, after: ResumeRecord) -> Sequence[ActivityEvent]:
-        is_news = after.status in _TITLES and (before is None or before.status != after.status)
-        return [_event(after)] if is_news else []
+    subject, role, under_way = "resume", "resumes", UNDER_WAY
+    stages: ClassVar[Mapping[str, Stage]] = {
+        "reading": Stage("Reading your résumé"),
+        "proposed": Stage("Your résumé was read: changes of your profile wait for you"),
+        "done": Stage("Your résumé was read"),
+        "failed": Stage("Your résumé could not be read", "warning"),
+        "stopped": Stage("Stopped when you paused: reading your résumé", "warning"),
+    }
+    try_again = "It could not be finished. Please upload it again."
+    waits_as = "proposed"
+    closed_by: ClassVar[Mapping[Status, tuple[str, str]]] = {
+        "done": ("done", "Read. What you approved is in your profile."),
+        "rejected": ("done", "Read. You declined, so your profile stayed as it is."),
+        "expired": ("done", "Read. This wasn’t decided in time, so your profile stayed as it is."),
+        "changed": ("done", "Read. Your profile stayed as it is."),
+        "failed": ("done", "Read. Your profile couldn’t be changed."),
+    }
 
     async def contacts(self, user_id: str) -> list[Contact]:
         """Return the contact details in all of the user's résumés, newest résumé first."""
@@ -60,22 +65,6 @@ class Resumes(Records[ResumeRecord]):
 
     async def count_since(self, user_id: str, moment: float) -> int:
         return await self.database[COLLECTION].count_documents({"user_id": user_id, "created_at": {"$gte": moment}})
-
-    async def set_status(self, user_id: str, resume_id: str, now: float, status: ResumeStatus, label: str) -> None:
-        """Set status and label. The end of the processing gets an event, once. Raises `NotFound`."""
-        before, changes = await self.get(user_id, resume_id), {"status": status, "label": label, "updated_at": now}
-        await self.write(before, before.model_copy(update=changes), status=before.status)
-
-    async def close(self, user_id: str, approval_id: str, label: str, now: float) -> None:
-        """Mark the résumé as done whose changes this approval decided (idempotent)."""
-        query = {"user_id": user_id, "approval_id": approval_id, "status": "proposed"}
-        change = {"$set": {"status": "done", "label": label, "updated_at": now}}
-        await self.database[COLLECTION].update_one(query, change)
-
-    async def move_approval(self, user_id: str, approval_id: str, new_id: str) -> None:
-        """Let another approval decide the changes."""
-        query = {"user_id": user_id, "approval_id": approval_id}
-        await self.database[COLLECTION].update_one(query, {"$set": {"approval_id": new_id}})
 
     async def delete(self, user_id: str, resume_id: str, now: float) -> bool:
         """Delete a résumé and its file, with an event. Returns False if there is no such résumé."""
@@ -118,18 +107,3 @@ class ResumeFiles(Store):
         if found is None:
             raise NotFound("The file is gone: it is kept for an hour.")
         return found
-
-
-def _event(record: ResumeRecord) -> ActivityEvent:
-    data = {"resume_id": record.id, **({"approval_id": record.approval_id} if record.approval_id else {})}
-    return ActivityEvent(
-        id=f"{record.id}:{record.status}",
-        user_id=record.user_id,
-        at=record.updated_at,
-        type=f"resume.{'begun' if record.status == 'reading' else record.status}",
-        role="resumes",
-        severity=_SEVERITY.get(record.status, "info"),
-        title=_TITLES[record.status],
-        run_id=record.run_id,
-        data=data,
-    )
