@@ -128,10 +128,10 @@ async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
 async def finish(services: Services, approval: Approval) -> Approval:
     """Notify the record's execution; if none waits, start the redraft that the user requested, or clean up after the
     record. Returns the record. Raises `Unavailable`."""
-    await close_work(services, approval)
     if approval.waits_for_execution:
         return await notify_execution(services, approval)
     if not approval.is_unfinished:
+        await close_work(services, approval)  # requested by a version that did not store `work`
         return approval
     action = services.actions.get(approval.tool)
     redraft = action.redraft if action and approval.redraft_id else None
@@ -157,7 +157,8 @@ async def notify_with_token(services: Services, approval: Approval, task_token: 
 
 async def give_up(services: Services, approval: Approval) -> Approval:
     """Treat the record as one without an execution, because none waits for it or can be notified, and do here what the
-    execution would have done."""
+    execution would have done, and close the work that waited."""
+    await close_work(services, approval)
     if approval.redraft_id:
         with suppress(NotFound):
             now = services.clock()
@@ -182,8 +183,8 @@ async def close_work(services: Services, approval: Approval) -> None:
 
 
 def work_of(services: Services, approval: Approval) -> Work[Any] | None:
-    """Return the store of the work that proposed it, which its `role` names."""
-    store = getattr(services, approval.role, None) if approval.role else None
+    """Return the store of the work that waits for it."""
+    store = getattr(services, approval.work or approval.role, None)
     return store if isinstance(store, Work) else None
 
 
