@@ -97,7 +97,23 @@ class CaughtError(BaseModel):
 End: TypeAlias = Literal["failed", "stopped", "drafted", "unreadable", "over_budget"]
 
 
-class WorkState(UserState):
+class EndingState(UserState):
+    """The input and output of a state of a workflow that records its end."""
+
+    end: End | None = None
+    """By which the machine chooses: an execution that `failed` rings an alarm."""
+    error: CaughtError | None = Field(default=None, exclude=True)
+
+    @property
+    def error_kind(self) -> str:
+        return self.error.kind if self.error else ""
+
+    def ended(self, end: End) -> Self:
+        """Return the output of the state that records this end."""
+        return self.model_copy(update={"end": "over_budget" if self.error_kind in OVER_BUDGET else end})
+
+
+class WorkState(EndingState):
     """The input and output of a state that moves work. The record's id is the field `<subject>_id`."""
 
     subject: ClassVar[str]
@@ -105,9 +121,6 @@ class WorkState(UserState):
     """What the user may do after an error that passes: "Please ask for it again later."."""
     messages: ClassVar[Mapping[str, str]] = {}
     """The messages to the user of other errors, by type."""
-    end: End | None = None
-    """By which the machine chooses: an execution that `failed` rings an alarm."""
-    error: CaughtError | None = Field(default=None, exclude=True)
 
     @property
     def record_id(self) -> str:
@@ -121,13 +134,9 @@ class WorkState(UserState):
     def labels(self) -> dict[str, str]:
         return {"run_id": self.run_id, f"{self.subject}_id": self.record_id}
 
-    @property
-    def error_kind(self) -> str:
-        return self.error.kind if self.error else ""
-
-    def ended(self, end: End) -> Self:
-        """Return the output of the state that records this end."""
-        return self.model_copy(update={"end": "over_budget" if self.error_kind in OVER_BUDGET else end})
+    def message(self, otherwise: str) -> str:
+        """Return what the user is told of the error."""
+        return {**messages_by_error(self.later), **self.messages}.get(self.error_kind, otherwise)
 
     def known_end(self) -> tuple[End, str] | None:
         """Return the end and its message to the user if more than the error's type is known of it."""
@@ -178,8 +187,7 @@ def note_end_of(work: str, model: type[W]) -> StateFunction[Services, W]:
         """Runs under the brake too, since nothing else would record that it stopped."""
         store: Work[Any] = getattr(services, work)
         end: End = "stopped" if given.error_kind in ("Braked", "NotFound") else "failed"
-        label = {**messages_by_error(given.later), **given.messages}.get(given.error_kind, store.try_again)
-        end, label = given.known_end() or (end, label)
+        end, label = given.known_end() or (end, given.message(store.try_again))
         with suppress(NotFound):  # the user deleted it meanwhile
             status = "stopped" if end == "stopped" else "failed"
             await store.move(given.user_id, given.record_id, services.clock(), status, label)
