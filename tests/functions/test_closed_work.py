@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 
-from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.approvals.decide import Decision, decide, decide_and_follow_up
 from qwestly_agent.chat.application_view import ApplicationView, application_view
 from qwestly_agent.domain.approval import Approval, DecidedBy, Verb
 from qwestly_agent.domain.learning import Lesson
-from qwestly_agent.domain.resume import ResumeRecord
+from qwestly_agent.domain.resume import ReadField, ResumeRecord
 from qwestly_agent.platform.work import Work
-from qwestly_agent.resumes.propose import ASKED
+from qwestly_agent.resumes.propose import ASKED, propose
+from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.services import Services
+from qwestly_agent.stores.resumes import Resumes
 from tests.functions.approving import ONE, World
 from tests.functions.test_applications import applying, ready
 from tests.servers import USER
@@ -88,6 +91,36 @@ def test_a_resume_that_was_asked_about_by_the_version_before_is_closed_too(world
     world.database["agent_approvals"].update_one({"_id": ONE}, {"$unset": {"work": ""}})
     by_mail(world, world.approval(), "reject")
     assert resume_of(world)[0] == "done"
+
+
+def test_a_resume_that_is_declined_while_it_is_proposed_does_not_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = ReadField(path="/basics/location", value="Lisbon", original="Lisbon", quote="Lisbon", start=0, end=6,
+                      is_checked=True)  # fmt: skip
+    about: dict[str, Any] = {
+        "id": "res_1",
+        "user_id": USER,
+        "run_id": "r",
+        "name": "cv.pdf",
+        "label": "Keeping its text",
+    }
+    about |= {"created_at": world.clock(), "updated_at": world.clock(), "text": "Lisbon", "read": (place,)}
+    world.run(lambda services: services.resumes.add(ResumeRecord(**about, status="saving")))
+    move = Resumes.move
+
+    async def propose_it(services: Services) -> None:
+        async def late(store: Resumes, *args: Any, **parts: Any) -> bool:
+            [asked] = await services.approvals.list_open(USER, 2)
+            given = Decision(decision="reject", args_digest=asked.args_digest)
+            await decide_and_follow_up(services, USER, asked.id, given, by="queue", where="test")
+            return await move(store, *args, **parts)
+
+        monkeypatch.setattr(Resumes, "move", late)
+        await propose(services, ResumeState(user_id=USER, run_id="r", resume_id="res_1"))
+
+    world.run(propose_it)
+    assert resume_of(world) == ("done", "Read. You declined, so your profile stayed as it is.")
 
 
 @pytest.mark.parametrize(("way", "status"), DECLINED)
