@@ -30,7 +30,7 @@ class Work(Records[Record]):
     stages: ClassVar[Mapping[str, Stage]]
     """By status, beginning with the first one. A status without a stage has no event."""
     under_way: ClassVar[frozenset[str]]
-    """Statuses in which an execution moves it."""
+    """Statuses in which an execution moves it, and waits for no person."""
     try_again: ClassVar[str]
     """The label of a failure that has no other."""
     alive_seconds: ClassVar[float] = 7 * 3_600.0
@@ -70,7 +70,8 @@ class Work(Records[Record]):
         changes = {**parts, "status": status, "label": label, "updated_at": now}
 
         def change(before: Record) -> Record | None:
-            return before.model_copy(update=changes) if before.status in self.under_way else None
+            is_open = before.status in self.under_way or before.status == self.waits_as
+            return before.model_copy(update=changes) if is_open else None
 
         async def write(before: Record, after: Record) -> Record | None:
             return after if await self.write(before, after, status=before.status) else None
