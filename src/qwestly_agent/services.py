@@ -18,6 +18,8 @@ from qwestly_agent.clients.event_bus import EventBus
 from qwestly_agent.clients.job_boards import JobBoards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.work import Work
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.adverts import Adverts
 from qwestly_agent.stores.answers import Answers
@@ -46,7 +48,6 @@ from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.resumes import ResumeFiles, Resumes
 from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.runs import Runs
-from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.stores.summaries import Summaries
 from qwestly_agent.stores.topics import Topics
@@ -127,6 +128,11 @@ class Services:
     workflows: Workflows
     mail: Mail
     event_bus: EventBus
+
+    @property
+    def works(self) -> "list[Work[Any]]":
+        """The stores of work."""
+        return [each for each in vars(self).values() if isinstance(each, Work)]
 
     async def close(self) -> None:
         await self.http.aclose()

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
@@ -83,15 +80,6 @@ class MongoCollection(str):
     def has_outbox(self) -> bool:
         """True if documents hold events for the feed."""
         return bool(self.events)
-
-
-@cache
-def collections() -> tuple[MongoCollection, ...]:
-    """Return all collections declared in this package, sorted by name."""
-    package = import_module(__name__.rpartition(".")[0])
-    modules = [import_module(f"{package.__name__}.{each.name}") for each in iter_modules(package.__path__)]
-    found = {value for module in modules for value in vars(module).values() if isinstance(value, MongoCollection)}
-    return tuple(sorted(found))
 
 
 def index(name: str, *fields: str, **options: Any) -> IndexModel:

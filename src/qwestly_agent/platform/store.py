@@ -1,11 +1,12 @@
 """The base class of the stores."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self, TypeAlias
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.stores.search import Document
+Document: TypeAlias = dict[str, Any]
+"""A document of MongoDB."""
 
 
 @dataclass(frozen=True)
