@@ -23,7 +23,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage
 
 from evals import trouble
-from infra.doctor.results import Results, right, run_check_for_each, wrong
+from infra.doctor.results import Results, note, right, run_check_for_each, wrong
 from infra.doctor.target import Target
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.catalog import TOOLS
