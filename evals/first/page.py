@@ -21,8 +21,6 @@ MARKS: Mapping[Verdict, str] = {
 }
 MOST_FAILURES = 8
 LONGEST_PROBLEM = 160
-ASIDE = ("claims", "lies", "true claims", "planted", "people", "retellings", "other matters")
-"""Datasets whose cases are kept aside: only their numbers are shown."""
 
 
 @dataclass(frozen=True)
@@ -149,22 +147,20 @@ def _proposals(journal: Journal) -> Iterator[str]:
 
 
 def _failures(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield what failed by case. Cases that are kept aside are only counted."""
+    """Yield what failed. Cases without a problem are kept aside from whoever tunes, and only counted."""
     yield "\n## What failed"
     for dataset in dict.fromkeys(each.dataset for each in outcomes):
         wrong = [each for each in outcomes if each.dataset == dataset and not each.passed]
         if not wrong:
             continue
         yield f"\n**{dataset}**: {len(wrong)}\n"
-        if dataset.startswith(ASIDE):
-            groups = {each.group for each in wrong}
-            told = (f"{group or 'all'} {sum(each.group == group for each in wrong)}" for group in sorted(groups))
-            yield f"- {', '.join(told)}"
-            continue
-        for each in wrong[:MOST_FAILURES]:
-            yield f"- {each.case}: {_one_line('; '.join(each.problems))}"
-        if len(wrong) > MOST_FAILURES:
-            yield f"- and {len(wrong) - MOST_FAILURES} more in the journal"
+        told = [each for each in wrong if each.problems]
+        yield from (f"- {each.case}: {_one_line('; '.join(each.problems))}" for each in told[:MOST_FAILURES])
+        if len(told) > MOST_FAILURES:
+            yield f"- and {len(told) - MOST_FAILURES} more in the journal"
+        if aside := [each.group or "all" for each in wrong if not each.problems]:
+            counted = ", ".join(f"{group} {aside.count(group)}" for group in sorted(set(aside)))
+            yield f"- of cases that nobody reads: {counted}"
 
 
 def _one_line(text: str) -> str:
@@ -174,8 +170,9 @@ def _one_line(text: str) -> str:
 
 def _foot(heading: Heading) -> Iterator[str]:
     yield "\n## How to read this\n"
-    yield "- *How often it did* is counted over labelled cases. The true rate lies in the next column, 95 times of 100."
-    yield "  A promise is **kept** if that column is within it, **broken** if it is beyond it, otherwise *not sure*."
+    if not heading.is_scripted:
+        yield "- *How often it did* is counted over labelled cases. The true rate lies in the next column, 95 times of"
+        yield "  100. A promise is **kept** if that column is within it, **broken** if it is beyond it, otherwise *not"
+        yield "  sure*. Promises are those of `evals/thresholds.yaml` and of the documents."
     yield "- A case that met the ceiling or an error of the provider counts nowhere."
-    yield "- Promises are those of `evals/thresholds.yaml` and of the documents. What is broken is told, not lowered."
     yield f"- The turns are recorded in `{heading.turns}`, with names replaced (docs/evals.md)."

@@ -4,15 +4,13 @@ search, document, typed yes."""
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,15 +21,16 @@ from pydantic import BaseModel, ConfigDict
 from evals.first.hour import Hour, Unit
 from evals.first.journal import Found
 from evals.outcomes import Outcome
+from evals.stage import database_server, tied
 from evals.suite import OF_MODELS
 from evals.whole_talks import questions_in
 from infra.local.environment import DEMO_DATABASE, ROOT, SafeLoader
 from infra.local.ports import free_port
 from tests.resume_files import LEFT, Page, column, pdf
-from tests.servers import SECRET, Client, mongo_server
+from tests.servers import SECRET, Client
 
 FILE = Path(__file__).parent / "newcomers.yaml"
-START_SECONDS, END_SECONDS, STEP_SECONDS = 90, 90, 150
+START_SECONDS, STEP_SECONDS = 90, 150
 MOST_TURNS = 18
 LEAST_COVERED = 8
 HEADLINE = "Builder of calm teams"
@@ -77,30 +76,18 @@ def running_stack(environment: Mapping[str, str]) -> Iterator[str]:
         "MESSAGES_A_MINUTE": "1000",
         **environment,
     }
-    with mongo_server() as (uri, _), tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "infra.local"],
-            cwd=ROOT,
-            env={**given, "MONGODB_URI": uri},
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-        def words() -> str:
-            return os.pread(said.fileno(), os.fstat(said.fileno()).st_size, 0).decode(errors="replace")
-
-        try:
-            until = time.monotonic() + START_SECONDS
-            while "Ctrl-C" not in words():
-                if process.poll() is not None or time.monotonic() > until:
-                    raise CannotStart((words().strip().splitlines() or ["it said nothing"])[-1])
-                time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(END_SECONDS)
+    with ExitStack() as stack:
+        uri = stack.enter_context(database_server())
+        said = stack.enter_context(tempfile.TemporaryFile("w+"))
+        command = (sys.executable, "-m", "infra.local")
+        whole = {**given, "MONGODB_URI": uri}
+        process = stack.enter_context(tied(*command, cwd=ROOT, env=whole, stdout=said))
+        until = time.monotonic() + START_SECONDS
+        while "Ctrl-C" not in (words := os.pread(said.fileno(), 1_000_000, 0).decode(errors="replace")):
+            if process.poll() is not None or time.monotonic() > until:
+                raise CannotStart((words.strip().splitlines() or ["it said nothing"])[-1])
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
 
 
 class _Stack:
