@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -59,7 +59,13 @@ class Hour:
 
     @contextmanager
     def everything_through_the_gateway(self) -> Iterator[None]:
-        with self.exits, patch.dict(os.environ, self.gateway.variables):
+        # The product prints its metrics in Lambda's format.
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            redirect_stdout(nowhere),
+            patch.dict(os.environ, self.gateway.variables),
+            self.exits,
+        ):
             yield
 
 

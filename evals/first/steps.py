@@ -159,14 +159,14 @@ def _moderate(at: int, messages: Sequence[trouble.Message]) -> Found:
 
 
 STEPS: Sequence[Step] = (
-    Step("doctor", 0.02, doctor_units, at_once=3),
-    Step("judge", 0.18, judge_units, at_once=6),
+    Step("doctor", 0.10, doctor_units, at_once=3),
+    Step("judge", 0.15, judge_units, at_once=6),
     Step("tool choice", 0.12, partial(turn_units, "tool choice")),
     Step("moderation", 0.02, moderation_units),
-    Step("memories", 0.14, note_units, at_once=6),
+    Step("memories", 0.12, note_units, at_once=6),
     Step("embedding", 0.02, embedding_units),
-    Step("interviews", 0.22, interview_units, at_once=4),
+    Step("interviews", 0.20, interview_units, at_once=4),
     Step("edge cases", 0.08, partial(turn_units, "edge cases")),
     Step("walk", 0.12, walk_units, at_once=3),
-    Step("long conversations", 0.08, long_talk_units, at_once=6),
+    Step("long conversations", 0.07, long_talk_units, at_once=6),
 )
