@@ -81,7 +81,7 @@ def by_conversation(folder: Path) -> Iterator[tuple[str, list[UserMessage], list
                 )
                 for note, is_right in labelled
             ]
-            yield conversation["conversation"], list(said.values()), candidates
+            yield conversation.get("conversation", f"{file.stem}-{index}"), list(said.values()), candidates
 
 
 def _said(messages: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, UserMessage]]:

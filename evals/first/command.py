@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evals.first.gateway import make_gateway, scripted
+from evals.first.gateway import make_gateway
 from evals.first.hour import Hour, Step, play
 from evals.first.journal import InUse, Journal
 from evals.first.page import Heading, page
@@ -27,6 +27,7 @@ from evals.first.walk import newcomers
 from evals.judge import CONFIGURES
 from evals.played import DATASETS
 from evals.pseudonyms import Pseudonyms
+from evals.relay import is_scripted
 from evals.talks import load
 from infra.stages import WrongUsage
 from qwestly_agent.base.settings import Settings
@@ -105,7 +106,7 @@ def _run(arguments: argparse.Namespace, settings: Settings, journal: Journal, sa
     turns = arguments.folder / f"{name}.turns.jsonl"
     recorder = Recorder(turns, f"recorded {date}, {name}", Pseudonyms(list(_people())))
     gateway = make_gateway(settings, journal, recorder)
-    is_scripted = any(map(scripted, dict.fromkeys(gateway.chat.values())))
+    scripted = is_scripted(settings)
     steps = [each for each in STEPS if not arguments.only or each.name in arguments.only]
     hour = Hour(settings, journal, gateway, say, arguments.cases, arguments.public_set)
     begun, is_complete = time.monotonic(), False
@@ -117,7 +118,7 @@ def _run(arguments: argparse.Namespace, settings: Settings, journal: Journal, sa
     finally:
         journal.add_minutes((time.monotonic() - begun) / 60)
         models = name.replace("+", " with ")
-        heading = Heading(models, date, arguments.most_usd, is_scripted, is_complete, turns.name)
+        heading = Heading(models, date, arguments.most_usd, scripted, is_complete, turns.name)
         text = page(heading, journal)
         (arguments.folder / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
         say(f"${journal.spent_usd:.2f} of at most ${arguments.most_usd:.2f}. Read {arguments.folder / f'{name}.md'}")
@@ -138,15 +139,16 @@ def _played(hour: Hour, steps: Sequence[Step], arguments: argparse.Namespace, be
             hour.say(
                 f"{step.name}: its share of ${arguments.most_usd:g} or {arguments.most_minutes:g} minutes is used up"
             )
-        if step.name == "doctor" and not _answers(hour):
-            hour.say("No model answered, so nothing else is asked. The page has the reasons.")
+        if step.name == "doctor" and _is_refused(hour):
+            hour.say("The provider refuses every request, so nothing else is asked. The page has the reasons.")
             return False
     return gateway.refused == 0 and not hour.journal.failed and not any(hour.journal.wanting.values())
 
 
-def _answers(hour: Hour) -> bool:
+def _is_refused(hour: Hour) -> bool:
+    """True if each model answered the doctor with an error: a key that is not valid, no credit, no such model."""
     checked = hour.journal.units.get("doctor/words")
-    return bool(checked and any(each.passed for each in checked.outcomes))
+    return bool(checked) and all(re.search(r": answers [45]\d\d", " ".join(each.problems)) for each in checked.outcomes)
 
 
 def _people() -> Sequence[Mapping[str, Any]]:

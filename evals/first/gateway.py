@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import httpx2
 import uvicorn
@@ -54,6 +54,8 @@ class Gateway:
     """By `time.monotonic()`; no request is sent later."""
     refused: int = 0
     """Number of requests that a ceiling did not allow."""
+    failed: int = 0
+    """Number of requests that the provider did not answer, or with an error."""
     port: int = field(default_factory=free_port)
 
     def __enter__(self) -> Self:
@@ -62,7 +64,7 @@ class Gateway:
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
             Route("/v1/moderations", self._moderations, methods=["POST"]),
         ]
-        config = uvicorn.Config(Starlette(routes=routes), port=self.port, log_level="error", access_log=False)
+        config = uvicorn.Config(Starlette(routes=routes), port=self.port, log_level="critical", access_log=False)
         config.timeout_graceful_shutdown = 1
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, name="gateway", daemon=True)
@@ -155,6 +157,7 @@ class Gateway:
                 http.build_request("POST", f"{upstream.url}/{path}", content=raw, headers=headers), stream=True
             )
         except httpx2.HTTPError as error:
+            self.failed += 1
             await http.aclose()
             if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
                 self.journal.settle(number, 0.0)  # nothing was sent; otherwise it may have been billed
@@ -170,6 +173,7 @@ class Gateway:
             finally:
                 # Before anything that may be cancelled.
                 if answer.status_code != httpx2.codes.OK:
+                    self.failed += 1
                     self.journal.settle(number, 0.0)
                 else:
                     self.journal.settle(number, price(received, is_whole))
@@ -217,13 +221,3 @@ def make_gateway(settings: Settings, journal: Journal, recorder: Recorder) -> Ga
     elif settings.moderation_base_url:
         moderations = Upstream(settings.moderation_base_url.rstrip("/"), settings.openai_api_key)
     return Gateway(journal, upstreams_of(settings), named, embeddings, moderations, recorder)
-
-
-def scripted(upstream: Upstream) -> bool:
-    """True if the server says that its models are scripted, so that rates mean nothing."""
-    try:
-        headers = {"Authorization": f"Bearer {upstream.key or 'none'}"}
-        models: Any = httpx2.get(f"{upstream.url}/models", headers=headers, timeout=5).json()
-        return any(each.get("owned_by") == "scripted" for each in models.get("data", ()))
-    except (httpx2.HTTPError, ValueError, AttributeError):
-        return False

@@ -20,6 +20,7 @@ from qwestly_agent.base.settings import Settings
 
 T = TypeVar("T")
 LONGEST_ERROR = 200
+PROVIDER = "the provider answered with an error, or not at all"
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,8 @@ class Step:
     """Of the ceilings in money and time. What a step leaves is there for the next ones."""
     units: Units
     at_once: int = 1
+    measures_provider: bool = False
+    """True if the provider's errors are what is measured; otherwise a unit that meets one is tried again."""
 
 
 def play(hour: Hour, step: Step) -> None:
@@ -104,20 +107,24 @@ def play(hour: Hour, step: Step) -> None:
                 unit = next(left, None)
             if unit is None or time.monotonic() > gateway.until:
                 return
-            refused = gateway.refused
+            refused, failed, found, why = gateway.refused, gateway.failed, None, ""
             try:
                 found = unit.run()
             except Exception as error:  # a provider's or ours: it is named on the page
-                if gateway.refused > refused:
-                    return
-                journal.fail(unit.key, f"{type(error).__name__}: {error}"[:LONGEST_ERROR])
-                continue
+                why = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
             if gateway.refused > refused:
                 return  # it met the ceiling, and shows nothing about the model
-            journal.finish(unit.key, found)
+            if found and gateway.failed > failed and not step.measures_provider:
+                why = "" if all(each.passed for each in found.outcomes) else PROVIDER
+            if found and not why:
+                journal.finish(unit.key, found)
+            else:
+                journal.fail(unit.key, why)
             with next_one:
-                done += 1
-                hour.say(f"{step.name}: {done} of {len(units)}, ${journal.spent_usd:.2f}")
+                done += not why
+                hour.say(
+                    f"{step.name}: {done} of {len(units)}, ${journal.spent_usd:.2f}{why and f', {unit.key}: {why}'}"
+                )
 
     with ThreadPoolExecutor(step.at_once, thread_name_prefix=step.name) as pool:
         try:

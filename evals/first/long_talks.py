@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic_ai.exceptions import UnexpectedModelBehavior
 
 from evals.finding import AT, Question, Sample, Text, orders_of, ours, recall, samples_of, vectors_of
 from evals.first.hour import Hour, Unit
@@ -94,7 +95,7 @@ def _of_longmemeval(given: Any) -> Asked:
 
 
 def _asked(hour: Hour, asked: Asked) -> Found:
-    outcomes, is_right = list[Outcome](), None
+    outcomes = list[Outcome]()
     is_right, found = asyncio.run(_answered(asked))
     name = asked.key.partition("/")[0]
     meaning = "live" if hour.gateway.embeddings else "code"
@@ -118,7 +119,10 @@ async def _answered(asked: Asked) -> tuple[bool, float]:
     async with make_http_client(settings) as http:
         fast, judge = make_models(settings, http)["fast"], make_judges(settings, http)["fast"]
         prompt = f"<excerpts>{excerpts}</excerpts>\n\n<question>{asked.question.text}</question>"
-        given = await _typed(fast, Answered, ANSWER, prompt)
+        try:
+            given = await _typed(fast, Answered, ANSWER, prompt)
+        except UnexpectedModelBehavior:
+            given = Answered(answer="")
         told = {"question": asked.question.text, "right": asked.answer, "answer": given.answer}
         compared = await _typed(judge, Compared, COMPARE, f"<answers>{json.dumps(told, ensure_ascii=False)}</answers>")
     found = recall(asked.question, best) if asked.question.evidence else 0.0

@@ -11,6 +11,7 @@ from evals.first.hour import Hour, Unit
 from evals.first.journal import Found
 from evals.memories import FOLDER, Candidate, by_conversation
 from evals.outcomes import Outcome
+from qwestly_agent.base.errors import AgentError
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.memory.extract import JUDGE_SECONDS, WRITER, find_notes
@@ -32,8 +33,16 @@ def note_units(hour: Hour) -> Sequence[Unit]:
 
 
 def _notes(hour: Hour, name: str, said: Sequence[UserMessage], candidates: Sequence[Candidate]) -> Found:
-    noted, kept = asyncio.run(_read(hour, said))
-    return Found([outcome for each in candidates for outcome in _outcomes(name, each, candidates, noted, kept)])
+    dataset, language = "conversations that are read", candidates[0].language
+    try:
+        noted, kept = asyncio.run(_read(hour, said))
+    except AgentError as error:
+        problems = (f"no valid notes: {type(error).__name__}",)
+        return Found(
+            [Outcome(dataset=dataset, case=name, group=language, source="live", passed=False, problems=problems)]
+        )
+    read = Outcome(dataset=dataset, case=name, group=language, source="live", passed=True)
+    return Found([read, *(found for each in candidates for found in _outcomes(name, each, candidates, noted, kept))])
 
 
 async def _read(hour: Hour, said: Sequence[UserMessage]) -> tuple[list[Note], list[Note | None]]:

@@ -25,7 +25,6 @@ from infra.doctor.target import Target
 from qwestly_agent.clients.aws import AWS
 
 LABELLED, PLANTED = 300, 120
-UNSEEN = claims.FOLDER.parent / "unseen"
 MESSAGES_A_UNIT = 50
 DOCTOR: Mapping[str, Check] = {
     "prices": check_prices,
@@ -62,7 +61,7 @@ def _doctor(about: str, check: Check) -> Found:
 def judge_units(hour: Hour) -> Sequence[Unit]:
     """Put labelled claims to code and judge, and to the judge alone lies of one change that code lets through."""
     labelled = hour.some(claims.load(), LABELLED)
-    lies = [case for case in claims.load(UNSEEN) if not case.true and case.kind in claims.EXACT_KINDS]
+    lies = [case for case in claims.load(claims.UNSEEN) if not case.true and case.kind in claims.EXACT_KINDS]
     planted = hour.some([case for case in lies if by_code(case).fate != "refused"], PLANTED)
     return [
         Unit(f"judge/{name}/{number}", partial(_judge, name, some))
@@ -159,7 +158,7 @@ def _moderate(at: int, messages: Sequence[trouble.Message]) -> Found:
 
 
 STEPS: Sequence[Step] = (
-    Step("doctor", 0.10, doctor_units, at_once=3),
+    Step("doctor", 0.10, doctor_units, at_once=3, measures_provider=True),
     Step("judge", 0.15, judge_units, at_once=6),
     Step("tool choice", 0.12, partial(turn_units, "tool choice")),
     Step("moderation", 0.02, moderation_units),

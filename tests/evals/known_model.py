@@ -9,20 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-
 from evals import claims, memories, trouble
-from evals.first.steps import UNSEEN
 from evals.played import DATASETS
 from evals.talks import Case, Expected, any_of, load
 from infra.local.model_answers import ToolCall
 from infra.local.model_faults import Reply
 from infra.local.model_schema import instance
-from infra.local.model_server import ModelServer
-from infra.local.model_wire import Answer, Json
+from infra.local.model_wire import Json
 from qwestly_agent.memory.meaning import ABOUT_NOTES
 from qwestly_agent.text.clean import quoted
+from tests.evals.billed_model import BilledModel
 
 JUDGE, EXTRACTOR = "You are the second reader", "You note what is worth remembering"
 
@@ -55,29 +51,12 @@ class Count:
         return len(self.wrong) / len(self.asked)
 
 
-class BilledModel(ModelServer):
-    """Notes what a provider would bill, and does not say that it is scripted."""
-
-    def __init__(self, **more: Any) -> None:
-        super().__init__(**more)
-        self.usages: list[tuple[str, Mapping[str, Any]]] = []
-        """Model and usage of each answer."""
-
-    async def _models(self, request: Request) -> Response:
-        return JSONResponse({"object": "list", "data": [{"id": "known", "object": "model", "owned_by": "known"}]})
-
-    def _answer(self, reply: Reply, body: Json) -> Answer:
-        answer = super()._answer(reply, body)
-        self.usages.append((body["model"], answer.usage))
-        return answer
-
-
 class KnownModel(BilledModel):
     def __init__(self, quality: Quality, **more: Any) -> None:
         super().__init__(**more)
         self.quality, self.lies, self.notes, self.choices = quality, Count(), Count(), Count()
         self.in_danger = tuple(each.text for each in trouble.load(*trouble.ASIDE) if each.in_trouble)
-        cases = [*claims.load(), *(each for each in claims.load(UNSEEN) if not each.true)]
+        cases = [*claims.load(), *(each for each in claims.load(claims.UNSEEN) if not each.true)]
         self._truths = dict[str, set[bool]]()
         for each in cases:
             self._truths.setdefault(each.statement.text, set()).add(each.true)

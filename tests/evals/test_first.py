@@ -16,21 +16,23 @@ import httpx2
 import pytest
 from pydantic_ai.usage import RequestUsage
 
-from evals.first.gateway import Gateway, make_gateway, scripted
+from evals.first.gateway import Gateway, make_gateway
+from evals.first.hour import PROVIDER, Hour, Step, Unit, play
 from evals.first.journal import Found, InUse, Journal
 from evals.first.page import Heading, page
 from evals.first.recorded import Recorder, turns_in
 from evals.judge import CONFIGURES
 from evals.outcomes import Outcome
 from evals.pseudonyms import Pseudonyms
-from evals.relay import Upstream
+from evals.relay import is_scripted
 from evals.statistics import wilson
 from infra.__main__ import main
 from infra.local.model_controls import SCRIPT
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.llm.models import ceiling_price_of
-from tests.evals.known_model import BilledModel, KnownModel, Quality
+from tests.evals.billed_model import BilledModel
+from tests.evals.known_model import KnownModel, Quality
 from tests.servers import until
 
 FAST = "deepseek-flash"
@@ -137,10 +139,75 @@ def test_a_model_that_is_not_configured_is_not_asked(gateway: Gateway, provider:
 
 
 def test_a_scripted_server_is_told_from_another(provider: BilledModel) -> None:
+    def settings(url: str) -> Settings:
+        return Settings(mongodb_uri="mongodb://none", mongodb_database="none", model_base_url=url)
+
     with ModelServer() as server:
-        assert scripted(Upstream(server.base_url, ""))
-    assert not scripted(Upstream(provider.base_url, ""))
-    assert not scripted(Upstream("http://127.0.0.1:9/v1", ""))
+        assert is_scripted(settings(server.base_url))
+    assert not is_scripted(settings(provider.base_url))
+    assert not is_scripted(settings("http://127.0.0.1:9/v1"))
+    assert not is_scripted(settings(""))
+
+
+# --- units ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hour(gateway: Gateway) -> Hour:
+    settings = Settings(mongodb_uri="mongodb://none", mongodb_database="none")
+    return Hour(settings, gateway.journal, gateway, lambda _: None)
+
+
+def asking(gateway: Gateway) -> Step:
+    """A step of one unit: does the provider answer?"""
+
+    def run() -> Found:
+        return Found([outcome("tool choice", ask(gateway).status_code == 200)])
+
+    return Step("tool choice", 1.0, lambda _: [Unit("tool choice/a", run)])
+
+
+def test_a_unit_that_meets_an_error_of_the_provider_counts_nowhere_and_is_tried_again(
+    hour: Hour, gateway: Gateway, provider: BilledModel
+) -> None:
+    provider.script(Reply(fault=500))
+    play(hour, asking(gateway))
+    assert (gateway.journal.units, gateway.journal.failed) == ({}, {"tool choice/a": PROVIDER})
+    play(hour, asking(gateway))
+    assert [each.passed for each in gateway.journal.units["tool choice/a"].outcomes] == [True]
+    assert gateway.journal.failed == {}
+    play(hour, asking(gateway))
+    assert len(provider.requests) == 2, "what is finished is not asked again"
+
+
+def test_a_unit_that_meets_the_ceiling_counts_nowhere(hour: Hour, gateway: Gateway, provider: BilledModel) -> None:
+    gateway.ceiling_usd = 0.0
+    play(hour, asking(gateway))
+    assert (gateway.journal.units, gateway.journal.failed, provider.requests) == ({}, {}, [])
+
+
+def test_a_unit_that_fails_ends_no_other(hour: Hour, gateway: Gateway) -> None:
+    def fails() -> Found:
+        raise ValueError("broken")
+
+    units = [Unit("a", fails), Unit("b", lambda: Found([outcome("tool choice", True)]))]
+    play(hour, Step("tool choice", 1.0, lambda _: units))
+    assert gateway.journal.failed == {"a": "ValueError: broken"}
+    assert list(gateway.journal.units) == ["b"]
+
+
+def test_a_step_says_what_it_needs(hour: Hour, gateway: Gateway) -> None:
+    play(hour, Step("walk", 1.0, lambda _: "a key"))
+    assert gateway.journal.wanting == {"walk": "a key"}
+    play(hour, Step("walk", 1.0, lambda _: []))
+    assert gateway.journal.wanting == {"walk": ""}
+
+
+def test_cases_are_chosen_evenly_and_alike(hour: Hour) -> None:
+    assert hour.some(range(10), 3) == [0, 3, 6]
+    assert hour.some(range(2), 3) == [0, 1]
+    hour.most_cases = 2
+    assert hour.some(range(10), 3) == [0, 5]
 
 
 # --- recorded turns ---------------------------------------------------------------------------------------------------
