@@ -11,6 +11,8 @@ Writes FOLDER/MODEL.md (the page), MODEL.journal.jsonl (each outcome and each re
 
 import argparse
 import re
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -104,21 +106,24 @@ def name_of(settings: Settings) -> str:
 def _run(arguments: argparse.Namespace, settings: Settings, journal: Journal, say: Callable[[str], None]) -> int:
     name, date = name_of(settings), time.strftime("%Y-%m-%d", time.gmtime())
     turns = arguments.folder / f"{name}.turns.jsonl"
+    journal.begin(date, _revision())
     recorder = Recorder(turns, f"recorded {date}, {name}", Pseudonyms(list(_people())))
     gateway = make_gateway(settings, journal, recorder)
     scripted = is_scripted(settings)
     steps = [each for each in STEPS if not arguments.only or each.name in arguments.only]
     hour = Hour(settings, journal, gateway, say, arguments.cases, arguments.public_set)
     begun, is_complete = time.monotonic(), False
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with gateway, hour.everything_through_the_gateway():
             is_complete = _played(hour, steps, arguments, begun)
     except KeyboardInterrupt:
         say("Stopped. The same command goes on.")
     finally:
+        signal.signal(signal.SIGTERM, before)
         journal.add_minutes((time.monotonic() - begun) / 60)
         models = name.replace("+", " with ")
-        heading = Heading(models, date, arguments.most_usd, scripted, is_complete, turns.name)
+        heading = Heading(models, arguments.most_usd, scripted, is_complete, turns.name)
         text = page(heading, journal)
         (arguments.folder / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
         say(f"${journal.spent_usd:.2f} of at most ${arguments.most_usd:.2f}. Read {arguments.folder / f'{name}.md'}")
@@ -149,6 +154,15 @@ def _is_refused(hour: Hour) -> bool:
     """True if each model answered the doctor with an error: a key that is not valid, no credit, no such model."""
     checked = hour.journal.units.get("doctor/words")
     return bool(checked) and all(re.search(r": answers [45]\d\d", " ".join(each.problems)) for each in checked.outcomes)
+
+
+def _revision() -> str:
+    """Return the commit of this checkout; empty where there is none."""
+    asked = ["git", "-C", str(FOLDER), "describe", "--always", "--dirty"]
+    try:
+        return subprocess.check_output(asked, text=True, stderr=subprocess.DEVNULL).strip()  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def _people() -> Sequence[Mapping[str, Any]]:

@@ -40,6 +40,8 @@ class Journal:
     """Units that ended with an error, and the error; another run tries them again."""
     wanting: dict[str, str] = field(default_factory=dict)
     """Steps that could not run, and what they need."""
+    revisions: dict[str, str] = field(default_factory=dict)
+    """The date by revision of the code."""
     minutes: float = 0.0
     """Of all runs together."""
     spent_usd: float = 0.0
@@ -96,6 +98,9 @@ class Journal:
         if self.wanting.get(step, "") != needs:
             self._write({"wanting": step, "needs": needs})
 
+    def begin(self, date: str, revision: str) -> None:
+        self._write({"begun": date, "revision": revision})
+
     def add_minutes(self, minutes: float) -> None:
         self._write({"minutes": minutes})
 
@@ -121,6 +126,8 @@ class Journal:
                 self.failed[unit] = why
             case {"wanting": step, "needs": needs}:
                 self.wanting[step] = needs
+            case {"begun": date, "revision": revision}:
+                self.revisions.setdefault(revision, date)
             case {"minutes": minutes}:
                 self.minutes += minutes
             case _:

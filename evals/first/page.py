@@ -48,7 +48,6 @@ class Row:
 @dataclass(frozen=True)
 class Heading:
     models: str
-    date: str
     most_usd: float
     is_scripted: bool
     is_complete: bool
@@ -76,8 +75,11 @@ def page(heading: Heading, journal: Journal) -> str:
 def _head(heading: Heading, journal: Journal, rows: Sequence[Row]) -> Iterator[str]:
     yield f"# How good is {heading.models}?\n"
     state = "" if heading.is_complete else " The run is not complete: the same command goes on with it."
+    if len(journal.revisions) > 1:
+        state += " The code changed in between: --again begins anew."
     spent = f"{journal.minutes:.0f} minutes, ${journal.spent_usd:.2f} of at most ${heading.most_usd:.2f}"
-    yield f"Measured on {heading.date} in {spent}, {journal.requests:,} requests.{state}\n"
+    when = ", ".join(f"{date} (code {revision})" for revision, date in journal.revisions.items())
+    yield f"Measured on {when} in {spent}, {journal.requests:,} requests.{state}\n"
     if heading.is_scripted:
         yield "**A scripted model answered.** It knows its script and judges nothing, so no rates are shown: this page"
         yield "proves that the command works, and says nothing about any model.\n"

@@ -96,6 +96,11 @@ class _Stack:
     def __init__(self, hour: Hour) -> None:
         self._hour, self._lock, self._url = hour, threading.Lock(), ""
 
+    def check_time(self) -> None:
+        """Raise `TimeoutError` if no request is sent any more."""
+        if time.monotonic() > self._hour.gateway.until:
+            raise TimeoutError("the walk's share of the time is used up")
+
     def url(self) -> str:
         with self._lock:
             if not self._url:
@@ -118,6 +123,7 @@ def _walked(stack: _Stack, person: Newcomer) -> Found:
         road, outcomes = Road(client, person), list[Outcome]()
         for step in STEPS:
             problem = _problem_of(step, road)
+            stack.check_time()
             case = f"{person.name}/{step.__name__}"
             told = (problem,) if problem else ()
             outcomes.append(

@@ -108,12 +108,13 @@ class KnownModel(BilledModel):
     # The chooser
 
     def _choice(self, case: Case, body: Json) -> Reply:
-        errs = self.choices.errs(case.case, self.quality.choices_wrong_one_in)
         tools = {each["function"]["name"]: each["function"] for each in body["tools"]}
+        wrong = _wrong(case.expect, tools)
+        errs = wrong is not None and self.choices.errs(case.case, self.quality.choices_wrong_one_in)
         last = max(at for at, each in enumerate(body["messages"]) if each["role"] == "user")
         since = [call for each in body["messages"][last:] for call in each.get("tool_calls") or ()]
         called = [each["function"]["name"] for each in since]
-        wanted = _wrong(case.expect, tools) if errs else _right(case.expect)
+        wanted = (wrong or []) if errs else _right(case.expect)
         for name, patterns in wanted:
             if name not in called:
                 arguments = instance(tools[name].get("parameters") or {"type": "object"}, case.said)
@@ -126,10 +127,12 @@ def _right(expect: Expected) -> list[tuple[str, Mapping[str, str]]]:
     return [(first.tool, first.arguments) for first in (any_of(each)[0] for each in expect.must)]
 
 
-def _wrong(expect: Expected, tools: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, str]]]:
-    """Return a forbidden call; for a case that forbids none, no call at all."""
+def _wrong(expect: Expected, tools: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, str]]] | None:
+    """Return a forbidden call or, where a call is expected, none; None if no tool of the case can be chosen wrongly."""
     forbidden = [each for each in (tools if expect.must_not == ("any",) else expect.must_not) if each in tools]
-    return [] if expect.must else [(forbidden[0], {})]
+    if expect.must:
+        return []
+    return [(forbidden[0], {})] if forbidden else None
 
 
 def _meant(pattern: str) -> str:

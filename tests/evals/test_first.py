@@ -27,6 +27,7 @@ from evals.pseudonyms import Pseudonyms
 from evals.relay import is_scripted
 from evals.statistics import wilson
 from infra.__main__ import main
+from infra.local.model_answers import ToolCall
 from infra.local.model_controls import SCRIPT
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.settings import Settings
@@ -36,7 +37,7 @@ from tests.evals.known_model import KnownModel, Quality
 from tests.servers import until
 
 FAST = "deepseek-flash"
-HEADING = Heading("a model", "2026-11-26", 5.0, is_scripted=False, is_complete=True, turns="a.turns.jsonl")
+HEADING = Heading("a model", 5.0, is_scripted=False, is_complete=True, turns="a.turns.jsonl")
 ROOT = Path(__file__).parents[2]
 
 
@@ -286,6 +287,7 @@ def test_two_runs_do_not_write_to_one_journal(tmp_path: Path) -> None:
 
 def page_of(tmp_path: Path, outcomes: list[Outcome], heading: Heading = HEADING) -> str:
     with Journal(tmp_path / "page.jsonl") as journal:
+        journal.begin("2026-11-26", "abc1234")
         journal.finish("a", Found(outcomes))
         return page(heading, journal)
 
@@ -306,11 +308,21 @@ def test_the_page_says_what_is_kept_broken_and_unsure_and_what_to_change_first(t
         "| The agent takes a wrong tool, or none | 12.5 % (60 of 480) | 9.8–15.8 % | at most 5 % | **BROKEN** |" in told
     )
     assert "- a: took none" in told
+    assert "Measured on 2026-11-26 (code abc1234) in 0 minutes, $0.00 of at most $5.00, 0 requests.\n" in told
     assert "- of cases that nobody reads: all 1" in told
 
 
+def test_the_page_says_that_the_code_changed_in_between(tmp_path: Path) -> None:
+    with Journal(tmp_path / "page.jsonl") as journal:
+        journal.begin("2026-11-26", "abc1234")
+        journal.begin("2026-11-27", "def5678")
+        told = page(HEADING, journal)
+    assert "on 2026-11-26 (code abc1234), 2026-11-27 (code def5678) in" in told
+    assert "The code changed in between: --again begins anew." in told
+
+
 def test_a_scripted_model_gets_no_rates(tmp_path: Path) -> None:
-    heading = Heading("a model", "2026-11-26", 5.0, is_scripted=True, is_complete=True, turns="a.turns.jsonl")
+    heading = Heading("a model", 5.0, is_scripted=True, is_complete=True, turns="a.turns.jsonl")
     told = page_of(tmp_path, [outcome("tool choice", False, problems=("took none",))], heading)
     assert "**A scripted model answered.**" in told
     assert re.findall(r"\d %|\*\*kept|broken|BROKEN|took none", told) == []
@@ -378,7 +390,7 @@ def test_the_page_finds_the_rates_of_a_model_of_known_quality(tmp_path: Path) ->
         assert low <= rate <= high
         assert cases >= 48
     assert found["Something worth remembering is not noted"] == (len(provider.notes.wrong), len(provider.notes.asked))
-    assert found["The agent takes a wrong tool, or none"] == (6, 48)
+    assert found["The agent takes a wrong tool, or none"] == (len(provider.choices.wrong), 48)
     assert found["The judge refuses a true claim"][0] == 0
     assert found["A right note is refused"][0] == 0
 
@@ -424,6 +436,68 @@ def test_the_ceiling_ends_a_run_and_a_higher_one_lets_it_go_on(most_usd: float, 
         assert "The run is not complete" in file.read_text()
         assert whole_run(provider, tmp_path, *steps)[0] == 0
         assert rates_of(tmp_path)["The agent takes a wrong tool, or none"] == (0, 30)
+
+
+LOCOMO = [
+    {
+        "conversation": {
+            "session_1": [
+                {"speaker": "Ada", "dia_id": f"D1:{at}", "text": text}
+                for at, text in enumerate(["I play the oboe", "We moved to Porto in May", "My dog is called Rex"])
+            ]
+        },
+        "observation": {},
+        "qa": [
+            {"question": "What does Ada play?", "answer": "the oboe", "evidence": ["D1:0"], "category": 1},
+            {"question": "What is Ada's dog called?", "answer": "Rex", "evidence": ["D1:2"], "category": 1},
+            {"question": "Who is Bob?", "adversarial_answer": "her dog", "evidence": ["D1:2"], "category": 5},
+        ],
+    }
+]
+LONGMEMEVAL = [
+    {
+        "question_id": "q1",
+        "question": "What is my dog called?",
+        "answer": "Rex",
+        "haystack_dates": ["2026/01/01"],
+        "haystack_sessions": [
+            [
+                {"role": "user", "content": "My dog is called Rex", "has_answer": True},
+                {"role": "assistant", "content": "Nice."},
+            ]
+        ],
+    }
+]
+
+
+@pytest.mark.thorough
+def test_questions_on_public_sets_are_searched_answered_and_compared(tmp_path: Path) -> None:
+    files = tmp_path / "locomo10.json", tmp_path / "longmemeval_s.json"
+    for file, content in zip(files, (LOCOMO, LONGMEMEVAL), strict=True):
+        file.write_text(json.dumps(content))
+    provider = BilledModel()
+    with provider:
+        answers = [("You answer a question", {"answer": "Rex"})] * 3
+        compared = [("You compare an answer", {"is_right": right}) for right in (True, False, True)]
+        provider.script(*(_typed(to, arguments) for to, arguments in (*answers, *compared)))
+        given = ("--only", "long conversations", "--public-set", *map(str, files))
+        code, said = whole_run(provider, tmp_path / "out", *given)
+        asked = [str(each.json["messages"][-1]) for each in provider.requests if each.path.endswith("completions")]
+    assert code == 0, said
+    found = rates_of(tmp_path / "out")
+    assert found["Evidence in a long conversation is not found (LoCoMo)"] == (0, 2)
+    assert found["Evidence in a long conversation is not found (LongMemEval)"] == (0, 1)
+    answered = [
+        found[f"A question about a long conversation is answered wrongly ({name})"]
+        for name in ("LoCoMo", "LongMemEval")
+    ]
+    assert [sum(each) for each in zip(*answered, strict=True)] == [1, 3]
+    assert any("We moved to Porto in May" in each for each in asked)
+    assert not any("Who is Bob?" in each for each in asked)
+
+
+def _typed(to: str, arguments: dict[str, Any]) -> Reply:
+    return Reply(tool_calls=[ToolCall(name="final_result", arguments=arguments)], to=to)
 
 
 @pytest.mark.nightly
