@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-gate doctor smoke help
+.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -54,7 +54,7 @@ test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm6
 	@infra/arm64/python.sh .aws-sam/arm64
 	@ARM64_PYTHON=$(CURDIR)/.aws-sam/arm64/bin/python $(BIN)/python -m pytest tests/infra/arm64.py
 
-test-model: $(VENV)/ready .venv-model/ready ## turns, cards and extractions with a small real model that answers nonsense: half an hour
+test-model: $(VENV)/ready .venv-model/ready ## turns, cards, extractions and the first hour with a small real model that answers nonsense: half an hour
 	@SMALL_MODEL=$(CURDIR)/.venv-model/bin/python $(BIN)/python -m pytest tests/statemachines/test_small_model.py
 
 check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
@@ -126,6 +126,9 @@ bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/res
 
 evals: $(VENV)/run ## ask the labelled claims: what is refused that is true, what passes that is not (KEEP=1 keeps the figures)
 	@$(BIN)/python -m evals $(if $(KEEP),--keep)
+
+evals-first: $(VENV)/run ## the first hour with a key: all that only a model can show, on one page (MOST_USD=5; PUBLIC_SETS="locomo10.json …"); goes on if it was stopped
+	@$(BIN)/qwestly-agent evals first $(if $(MOST_USD),--most-usd $(MOST_USD)) $(if $(PUBLIC_SETS),--public-set $(PUBLIC_SETS)) $(if $(STAGE),--stage $(STAGE))
 
 evals-gate: $(VENV)/run ## every dataset against the configured models, and the thresholds of a release (SAMPLES=5; OUT=folder for the page)
 	@$(BIN)/python -m evals.suite --gate --samples $(or $(SAMPLES),5) $(if $(OUT),--out $(OUT))
