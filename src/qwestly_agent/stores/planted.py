@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pymongo import ReturnDocument
 
 from qwestly_agent.grounding.model import JudgedPlant
-from qwestly_agent.stores.collection import MongoCollection, Permanent
+from qwestly_agent.platform.collection import MongoCollection, Permanent
+from qwestly_agent.platform.store import Store
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_planted_lies",
