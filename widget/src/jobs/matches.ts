@@ -159,9 +159,8 @@ export class JobMatches extends AgentElement {
   }
 
   #empty({ has_wishes, searched_at }: JobList) {
-    const { foundNothing, lists, changeWishes, tellUs } = strings.matches;
-    if (this.shown !== "new") return html`<p class="empty">${lists[this.shown].empty}</p>`;
-    return html`<p class="empty">${has_wishes && searched_at ? foundNothing : lists.new.empty} <button type="button" class="link" @click=${() => this.#go("wishes")}>${has_wishes ? changeWishes : tellUs}</button></p>`;
+    if (this.shown !== "new") return html`<p class="empty">${strings.matches.lists[this.shown].empty}</p>`;
+    return html`<p class="empty">${has_wishes && searched_at ? strings.matches.foundNothing : strings.matches.lists.new.empty} <button type="button" class="link" @click=${() => this.#go("wishes")}>${has_wishes ? strings.matches.changeWishes : strings.matches.tellUs}</button></p>`;
   }
 
   #row(job: JobMatch) {
