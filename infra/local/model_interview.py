@@ -54,18 +54,37 @@ _FEWEST_WORDS = 4
 Object = dict[str, Any]
 
 
-def interviewer(texts: Sequence[str]) -> str:
-    """Return a sentence about the last answer, and the question that the interview's state requires."""
-    words, _, task = texts[0].rpartition("</interview>")
-    said, _, state = words.partition("<interview>")
+def interviewer(names: Mapping[str, Any]) -> str:
+    """Return the reply to a counter-question, if any, and the question that the interview's state requires."""
+    said, context = names["message"], names["context"]
+    state, task = context.rpartition("</interview>")[0], _task(names)
     topic = _line(state, "topic")
+    told = next(filter(_tells, _sentences(said)), "")
     if "is over" in task:
         why = re.search(r"because (.+?)\. In their language", task)
         reason = why and why[1].replace("they asked", "you asked").replace("their answers", "your answers")
         return f"We stop here, because {reason}. Thank you for your time." if reason else "Thank you for your time."
+    if names["reply"]:
+        return f"{names['reply']} {_asks(state, task, topic, names['answered'], told)}"
+    question = _asks(state, task, topic, names["answered"], told)
+    return f"I understand: “{told}” {question}" if told and "about “" in task else question
+
+
+def _task(names: Mapping[str, Any]) -> str:
+    """Return what the product says is to be done now: the newest tool's result, else the end of the message."""
+    told = [result["now"] for result in names["results"].values() if "now" in result]
+    return told[-1] if told else names["context"].rpartition("</interview>")[2]
+
+
+def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str) -> str:
     if "No topic is chosen" in task:
+        if told:
+            return _fresh(("What was your own part in that?", "What came of that?", "What else is there?"), answered)
         parked = _line(state, "parked topics")
-        return "What else is there?" if parked else "What did you do that you would like others to know of?"
+        opening = "What did you do that you would like others to know of?"
+        return (
+            "What else is there?" if parked else _fresh((opening, "Which piece of work shall we begin with?"), answered)
+        )
     if "seems well covered" in task:
         return f"“{topic}” seems well covered. Shall we sum it up together?"
     if "Sum up" in task:
@@ -74,13 +93,17 @@ def interviewer(texts: Sequence[str]) -> str:
         return "I remember what you told me before. What else would you like to tell me first?"
     asked = re.search(r"one question, about “(.+?)”", html.unescape(task))
     if not asked:
-        return "What else is there to tell?"
+        return _fresh(("What else is there to tell?", "Is there anything else about it?"), answered)
     missing = asked[1]
     question = QUESTIONS.get(missing, (f"And what about this: {missing}?", ""))[0]
-    if "use other words" in task:
-        question = f"Once more on {missing}: is there anything that you can tell?"
-    echo = next(filter(_tells, _sentences(said)), "")
-    return f"I understand: “{echo}” {question}" if echo else question
+    again = (f"Once more on {missing}: is there anything that you can tell?", f"In a few words: {missing}?")
+    return _fresh(again if "use other words" in task else (question, *again), answered)
+
+
+def _fresh(questions: Sequence[str], answered: Sequence[str]) -> str:
+    """Return the first question that was not asked word for word before."""
+    before = "\n".join(answered)
+    return next((each for each in questions if each not in before), questions[-1])
 
 
 def _line(state: str, name: str) -> str:
@@ -103,16 +126,24 @@ _LEARNT: Mapping[str, str] = {
 }
 
 
-def propose_profile(texts: Sequence[str]) -> str | Object:
-    """Call `propose_profile` with the values that messages state literally; without any, continue or end the
-    interview."""
+def propose_profile(names: Mapping[str, Any]) -> str | Object:
+    """Call `propose_profile` with the values that messages state literally; without any, go on or end the interview."""
     fields: list[Object] = []
     for name, pattern in _LEARNT.items():
-        for text in texts:
+        for text in reversed(names["said"]):
             for sentence in _sentences(text.partition("<interview>")[0]):
                 if (found := re.search(pattern, sentence)) and name not in [each["field"] for each in fields]:
                     fields.append({"field": name, "value": _value(name, found), "quotes": [sentence]})
-    return {"propose_profile": {"fields": fields}} if fields else interviewer(texts)
+    return {"propose_profile": {"fields": fields}} if fields else interviewer(names)
+
+
+def onboard(names: Mapping[str, Any]) -> str | Object:
+    """Ask the next question; once the onboarding is over, propose the profile and thank."""
+    if "interview is over" not in _task(names):
+        return interviewer(names)
+    if "propose_profile" in names["results"]:
+        return "That is all I need: thank you. Your profile waits for your yes, field by field."
+    return propose_profile(names)
 
 
 def _value(name: str, found: re.Match[str]) -> Any:
