@@ -251,7 +251,16 @@ def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
                 time = more.pop(0) if more and _TIME.fullmatch(more[0]) else ""
                 yield _claim(f"{_role(role)}, {time}" if time else _role(role), name, f"{role}\n{time}".strip())
                 yield from (_claim(line, name) for line in more)
+            if not _of(evidence, "employment"):
+                for name, text in [each for each in _of(evidence, "resume") if ":work" in each[0]]:
+                    header, _, details = text.partition("\n\n")
+                    yield _claim(", ".join(header.splitlines()), name, header)
+                    yield from (
+                        _claim(line.strip("-•*· "), name) for line in details.splitlines() if line.strip("-•*· ")
+                    )
         case "achievements":
+            for name, text in _of(evidence, "interview"):
+                yield from (_claim(_of_person(each), name, each) for each in _sentences(text) if _tells(each))
             for name, text in [*_of(evidence, "document"), *_of(evidence, "memory")]:
                 yield from (_claim(sentence, name) for sentence in _sentences(text) if _counts(sentence))
         case "skills":
@@ -335,6 +344,16 @@ def _role(text: str) -> str:
 
 def _sentences(text: str) -> list[str]:
     return [sentence.strip("-•* ") for sentence in re.split(r"(?<=[.!?;])\s+|\n", text) if sentence.strip("-•* ")]
+
+
+def _tells(sentence: str) -> bool:
+    return len(sentence.split()) > 4 and not sentence.endswith("?")
+
+
+def _of_person(sentence: str) -> str:
+    """Return "Led a team" for "I led a team"."""
+    told = re.sub(r"^I (?=[a-z])", "", sentence)
+    return f"{told[:1].upper()}{told[1:]}"
 
 
 def _counts(sentence: str) -> bool:

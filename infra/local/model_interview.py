@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from qwestly_agent.text.language import language_of
+
 ASPECTS: Mapping[str, tuple[str, str]] = {
     "your part": ("What was your own part in it?", r"\bI (?:led|built|wrote|ran|designed|managed|was|made|did|took)\b"),
     "team": ("How many people were you?", r"\b(?:team|people|colleagues|with (?:two|three|four|five|six|\d+))\b"),
@@ -33,13 +35,34 @@ AGENDA: Mapping[str, tuple[str, str]] = {
 QUESTIONS = {**ASPECTS, **AGENDA}
 """Aspects, each with its question and a pattern of sentences that answer it."""
 
+_IN_GERMAN: Mapping[str, str] = {
+    "your part": "Was war dein eigener Anteil daran?",
+    "team": "Wie viele wart ihr?",
+    "what was hard": "Was war das Schwierigste?",
+    "result": "Was ist dabei herausgekommen?",
+    "when": "Wann war das?",
+    "current role": "Was machst du zurzeit?",
+    "years of experience": "Wie viele Jahre Erfahrung hast du?",
+    "where you live": "Wo wohnst du?",
+    "what you are proud of": "Worauf bist du stolz?",
+    "main skills": "Was kannst du gut?",
+    "languages": "Welche Sprachen sprichst du?",
+    "school and degree": "Wo hast du was gelernt oder studiert?",
+    "role you want": "Als was möchtest du arbeiten?",
+    "where you want to work": "Wo möchtest du arbeiten?",
+    "way to work": "Von zu Hause oder im Büro?",
+    "when you can begin": "Wann könntest du anfangen?",
+    "what you do not want": "Was möchtest du nicht?",
+}
+
 _STATE = re.compile(r"<interview>(?P<text>.*?)</interview>", re.DOTALL)
 _SAID = re.compile(r"<said>(?P<json>.*)</said>", re.DOTALL)
 _BEFORE = re.compile(r"<before>(?P<text>.*?)</before>", re.DOTALL)
 _LINE = re.compile(r"^(?P<place>\d+)\. \[(?P<topic>[^\]]*)\] (?P<text>.+)$", re.MULTILINE)
 _PLACE = re.compile(r"\b(?:at|for|with|founded) (?P<name>[A-Z][\w&]*(?: [A-Z][\w&]*)*)")
 _NOTHING_TO_TELL = re.compile(
-    r"[^.!?\n]*\b(?:skip (?:that|this|it)|(?:do not|don['’]t) (?:know|remember)|no idea|nothing to (?:say|tell))"
+    r"[^.!?\n]*\b(?:skip(?: (?:that|this|it))?|next (?:one|question)|nächste Frage|überspring\w*|"
+    r"weiß (?:ich )?nicht|keine Ahnung|(?:do not|don['’]t) (?:know|remember)|no idea|nothing to (?:say|tell))"
     r"[^.!?\n]*|^\W*(?:(?:maybe|perhaps|ask me) )?later(?:,? please)?(?=[.!\n]|$)",
     re.IGNORECASE,
 )
@@ -60,14 +83,16 @@ def interviewer(names: Mapping[str, Any]) -> str:
     state, task = context.rpartition("</interview>")[0], _task(names)
     topic = _line(state, "topic")
     told = next(filter(_tells, _sentences(said)), "")
+    language = language_of(" ".join(typed.partition("<interview>")[0] for typed in names["said"][-3:]))
     if "is over" in task:
         why = re.search(r"because (.+?)\. In their language", task)
         reason = why and why[1].replace("they asked", "you asked").replace("their answers", "your answers")
         return f"We stop here, because {reason}. Thank you for your time." if reason else "Thank you for your time."
     if names["reply"]:
-        return f"{names['reply']} {_asks(state, task, topic, names['answered'], told)}"
-    question = _asks(state, task, topic, names["answered"], told)
-    return f"I understand: “{told}” {question}" if told and "about “" in task else question
+        return f"{names['reply']} {_asks(state, task, topic, names['answered'], told, language)}"
+    question = _asks(state, task, topic, names["answered"], told, language)
+    heard = "Verstanden" if language == "de" else "I understand"
+    return f"{heard}: “{told}” {question}" if told and "about “" in task else question
 
 
 def _task(names: Mapping[str, Any]) -> str:
@@ -76,7 +101,7 @@ def _task(names: Mapping[str, Any]) -> str:
     return told[-1] if told else names["context"].rpartition("</interview>")[2]
 
 
-def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str) -> str:
+def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str, language: str) -> str:
     if "No topic is chosen" in task:
         if told:
             return _fresh(("What was your own part in that?", "What came of that?", "What else is there?"), answered)
@@ -95,7 +120,12 @@ def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str)
     if not asked:
         return _fresh(("What else is there to tell?", "Is there anything else about it?"), answered)
     missing = asked[1]
+    if told and re.search(QUESTIONS.get(missing, ("", r"\0"))[1], told):  # just answered: the state is a message behind
+        others = [each for each in _line(state, "not yet told").split("; ") if each in QUESTIONS and each != missing]
+        missing = next((each for each in others if not re.search(QUESTIONS[each][1], told)), missing)
     question = QUESTIONS.get(missing, (f"And what about this: {missing}?", ""))[0]
+    if language == "de" and missing in _IN_GERMAN:
+        question = _IN_GERMAN[missing]
     again = (f"Once more on {missing}: is there anything that you can tell?", f"In a few words: {missing}?")
     return _fresh(again if "use other words" in task else (question, *again), answered)
 
@@ -199,8 +229,13 @@ def write_interview(texts: Sequence[str]) -> Object:
     draft = list(_LINE.finditer(html.unescape(before["text"]))) if before else []
     topics: dict[str, list[str]] = _state(texts[0]).get("topics", {})
     written: list[Object] = []
+    asked = ""
     for message in _messages(texts[0]):
         if message["by"] != "the person":
+            asked = _asked_in(message["text"])
+            continue
+        if short := _short_answer(asked, message, topics, draft):
+            written.append(short)
             continue
         for sentence in _sentences(message["text"]):
             text = re.sub(r"^(?:Sorry|No|Actually)[,:]? ", "", sentence)
@@ -208,7 +243,7 @@ def write_interview(texts: Sequence[str]) -> Object:
             text = f"{text[:1].upper()}{text[1:]}"
             if not _tells(sentence) or any(text in each["text"] for each in draft):
                 continue
-            told = _told(topics, sentence)
+            told = _told(topics, sentence, asked)
             named = [each for each in topics if each in sentence] or [each for each, names in told.items() if names]
             topic = (named or [each["topic"] for each in draft[-1:]] or [*topics, ""])[0]
             names = told.get(topic, [])
@@ -218,24 +253,53 @@ def write_interview(texts: Sequence[str]) -> Object:
                 if _CORRECTS.match(sentence) and any(re.search(QUESTIONS[name][1], each["text"]) for name in names)
             ]
             quotes = [{"message_id": message["message_id"], "text": sentence}]
-            written.append(
-                {
-                    "topic": topic,
-                    "aspects": names,
-                    "text": text,
-                    "quotes": quotes,
-                    "replaces": corrected[:6],
-                }
-            )
+            new = {"topic": topic, "aspects": names, "text": text, "quotes": quotes, "replaces": corrected[:6]}
+            written.append(new)
     return {"statements": written[:12]}
 
 
-def _told(topics: Mapping[str, Sequence[str]], sentence: str) -> dict[str, list[str]]:
-    """Return the aspects of each topic that a sentence answers."""
-    return {
+_MOST_SHORT_WORDS = 14
+
+
+def _asked_in(question: str) -> str:
+    """Return the aspect that a question is about; empty if it is none of ours."""
+    told = question.rstrip()
+    known = {name: asks for name, (asks, _) in QUESTIONS.items()}
+    for name in known:
+        again = (f"Once more on {name}:", f"In a few words: {name}?")
+        if told.endswith((known[name], _IN_GERMAN.get(name, "\0"))) or any(each in told for each in again):
+            return name
+    return ""
+
+
+def _short_answer(
+    asked: str, message: Mapping[str, Any], topics: Mapping[str, Sequence[str]], draft: Sequence[re.Match[str]]
+) -> Object | None:
+    """Return an answer of a few words as a statement on what was asked; None if it is something else."""
+    said = message["text"].strip()
+    topic = next((title for title, names in topics.items() if asked in names), "")
+    is_short = 0 < len(said.split()) <= _MOST_SHORT_WORDS and "?" not in said
+    if not (asked in AGENDA and topic and is_short) or _TO_US.match(said) or _NOTHING_TO_TELL.search(said):
+        return None
+    text = f"{said[:1].upper()}{said[1:]}".rstrip(".")
+    text = re.sub(r"^I (?=[a-z])", "", text)
+    text = f"{text[:1].upper()}{text[1:]}"
+    if any(text in each["text"] for each in draft):
+        return None
+    is_year = asked == "years of experience" and re.search(r"\b(?:19|20)\d\d\b", said)
+    quotes = [{"message_id": message["message_id"], "text": said}]
+    return {"topic": topic, "aspects": [] if is_year else [asked], "text": text, "quotes": quotes, "replaces": []}
+
+
+def _told(topics: Mapping[str, Sequence[str]], sentence: str, asked: str) -> dict[str, list[str]]:
+    """Return the aspects of each topic that a sentence answers: those it speaks of, else what was asked."""
+    told = {
         topic: [each for each in names if each in QUESTIONS and re.search(QUESTIONS[each][1], sentence)]
         for topic, names in topics.items()
     }
+    if not any(told.values()):
+        told |= {topic: [asked] for topic, names in topics.items() if asked in names}
+    return told
 
 
 def _tells(sentence: str) -> bool:

