@@ -34,7 +34,7 @@ An intent is added by examples:
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -136,6 +136,8 @@ class Meaning:
 
 WORDS = Meaning(phrase_embedding, sure=0.62, unsure=0.45, margin=0.02)
 """The scripted vectors: words and letters, in any language."""
+OTHER_LANGUAGES = replace(WORDS, sure=0.72, unsure=0.5)
+"""Beside an embedding that knows meaning, words decide only where most of them are the same."""
 
 
 def by_meaning(embed: Callable[[str], Sequence[float]]) -> Meaning:
@@ -201,7 +203,8 @@ class Intents:
     def ranked(self, part: str, among: Sequence[Intent]) -> list[tuple[float, Intent]]:
         """Return the intents by their best example, best first. A score of 1 is sure."""
         scores: dict[str, float] = {}
-        for (owners, vectors), meaning in ((self._examples, self.meaning), (self._words, WORDS)):
+        by_words = WORDS if self.meaning is WORDS else OTHER_LANGUAGES
+        for (owners, vectors), meaning in ((self._examples, self.meaning), (self._words, by_words)):
             if len(owners):
                 for owner, cosine in zip(owners, vectors @ np.asarray(meaning.embed(part)), strict=True):
                     score = _scaled(float(cosine), meaning)

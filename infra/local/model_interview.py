@@ -234,14 +234,11 @@ def write_interview(texts: Sequence[str]) -> Object:
         if message["by"] != "the person":
             asked = _asked_in(message["text"])
             continue
-        if short := _short_answer(asked, message, topics, draft):
-            written.append(short)
-            continue
         for sentence in _sentences(message["text"]):
-            text = re.sub(r"^(?:Sorry|No|Actually)[,:]? ", "", sentence)
+            text = re.sub(r"^(?:Sorry|No|Actually)[,:] ", "", sentence)
             text = re.sub(r"^I (?=[a-z])", "", text)
             text = f"{text[:1].upper()}{text[1:]}"
-            if not _tells(sentence) or any(text in each["text"] for each in draft):
+            if not (_tells(sentence) or _answers(sentence, asked)) or any(text in each["text"] for each in draft):
                 continue
             told = _told(topics, sentence, asked)
             named = [each for each in topics if each in sentence] or [each for each, names in told.items() if names]
@@ -258,9 +255,6 @@ def write_interview(texts: Sequence[str]) -> Object:
     return {"statements": written[:12]}
 
 
-_MOST_SHORT_WORDS = 14
-
-
 def _asked_in(question: str) -> str:
     """Return the aspect that a question is about; empty if it is none of ours."""
     told = question.rstrip()
@@ -272,23 +266,10 @@ def _asked_in(question: str) -> str:
     return ""
 
 
-def _short_answer(
-    asked: str, message: Mapping[str, Any], topics: Mapping[str, Sequence[str]], draft: Sequence[re.Match[str]]
-) -> Object | None:
-    """Return an answer of a few words as a statement on what was asked; None if it is something else."""
-    said = message["text"].strip()
-    topic = next((title for title, names in topics.items() if asked in names), "")
-    is_short = 0 < len(said.split()) <= _MOST_SHORT_WORDS and "?" not in said
-    if not (asked in AGENDA and topic and is_short) or _TO_US.match(said) or _NOTHING_TO_TELL.search(said):
-        return None
-    text = f"{said[:1].upper()}{said[1:]}".rstrip(".")
-    text = re.sub(r"^I (?=[a-z])", "", text)
-    text = f"{text[:1].upper()}{text[1:]}"
-    if any(text in each["text"] for each in draft):
-        return None
-    is_year = asked == "years of experience" and re.search(r"\b(?:19|20)\d\d\b", said)
-    quotes = [{"message_id": message["message_id"], "text": said}]
-    return {"topic": topic, "aspects": [] if is_year else [asked], "text": text, "quotes": quotes, "replaces": []}
+def _answers(sentence: str, asked: str) -> bool:
+    """True for words that can answer a question of the agenda, however few."""
+    to_us = _TO_US.match(sentence) and not re.match(r"no \w", sentence, re.IGNORECASE)
+    return asked in AGENDA and not (sentence.endswith("?") or to_us or _NOTHING_TO_TELL.search(sentence))
 
 
 def _told(topics: Mapping[str, Sequence[str]], sentence: str, asked: str) -> dict[str, list[str]]:
@@ -297,7 +278,7 @@ def _told(topics: Mapping[str, Sequence[str]], sentence: str, asked: str) -> dic
         topic: [each for each in names if each in QUESTIONS and re.search(QUESTIONS[each][1], sentence)]
         for topic, names in topics.items()
     }
-    if not any(told.values()):
+    if not any(told.values()) and not (asked == "years of experience" and re.search(r"\b(?:19|20)\d\d\b", sentence)):
         told |= {topic: [asked] for topic, names in topics.items() if asked in names}
     return told
 

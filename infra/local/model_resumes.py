@@ -41,8 +41,10 @@ _DATES = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_BULLET = re.compile(r"^[•\-*·–▪◦●➤>]\s*")
+_BULLET = re.compile(r"^(?:[•·–▪◦●➤>]\s*|[-*]\s+)")
 _CONTACT = re.compile(r"\[(?:email|phone|url|street|postcode|birth date)\]")
+_MARKUP = re.compile(r"^\s*(?:#+ |\*+(?! ))(.*?)[#*]*\s*$")
+"""Headings and bold lines of Markdown."""
 _BETWEEN = re.compile(r"\s+(?:\||·|•|—|–|-|@)\s+|\s+(?:at|bei|beim)\s+|\s*[|·•]\s*|\t+|\s{3,}|,\s+")
 _EDGE = " \t|,;:·•–—-()"
 _ROLE = re.compile(
@@ -50,7 +52,7 @@ _ROLE = re.compile(
     r"owner|architect|scientist|specialist|coordinator|supervisor|intern|trainee|secretary|accountant|chef|cook|driver|picker|"
     r"technician|administrator|president|founder|representative|agent|editor|writer|researcher|associate|apprentice|auxiliar|"
     r"\w*(?:leiter|entwickler|ingenieur|berater|kraft|pfleger|lehrer|verkäufer|kaufmann|kauffrau|meister|fahrer|referent)(?:in)?|"
-    r"gerente|ingenier[oa]|enfermer[oa]|profesor[a]?|desarrollador[a]?|analista|jef[ea]|directora?|camarer[oa])\b",
+    r"gerente|ingenier[oa]|enfermer[oa]|profesora?|desarrolladora?|diseñadora?|analista|jef[ea]|directora?|camarer[oa])\b",
     re.IGNORECASE,
 )
 _EMPLOYER = re.compile(
@@ -69,7 +71,7 @@ def parse_resume(texts: Sequence[str]) -> Object:
     """Return the fields, each with the line that it stands in."""
     found = _RESUME.search(texts[0])
     lines = html.unescape(found["text"]).split("\n") if found else []
-    sections = _sections([line.strip("#* ") if line.startswith(("#", "**")) else line for line in lines])
+    sections = _sections([_MARKUP.sub(r"\1", line) for line in lines])
     if not any(each.strip() for each in sections["work"]):
         _find_work(sections)
     return {
@@ -141,7 +143,7 @@ def _basics(sections: Mapping[str, Sequence[str]]) -> Object:
             elif (
                 "location" not in basics
                 and is_short
-                and len(piece.split()) <= 4
+                and (len(piece.split()) <= 2 or "," in piece)
                 and piece[:1].isupper()
                 and not _YEAR.search(piece)
             ):
@@ -189,7 +191,10 @@ def _jobs(lines: Sequence[str]) -> Iterator[_Job]:
     loose: list[str] = []
     """Lines since the last position or blank that may be the next one's header."""
     awaits = False
-    for line in [*(each.strip() for each in lines), ""]:
+    text_lines = [each.strip() for each in lines]
+    if 2 * text_lines.count("") >= len(text_lines) - 2:  # a blank after every line says nothing
+        text_lines = [each for each in text_lines if each]
+    for line in [*text_lines, ""]:
         dates = _DATES.search(line)
         if dense := _DENSE.match(line):
             text = line[dense.end() :].strip()
