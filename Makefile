@@ -41,10 +41,10 @@ test: $(VENV)/ready $(WIDGET) ## the everyday tests: two minutes
 	@TEST_COUNTS=small $(PYTEST) -m "not thorough" $(TESTS)
 	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 
-test-since: $(VENV)/ready $(WIDGET) ## the thorough tests of what changed since a commit, and the sentinel (SINCE=HEAD~3; without one all that a gate runs)
+test-since: $(VENV)/ready .venv-embedding/ready $(WIDGET) ## the thorough tests of what changed since a commit, and the sentinel (SINCE=HEAD~3; without one all that a gate runs)
 	@$(PYTEST) --since "$(SINCE)"
 
-test-all: $(VENV)/ready $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures it)
+test-all: $(VENV)/ready .venv-embedding/ready $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
 
 test-asl: $(VENV)/ready .venv-asl/ready ## the state machines again, in a second interpreter (LocalStack's)

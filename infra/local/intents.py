@@ -130,11 +130,9 @@ class Meaning:
     embed: Callable[[str], Sequence[float]]
     sure: float
     unsure: float
-    margin: float
-    """Two intents nearer to each other than this are both meant."""
 
 
-WORDS = Meaning(phrase_embedding, sure=0.62, unsure=0.45, margin=0.02)
+WORDS = Meaning(phrase_embedding, sure=0.62, unsure=0.45)
 """The scripted vectors: words and letters, in any language."""
 OTHER_LANGUAGES = replace(WORDS, sure=0.72, unsure=0.5)
 """Beside an embedding that knows meaning, words decide only where most of them are the same."""
@@ -142,7 +140,7 @@ OTHER_LANGUAGES = replace(WORDS, sure=0.72, unsure=0.5)
 
 def by_meaning(embed: Callable[[str], Sequence[float]]) -> Meaning:
     """Return the comparison by all-MiniLM-L6-v2."""
-    return Meaning(embed, sure=0.62, unsure=0.4, margin=0.03)
+    return Meaning(embed, sure=0.62, unsure=0.46)
 
 
 @dataclass(frozen=True)

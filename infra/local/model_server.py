@@ -300,7 +300,7 @@ def main() -> None:
         server = ModelServer(
             port=options.port, chunk_delay=options.chunk_delay, more_models=options.model, meaning=meaning
         )
-        server.intents.warm()
+        threading.Thread(target=server.intents.warm, daemon=True).start()
         server.run()
     except IntentError as error:
         sys.exit(f"The intents cannot be used: {error}")
