@@ -21,7 +21,13 @@ from qwestly_agent.grounding.quotes import FoundQuote, find_span
 MOST_NAMES = 8
 TENTH = Fraction(1, 10)
 """Relative difference that a word of approximation allows."""
-_FRACTION = pattern(r"half|halb|hälfte|demi|moitié|medi[oa]\b|mitad|mei[oa]\b|metade|mezz|metà|½|¼|¾", re.IGNORECASE)
+_UNITS_OF_OTHERS = frozenset({"percent", "EUR", "GBP", "USD", "CHF", "BRL", "INR"})
+"""Units that a figure without a unit may leave out, or have in another size: "107" pence for "£1.07"."""
+_CLOCK = pattern(r"\d{1,2}[.:h]\d{2}")
+_FRACTION = pattern(
+    r"half|third|quarter|drittel|viertel|fünftel|tiers|terci|terço|terz[oi]|rest[eo]?\b|halb|hälfte|demi|moitié|medi[oa]\b|mitad|mei[oa]\b|metade|mezz|metà|½|¼|¾",
+    re.IGNORECASE,
+)
 """Words that make another figure of the one beside them."""
 _NAME = pattern(r"(?<![^\W_])(?=[^\W_]*[A-ZÀ-ÖØ-Þ])[^\W_][\w&.+#'’-]*")
 
@@ -52,38 +58,58 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote]) -> Facts:
     return Facts(*(tuple(dict.fromkeys(each)) for each in (missing, unread, names)))
 
 
-def says(words: str, mark: str, language: str, quotes: Sequence[FoundQuote]) -> bool:
-    """True if the words stand in the quotes or their sources' fields, in runs with "…" between them, and mean the mark
-    as far as code reads both: the same figure, or one step from two figures in the words."""
+def says(words: str, mark: str, statement: Statement, quotes: Sequence[FoundQuote]) -> bool:
+    """True if the words stand in the quotes or their sources' fields, in runs with "…" between them, and their figures
+    do not contradict the mark's, as far as code reads both."""
     known = list[Figure]()
     for run in filter(str.strip, words.split("…")):
         found = list(_figures_in(run, quotes))
         if not found:
             return False
         known += found[0]
-    has_fraction = bool(_FRACTION.search(words))
-    years = {year for found in quotes for each in _inside(found) for year in _years_of(each)}
-    return any(map(str.isalnum, words)) and all(
-        _can_be_meant(figure, known, years, has_fraction=has_fraction) for figure in figures(mark, language)
-    )
+    if not words.strip(" …"):
+        return False
+    if _FRACTION.search(words) or any(_is_unreadable(each) for each in known):
+        return True
+    # In the statement a figure has its word of approximation.
+    meant = [each for each in figures(statement.text, statement.language) if each.text.strip() == mark]
+    return not any(_differs(each, known) for each in meant or figures(mark, statement.language))
 
 
 def _figures_in(run: str, quotes: Sequence[FoundQuote]) -> Iterator[Sequence[Figure]]:
     """Yield the figures of a run of words for each place where it stands, with the source's unit and rate."""
+    plain = run.strip()
     for found in quotes:
-        if span := find_span(run, found.text):
+        at = found.text.casefold().find(plain.casefold())
+        span = find_span(run, found.text) or ((at, at + len(plain)) if at >= 0 else None)
+        if span:
             yield [*_inside(FoundQuote(found.source, found.start + span[0], found.start + span[1]))]
         for value in found.source.fields.values():
             if find_span(run, value):
                 yield figures(value, found.source.language)
 
 
-def _can_be_meant(figure: Figure, found: Sequence[Figure], years: Collection[int], *, has_fraction: bool) -> bool:
-    is_date = bool(figure.days or figure.year)
-    comparable = [each for each in found if each.days or each.year] if is_date else found
-    if not (figure.days or figure.numbers) or not found or (has_fraction and not is_date):
-        return True
-    return any(_is_meant(figure, each) for each in comparable) or _is_derived(figure, comparable, years)
+def _is_unreadable(figure: Figure) -> bool:
+    return not (figure.days or figure.numbers) or bool(_CLOCK.fullmatch(figure.text.strip()))
+
+
+def _differs(figure: Figure, found: Sequence[Figure]) -> bool:
+    """True if the only figure, or the only two of the same unit, cannot mean this one. More than that, or a date beside
+    a number, may be any calculation."""
+    dates = [each for each in found if each.days or each.year]
+    others = [each for each in found if each not in dates]
+    if _is_unreadable(figure) or not found or (dates and others):
+        return False
+    if figure.days or figure.year:
+        years = {year for each in dates for year in _years_of(each)}
+        return bool(years) and not (years & {*_years_of(figure)}) and bool(_years_of(figure))
+    if dates:
+        years = {year for each in dates for year in _years_of(each)}
+        return figure.dimension == "months" and len(years) == 2 and not _is_derived(figure, dates)
+    units = {each.dimension for each in others} | {figure.dimension}
+    if len(others) > 2 or ("" in units and units & _UNITS_OF_OTHERS):
+        return False
+    return not any(_is_meant(figure, each) for each in others) and not _is_derived(figure, others)
 
 
 def _years_of(figure: Figure) -> list[int]:

@@ -183,7 +183,7 @@ def _with_unit(text: str, start: int, end: int, values: set[Fraction], currency:
         start,
         end,
         text[start : half.end() if half else rate.end() if rate else unit_end],
-        frozenset() if half else frozenset(values),
+        frozenset(value + Fraction(1, 2) for value in values if half[1]) if half else frozenset(values),
         factor,
         dimension,
         thing="" if dimension or not (thing := _THING.match(text, end)) else key(thing[1]),
@@ -240,7 +240,7 @@ _UNIT_ROWS: Sequence[tuple[str, Fraction | int | str, str]] = (
     ("length", 1, "m metre metres meter meters metern mètre mètres metro metros mts metri"),
     ("length", 1000, "km kilometre kilometres kilometer kilometers kilometern kilomètres kilómetros quilômetros"),
     ("length", "0.3048", "ft foot feet pies pés"),
-    ("length", "1609.344", "mile miles"),
+    ("length", "1609.344", "mile miles meile meilen milla millas milha milhas"),
     ("area", 1, "m² qm sqm square_metres square_meters quadratmeter"),
     ("area", 100, "ares"),
     ("area", 4047, "acres acre"),
@@ -311,10 +311,11 @@ _CALENDAR: Mapping[str, re.Pattern[str]] = {
         ),
     }.items()
 }
+_SCALE_PATTERN = _any(" ".join(_SCALE_WORDS.values()).split())
 _WORD = pattern(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _AND_A_HALF = pattern(
     r"(?:\s[^\W\d_]+)?\s(?:and|et|y|e|und|en)\s(?:(?:an?|une?|una|uma|eine?n?)\s)?"
-    r"(?:half|quarter|demie?|medi[oa]|mei[oa]|mezz[oa]|halb\w*|halve)(?![^\W_])",
+    rf"(?:(half|demie?|medi[oa]|mei[oa]|mezz[oa]|halb\w*|halve)(?!\s+(?:{_SCALE_PATTERN})\b)|half|quarter)(?![^\W_])",
     re.IGNORECASE,
 )
 _THING = pattern(r"\s([^\W\d_]{4,5})")
@@ -323,7 +324,7 @@ _CURRENCY = r"us\$|r\$|[€£$₹]"
 _NUMBER = pattern(
     rf"(?<![\w.,])(?P<currency>{_CURRENCY})?\s?"
     r"(?P<digits>\d{1,3}(?:[.,'’ \u00a0\u202f\u2009]\d{3}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,]\d+)*)(?!\d)"
-    rf"(?:\s?(?P<scale>{_any(' '.join(_SCALE_WORDS.values()).split())})(?![^\W\d_]))?",
+    rf"(?:\s?(?P<scale>{_SCALE_PATTERN})(?![^\W\d_]))?",
     re.IGNORECASE,
 )
 _UNIT = pattern(

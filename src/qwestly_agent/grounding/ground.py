@@ -111,9 +111,8 @@ def _rank(source: QuotedSource) -> int:
 def _unsaid(question: Question, judged: Judged) -> list[str]:
     """Return the marks for which the judge gave no words of the quotes that can mean them."""
     given = [*judged.meant, *[""] * len(question.look_at)]
-    language = question.statement.language
     pairs = zip(question.look_at, given, strict=False)
-    return [mark for mark, words in pairs if not says(words, mark, language, question.quotes)]
+    return [mark for mark, words in pairs if not says(words, mark, question.statement, question.quotes)]
 
 
 def _asked(questions: Sequence[Question], plant: Plant | None) -> Sequence[Question]:
