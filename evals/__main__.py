@@ -10,8 +10,9 @@ from typing import Any
 
 from evals import claims, report
 from evals.claims import Case
-from evals.judge import configured_judge
+from evals.judge import configured_judge, settings_of_models
 from evals.looks import Judged, by_code, by_judge
+from evals.relay import is_scripted
 
 RESULTS = Path(__file__).parent / "results.json"
 NO_JUDGE = "none"
@@ -22,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cases = _chosen(claims.load(options.claims), options.half, options.samples)
     last = json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else {}
     looks, judge = {"code": [by_code(case) for case in cases]}, NO_JUDGE
-    if judged := asyncio.run(_judged(cases)):
+    scripted = is_scripted(settings_of_models())
+    if not scripted and (judged := asyncio.run(_judged(cases))):
         judge, looks["code + judge"] = judged
     if last:
         print(f"The last run that was kept is of {last['date']}; its judge: {last['judge']}.\n")
@@ -31,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(report.table(title, report.tallies(judged), last.get("looks", {}).get(name, {})))
         if options.show:
             _show(judged, meanings=name != "code")
-    if judge == NO_JUDGE:
+    if scripted:
+        print("\nThe judge is scripted and reads nothing: looks 1 and 2 alone.")
+    elif judge == NO_JUDGE:
         print("\nNo judge is configured (DEEPSEEK_API_KEY, OPENAI_API_KEY or MODEL_BASE_URL): looks 1 and 2 alone.")
     if options.keep:
         kept = {name: report.as_json(report.tallies(judged)) for name, judged in looks.items()}

@@ -7,7 +7,9 @@ import argparse
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from evals.relay import is_scripted
 from evals.statistics import wilson
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import flush
@@ -27,7 +29,7 @@ def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
     if arguments.what == "judge":
         print(asyncio.run(judge(settings, arguments.sample, arguments.most_usd)).model_dump_json(indent=2))
     else:
-        print(weeks(asyncio.run(_days(settings))))
+        print(weeks(asyncio.run(_days(settings)), scripted=is_scripted(settings)))
     return 0
 
 
@@ -50,15 +52,19 @@ async def _days(settings: Settings) -> list[AnswerDay]:
         await services.close()
 
 
-def weeks(days: Iterable[AnswerDay]) -> str:
+SCRIPTED = "The judge is scripted: what it says of answers means nothing, and is left out."
+UNJUDGED: Mapping[str, Any] = {**dict.fromkeys(("judged", "answered", "confused", "satisfied"), 0), "intents": {}}
+
+
+def weeks(days: Iterable[AnswerDay], *, scripted: bool = False) -> str:
     by_week = dict[str, list[AnswerDay]]()
-    for each in days:
+    for each in (day.model_copy(update=UNJUDGED) for day in days) if scripted else days:
         year, week, _ = each.day.isocalendar()
         by_week.setdefault(f"{year}-W{week:02}", []).append(each)
     head = f"{'week':10}{'answers':>9}{'errors':>9}{'judged':>8}{'answered':>10}  {'95 %':13}{'confused':>9}"
     lines = [f"{head}{'content':>9}{'thumbs':>9}  intents"]
     lines += [_week(name, by_week[name]) for name in sorted(by_week)]
-    return "\n".join(lines)
+    return "\n".join([*lines, SCRIPTED] if scripted else lines)
 
 
 def _week(name: str, days: Sequence[AnswerDay]) -> str:
@@ -66,10 +72,10 @@ def _week(name: str, days: Sequence[AnswerDay]) -> str:
         return sum(getattr(each, field) for each in days)
 
     judged, answers = total("judged"), total("answers")
-    low, high = wilson(total("answered"), judged)
+    low, high = (100 * end for end in wilson(total("answered"), judged))
     intents = sum((Counter(each.intents) for each in days), Counter[str]())
     told = ", ".join(f"{intent} {count}" for intent, count in intents.most_common())
-    rates = f"{_share(total('answered'), judged):>10}  {f'{100 * low:.1f}–{100 * high:.1f}':13}"
+    rates = f"{_share(total('answered'), judged):>10}  {f'{low:.1f}–{high:.1f}' if judged else '–':13}"
     felt = f"{_share(total('confused'), judged):>9}{_share(total('satisfied'), judged):>9}"
     thumbs = f"{total('thumbs_up')}/{total('thumbs_down')}"
     counted = f"{name:10}{answers:9}{_share(total('errors'), answers):>9}{judged:8}"

@@ -12,6 +12,7 @@ from infra.local.environment import SafeLoader
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 
 FOLDER = Path(__file__).parent / "claims"
+UNSEEN = FOLDER.parent / "unseen"
 TODAY = date(2026, 11, 22)
 """The date for which the labels hold: "for six years" depends on it."""
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evals import minilm
+from infra.local import model_minilm as minilm
 from infra.local.model_embedding import embedding
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
@@ -92,17 +92,21 @@ def recalls(samples: Sequence[Sample], vectors: Vectors, ks: Sequence[int]) -> d
     for sample in samples:
         known = [CachedText.of(indexed_words(each.text), vectors[each.text]) for each in sample.texts]
         for question in sample.questions:
-            by_words, by_meaning = rank_ids(
-                range(len(known)), known, query_words(question.text), vectors[question.text]
-            )
-            orders = {"BM25": by_words, "cosine": by_meaning}
-            orders |= {_ours(k): _best(by_words, by_meaning, k) for k in ks}
+            orders = orders_of(known, question, vectors, ks)
             for name, order in orders.items():
-                found.setdefault(name, []).append(_recall(question, [sample.texts[at] for at in order[:AT]]))
+                found.setdefault(name, []).append(recall(question, [sample.texts[at] for at in order[:AT]]))
     return {name: sum(each) / len(each) for name, each in found.items()}
 
 
-def _ours(k: int) -> str:
+def orders_of(
+    known: Sequence[CachedText], question: Question, vectors: Vectors, ks: Sequence[int] = (K,)
+) -> dict[str, Sequence[int]]:
+    """Return the indexes of the texts by each search, best first."""
+    by_words, by_meaning = rank_ids(range(len(known)), known, query_words(question.text), vectors[question.text])
+    return {"BM25": by_words, "cosine": by_meaning, **{ours(k): _best(by_words, by_meaning, k) for k in ks}}
+
+
+def ours(k: int = K) -> str:
     return f"ours, k = {k}"
 
 
@@ -111,16 +115,19 @@ def _best(by_words: Sequence[int], by_meaning: Sequence[int], k: int) -> list[in
     return sorted(places, key=lambda at: -places[at].total)
 
 
-def _recall(question: Question, best: Sequence[Text]) -> float:
+def recall(question: Question, best: Sequence[Text]) -> float:
     found = frozenset().union(*(each.turns for each in best))
     return len(question.evidence & found) / len(question.evidence)
 
 
-async def _vectors_of(texts: Sequence[str]) -> Vectors:
+async def vectors_of(texts: Sequence[str]) -> Vectors:
+    """Return the vectors of the configured embedding, else the scripted ones. Raises `Unavailable`."""
     environment = {name: os.environ.get(name, "") for name in CONCERNING}
     if not any(environment.values()):
         return {text: embedding(text, DIMENSIONS) for text in texts}
-    settings = Settings.from_env({**environment, "MONGODB_URI": "mongodb://none"}).resolve(look_up)
+    settings = Settings.from_env({**environment, "MONGODB_URI": "mongodb://none", "MONGODB_DATABASE": "none"}).resolve(
+        look_up
+    )
     async with make_http_client(settings) as http:
         embeddings = make_embeddings(settings, http)
         vectors = dict[str, Sequence[float]]()
@@ -142,13 +149,13 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     of_all = [each for some in samples.values() for each in some]
     texts = {each.text for sample in of_all for each in (*sample.texts, *sample.questions)}
     embed = minilm.load() if options.embedding == "minilm" else None
-    vectors = {text: embed(text) for text in texts} if embed else asyncio.run(_vectors_of(sorted(texts)))
+    vectors = {text: embed(text) for text in texts} if embed else asyncio.run(vectors_of(sorted(texts)))
     found = {name: recalls(some, vectors, [K, *options.k]) for name, some in samples.items()}
     say(f"{f'recall@{AT}':14}" + "".join(f"{name:>14}" for name in found))
     for search in next(iter(found.values())):
         say(f"{search:14}" + "".join(f"{each[search]:14.3f}" for each in found.values()))
     say(f"{'questions':14}" + "".join(f"{sum(len(each.questions) for each in some):14}" for some in samples.values()))
-    return int(any(each[_ours(K)] < each["BM25"] for each in found.values()))
+    return int(any(each[ours(K)] < each["BM25"] for each in found.values()))
 
 
 if __name__ == "__main__":

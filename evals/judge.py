@@ -22,14 +22,18 @@ WRITER = "pro"
 MOST_USD = 5.0
 
 
+def settings_of_models() -> Settings:
+    """Return the environment's settings, without a database. Raises `InvalidSettings`."""
+    return Settings.from_env({"MONGODB_URI": "mongodb://none", "MONGODB_DATABASE": "none", **os.environ})
+
+
 @asynccontextmanager
 async def configured_judge() -> AsyncIterator[tuple[str, Judge] | None]:
     """Yield the judge and its name; None if the environment configures no model. Raises `InvalidSettings`."""
     if not any(os.environ.get(name) for name in CONFIGURES):
         yield None
         return
-    # The database is never used.
-    settings = Settings.from_env({"MONGODB_URI": "mongodb://none", "MONGODB_DATABASE": "none", **os.environ})
+    settings = settings_of_models()
     async with make_http_client(settings) as http:
         model = make_judges(settings, http)[WRITER]
         budget = Budget(MOST_USD, OverBudget(), time.time())

@@ -18,11 +18,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import yaml
 
-from evals import minilm
-from evals.minilm import Embed
 from evals.statistics import wilson
+from infra.local import model_minilm as minilm
 from infra.local.environment import SafeLoader
 from infra.local.model_embedding import embedding
+from infra.local.model_minilm import Embed
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
@@ -42,6 +42,7 @@ BEST = 10
 
 Half: TypeAlias = Literal["tuned", "kept"]
 HALVES: tuple[Half, ...] = ("tuned", "kept")
+RELATED = ("same", "contradicts")
 
 
 @dataclass(frozen=True)
@@ -58,20 +59,29 @@ class Candidate:
 
 
 def conversations(folder: Path) -> Iterator[Candidate]:
+    for _, _, candidates in by_conversation(folder):
+        yield from candidates
+
+
+def by_conversation(folder: Path) -> Iterator[tuple[str, list[UserMessage], list[Candidate]]]:
+    """Yield for each conversation its name, what the person wrote, and the labelled notes."""
     for file in sorted(folder.glob("conversations-*.yaml")):
         for index, conversation in enumerate(_read(file)):
             said = dict(_said(conversation["messages"]))
-            for key, is_right in (("memories", True), ("not_memories", False)):
-                for note in conversation[key]:
-                    yield Candidate(
-                        half=_half(index),
-                        language=file.stem.removeprefix("conversations-"),
-                        said=said.get(note["message"]),
-                        note=note,
-                        is_right=is_right,
-                        may_keep_own_words=is_right or note["own_words"],
-                        needs_question="asked" in note,
-                    )
+            labelled = [(note, key == "memories") for key in ("memories", "not_memories") for note in conversation[key]]
+            candidates = [
+                Candidate(
+                    half=_half(index),
+                    language=file.stem.removeprefix("conversations-"),
+                    said=said.get(note["message"]),
+                    note=note,
+                    is_right=is_right,
+                    may_keep_own_words=is_right or note["own_words"],
+                    needs_question="asked" in note,
+                )
+                for note, is_right in labelled
+            ]
+            yield conversation.get("conversation", f"{file.stem}-{index}"), list(said.values()), candidates
 
 
 def _said(messages: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, UserMessage]]:
@@ -136,6 +146,20 @@ class Labelled:
     @property
     def group(self) -> str:
         return "English" if self.language == "en" else "others"
+
+
+@dataclass(frozen=True)
+class Pair:
+    half: Half
+    a: str
+    b: str
+    is_related: bool
+    """True if they mean the same or contradict each other, so that a model must compare them."""
+
+
+def labelled_pairs(folder: Path) -> list[Pair]:
+    read = enumerate(_read(folder / "pairs.yaml"))
+    return [Pair(_half(at), each["a"], each["b"], each["relation"] in RELATED) for at, each in read]
 
 
 def pairs(folder: Path, embed: Embed) -> Iterator[Labelled]:

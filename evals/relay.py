@@ -19,6 +19,8 @@ from qwestly_agent.llm.client import PROVIDER_ADDRESSES, keys_of
 from qwestly_agent.llm.models import DEFAULT_MODELS
 
 SECONDS = 120.0
+SECONDS_TO_TELL = 5.0
+"""For the list of a server's models."""
 OF_INSTRUCTIONS = 60
 """Number of characters of a request's instructions that identify its recorded answer."""
 MISSING = "No answer to this was recorded."
@@ -128,3 +130,18 @@ def upstreams_of(settings: Settings) -> dict[str, Upstream]:
         model: Upstream((settings.model_base_url or PROVIDER_ADDRESSES[provider]).rstrip("/"), keys.get(provider, ""))
         for provider, _, model in (each.partition(":") for each in named if each)
     }
+
+
+def is_scripted(settings: Settings) -> bool:
+    """True if a configured server says that its models are scripted: their rates mean nothing."""
+    servers = dict.fromkeys(upstreams_of(settings).values()) if settings.model_base_url else ()
+    return any(map(_says_scripted, servers))
+
+
+def _says_scripted(server: Upstream) -> bool:
+    try:
+        headers = {"Authorization": f"Bearer {server.key or 'none'}"}
+        models: Any = httpx2.get(f"{server.url}/models", headers=headers, timeout=SECONDS_TO_TELL).json()
+        return any(each.get("owned_by") == "scripted" for each in models.get("data", ()))
+    except (httpx2.HTTPError, ValueError, AttributeError):
+        return False

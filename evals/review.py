@@ -5,6 +5,8 @@ had it, and adds it to FILE as a case after a yes. `memories FILE` shows the fir
 adds a verdict to FILE without any of their words. Nothing is written without an answer to each; what stands in FILE is
 not shown again. The end of the input ends it.
 
+`judge` prints, for each judge of what is published, how many of the newest planted lies it passed.
+
 `--user ID --reason "…"` prints one user's newest turns, approvals and events. The look stands in that user's activity
 with its reason, before anything is printed. An id that holds a | needs quotes.
 """
@@ -30,9 +32,11 @@ from qwestly_agent.base.clock import new_id, system_clock
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT, PREFERENCES
+from qwestly_agent.grounding.model import JudgedPlant
 from qwestly_agent.stores import approvals, conversations, messages
 from qwestly_agent.stores.memories import COLLECTION as MEMORIES
 from qwestly_agent.stores.memories import READABLE
+from qwestly_agent.stores.planted import MOST_PASSED, JudgesPlants, PlantedLies
 
 Stored = Database[dict[str, Any]]
 Ask = Callable[[str], str]
@@ -43,7 +47,7 @@ VERDICTS: Mapping[str, str] = {"r": "right", "w": "wrong", "u": "unsure"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", nargs="?", choices=["cases", "memories"], help="what to look through")
+    parser.add_argument("what", nargs="?", choices=["cases", "memories", "judge"], help="what to look through")
     parser.add_argument(
         "file", nargs="?", type=Path, metavar="FILE", help="YAML; made if it is not there, added to if it is"
     )
@@ -54,8 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     reason = " ".join(arguments.reason.split())
-    if bool(arguments.user) == bool(arguments.what) or bool(arguments.what) != bool(arguments.file):
-        raise WrongUsage("Name cases or memories with a FILE, or a --user.")
+    takes_file = arguments.what in ("cases", "memories")
+    if bool(arguments.user) == bool(arguments.what) or takes_file != bool(arguments.file):
+        raise WrongUsage("Name cases or memories with a FILE, judge without one, or a --user.")
     if arguments.user and not 0 < len(reason) <= LONGEST_REASON:
         raise WrongUsage(f"Say why you look, by --reason of at most {LONGEST_REASON} characters. The user reads it.")
     settings = database_settings(environment)
@@ -63,6 +68,9 @@ def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
         page = asyncio.run(_page_about(settings, arguments.user, reason, arguments.most))
         print(page or f"Nothing is kept about {arguments.user}.", file=sys.stdout if page else sys.stderr)
         return 0 if page else 1
+    if arguments.what == "judge":
+        print("\n".join(_lines_about(asyncio.run(_judges(settings)))))
+        return 0
     look = {"cases": look_at_cases, "memories": look_at_memories}[arguments.what]
     with MongoClient[dict[str, Any]](settings.mongodb_uri) as mongo:
         look(mongo[settings.mongodb_database], arguments.file, arguments.most, input, print)
@@ -72,6 +80,32 @@ def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 async def _page_about(settings: Settings, user_id: str, reason: str, most: int) -> str | None:
     async with AsyncMongoClient[dict[str, Any]](settings.mongodb_uri, tz_aware=True) as mongo:
         return await look_at_user(mongo[settings.mongodb_database], user_id, reason, most, system_clock, new_id)
+
+
+# --- the judge --------------------------------------------------------------------------------------------------------
+
+
+async def _judges(settings: Settings) -> Sequence[JudgesPlants]:
+    async with AsyncMongoClient[dict[str, Any]](settings.mongodb_uri) as mongo:
+        return await PlantedLies.of(mongo[settings.mongodb_database]).list()
+
+
+def _lines_about(judges: Sequence[JudgesPlants]) -> Iterator[str]:
+    """Yield a line for each judge, and one for each kind of lie and each language, if it passed some."""
+    if not judges:
+        yield "No lie has been planted yet."
+    for judge in judges:
+        errs = f": above {MOST_PASSED}, the alarm rings" if judge.errs else ""
+        yield f"{judge.model} passed {_rate(judge.plants)} of the newest planted lies{errs}"
+        for kind, language in sorted({(each.kind, each.language) for each in judge.plants if each.passed}):
+            alike = [each for each in judge.plants if (each.kind, each.language) == (kind, language)]
+            yield f"  {kind}, {language or 'language unknown'}: {_rate(alike)}"
+
+
+def _rate(plants: Sequence[JudgedPlant]) -> str:
+    passed = sum(each.passed for each in plants)
+    low, high = wilson(passed, len(plants))
+    return f"{passed} of {len(plants)} ({100 * low:.1f}–{100 * high:.1f} %)"
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------

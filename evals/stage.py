@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
@@ -16,17 +18,20 @@ from pymongo.database import Database
 
 from evals.relay import Relay, Upstream
 from evals.talks import Call, Case, Step, Turn
+from infra.local.__main__ import TIED
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import DEMO_DATABASE
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_controls import SCRIPT
+from infra.local.ports import free_port
 from infra.topics import read_library
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.stores import knowledge, memories, profiles, topics
-from tests.servers import API_SECRET, ChatServer, Client, mongo_server, settings_for
+from tests.servers import API_SECRET, ChatServer, Client, settings_for, wait_for_port
 
 LIBRARY = Path(__file__).parents[1] / "library"
 SECONDS_A_TURN = 180
+SECONDS_TO_END = 90
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,35 @@ def _arguments(shown: str) -> Mapping[str, Any]:
 
 
 @contextmanager
+def tied(
+    *command: str, stdout: Any, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process that ends with this one, even if this one is killed."""
+    theirs, ours = os.pipe()
+    shell = ["/bin/sh", "-c", TIED, "part", *command]
+    process = subprocess.Popen(  # noqa: S603
+        shell, stdin=theirs, stdout=stdout, stderr=subprocess.STDOUT, cwd=cwd, env=env, start_new_session=True
+    )
+    os.close(theirs)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(SECONDS_TO_END)
+        os.close(ours)
+
+
+@contextmanager
+def database_server() -> Iterator[str]:
+    """Run a database in memory; yields its address."""
+    port = free_port()
+    command = (sys.executable, "-m", "infra.local.database", "--port", str(port), "--data", "memory")
+    with tied(*command, stdout=subprocess.DEVNULL) as process:
+        wait_for_port(port, process)
+        yield f"mongodb://127.0.0.1:{port}"
+
+
+@contextmanager
 def run_stage(upstreams: Mapping[str, Upstream], **settings: Any) -> Iterator[Stage]:
     """Run the stage. `settings` name the models and the design. Workflows are recorded instead of started."""
     begun = list[Begun]()
@@ -109,7 +143,7 @@ def run_stage(upstreams: Mapping[str, Upstream], **settings: Any) -> Iterator[St
         # The product prints each turn's metrics in Lambda's format.
         nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
         stack.enter_context(redirect_stdout(nowhere))
-        uri, _ = stack.enter_context(mongo_server())
+        uri = stack.enter_context(database_server())
         relay = Relay(upstreams)
         stack.enter_context(relay)
         app = stack.enter_context(CandidateAppServer(uri, DEMO_DATABASE, API_SECRET))

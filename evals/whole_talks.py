@@ -37,11 +37,11 @@ _QUESTION = re.compile(r"[^.!?？؟\n]*[?？؟]")
 _QUOTED = re.compile(r"“([^”]*)”")
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Told(_Strict):
+class Told(Strict):
     """A subject about which the person answers if asked."""
 
     name: str
@@ -51,7 +51,7 @@ class Told(_Strict):
     """Its answers, given one after the other."""
 
 
-class Case(_Strict):
+class Case(Strict):
     case: str
     role: str = "interview"
     opens: str
@@ -142,13 +142,13 @@ def _talked(stage: Stage, case: Case, recorded: Sequence[Step]) -> tuple[Talk, l
             if answer.last.name != "done":
                 talk.problems.append(f"turn {len(talk.said)} ended with {answer.last.name}")
                 break
-            talk.problems += runner.run(_drafted(services, stage.begun, len(talk.said)))
+            talk.problems += runner.run(write_draft(services, stage.begun, len(talk.said)))
             kept = stage.database[conversations.COLLECTION].find_one({"user_id": person.user_id}) or {}
             talk.interview = Interview.model_validate(kept["interview"]) if kept.get("interview") else None
-            talk.ended = _end(talk.interview, stage.begun)
+            talk.ended = end_of(talk.interview, stage.begun)
             if talk.ended:
                 break
-            line = _line(case, answer.text, left)
+            line = next_line(case, answer.text, left)
         runner.run(services.close())
         messages = person.get(f"/api/conversations/{conversation}")["messages"]
         talk.receipts = [each["receipt"] for each in messages if each.get("receipt")]
@@ -156,7 +156,7 @@ def _talked(stage: Stage, case: Case, recorded: Sequence[Step]) -> tuple[Talk, l
     return talk, list(stage.relay.recorded_steps)
 
 
-async def _drafted(services: ModelServices, begun: Sequence[Begun], turn: int) -> list[str]:
+async def write_draft(services: ModelServices, begun: Sequence[Begun], turn: int) -> list[str]:
     """Write the draft as the workflow `write_draft` does. Returns the problems, if it failed."""
     for given in (each.given for each in begun if each.name.startswith("interview-")):
         try:
@@ -169,15 +169,15 @@ async def _drafted(services: ModelServices, begun: Sequence[Begun], turn: int) -
     return []
 
 
-def _end(interview: Interview | None, begun: Sequence[Begun]) -> str:
+def end_of(interview: Interview | None, begun: Sequence[Begun]) -> str:
     if interview and interview.ended and interview.ended.told_to is not None:
         return interview.ended.reason
     return LESSON if any(each.name.startswith("lesson-") for each in begun) else ""
 
 
-def _line(case: Case, answer: str, left: Mapping[str, list[str]]) -> str:
+def next_line(case: Case, answer: str, left: Mapping[str, list[str]]) -> str:
     """Choose the person's next answer: the first unused subject that the question is about."""
-    asked = " ".join(_questions(answer))
+    asked = " ".join(questions_in(answer))
     told = next((each for each in case.tells if left[each.name] and re.search(each.to, asked, re.IGNORECASE)), None)
     return left[told.name].pop(0) if told else case.otherwise
 
@@ -202,7 +202,7 @@ def _of_questions(case: Case, talk: Talk) -> Iterator[str]:
     turns = zip(talk.answers, talk.covered, strict=True)
     asked_again = set[str]()
     for number, (answer, covered) in enumerate(turns, 1):
-        questions = _questions(answer)
+        questions = questions_in(answer)
         is_last = number == len(talk.answers) and bool(talk.ended)
         if len(questions) > 1 or (not questions and not is_last):
             yield f"asked {len(questions)} questions in turn {number}"
@@ -236,6 +236,6 @@ def _of_draft(case: Case, talk: Talk) -> Iterator[str]:
     yield from (f"the draft says “{each}”" for each in case.not_drafts if re.search(each, text, re.IGNORECASE))
 
 
-def _questions(answer: str) -> list[str]:
+def questions_in(answer: str) -> list[str]:
     """Return the questions of an answer, ignoring quotations."""
     return _QUESTION.findall(_QUOTED.sub("", answer))

@@ -18,8 +18,12 @@ COMMANDS = {
     "mongo": ("infra.mongo.command", "indexes, the database role, and the pages about Qwestly"),
     "topics": ("infra.topics", "the library of what can be learnt"),
     "memories": ("infra.memories", "what was merged of a user's memories, and how to take it back"),
-    "review": ("evals.review", "look at answers that went wrong, at the first memories, or at one user for support"),
+    "review": (
+        "evals.review",
+        "look at answers that went wrong, at the first memories, at the judge, or at one user for support",
+    ),
     "audit": ("infra.audit", "each step of each approval since a time, as JSON Lines without content"),
+    "evals": ("evals.first.command", "the first hour with a key: measure what only a model can show, within a ceiling"),
     "answers": ("evals.answers", "judge a sample of the last day's answers, and sum up weeks"),
     "extractions": ("infra.extractions", "conversations that could not be read for what to remember"),
     "rollout": ("infra.rollout", "variants that are tried: show, begin, step, end, pin"),

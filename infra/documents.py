@@ -20,7 +20,8 @@ from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
 from infra.stages import Stage, stage_names
 from qwestly_agent.bootstrap import FIRST_COMMANDS, MOST_CONNECTIONS
 from qwestly_agent.domain.activity import OTHER_EVENTS, Role
-from qwestly_agent.stores.collection import Expires, MongoCollection, collections
+from qwestly_agent.platform.collection import Expires, MongoCollection
+from qwestly_agent.stores import collections
 from qwestly_agent.workflows import ACTIONS, WORKFLOWS
 
 ROOT = Path(__file__).parents[1]

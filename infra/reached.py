@@ -9,12 +9,13 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from qwestly_agent.stores.collection import MongoCollection
+from qwestly_agent.platform.collection import MongoCollection
 
 Named = Callable[..., Any]
 
 _PACKAGE = "qwestly_agent."
-_HOLD_NO_SERVICES = tuple(f"{_PACKAGE}{each}" for each in ("base", "domain", "services", "stores"))
+_HOLD_NO_SERVICES = tuple(f"{_PACKAGE}{each}" for each in ("base", "domain", "platform", "services", "stores"))
+_OF_STORES = tuple(f"{_PACKAGE}{each}" for each in ("platform.", "stores."))
 
 
 def asked_of_services(function: Named) -> Mapping[str, str]:
@@ -87,6 +88,6 @@ def collections_of(store: type[Any]) -> frozenset[str]:
             for value in _values_named(each):
                 if isinstance(value, MongoCollection):
                     found.add(value)
-                elif _is_code(value) and value.__module__.startswith(f"{_PACKAGE}stores."):
+                elif _is_code(value) and value.__module__.startswith(_OF_STORES):
                     todo.append(value)
     return frozenset(found)

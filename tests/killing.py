@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from qwestly_agent.platform.store import Document
 from qwestly_agent.services import Services
-from qwestly_agent.stores.search import Document
 
 H = TypeVar("H", bound=Services)
 T = TypeVar("T")

@@ -21,8 +21,7 @@ import qwestly_agent
 from infra.mongo.roles import AGENT
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.domain.activity import OTHER_EVENTS
-from qwestly_agent.stores import activity, user_settings
-from qwestly_agent.stores.collection import collections
+from qwestly_agent.stores import activity, collections, user_settings
 
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
 CLIENT = "stores/mongo_client.py"

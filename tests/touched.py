@@ -61,7 +61,7 @@ TESTS: dict[str, str] = {
     "docs/": "",
     "evals/": "evals",
     "examples/": "e2e/test_nextjs e2e/test_typescript infra/test_candidate_api functions/test_designs",
-    "infra/local/": ("infra/test_local infra/test_ports infra/test_aws infra/test_model_server infra/test_script e2e"),
+    "infra/local/": ("infra/test_local infra/test_ports infra/test_aws infra/test_model_server infra/test_intents e2e"),
     "infra/": "infra",
     "library/": "infra/test_topics",
     "statemachines/": "statemachines infra/test_example",

@@ -20,7 +20,7 @@ from hashlib import sha256
 from types import FrameType
 from typing import NoReturn
 
-from infra.local import job_boards
+from infra.local import job_boards, model_minilm
 from infra.local.environment import (
     API_PATH,
     CHAT,
@@ -166,6 +166,7 @@ def plan(given: Mapping[str, str]) -> Stack:
     environment = stack.environment
     environment.setdefault("QWESTLY_AGENT_SHARED_SECRET", new_secret())
     environment["MONGODB_DATABASE"] = given.get("MONGODB_DATABASE") or DEMO_DATABASE
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # several threads of several parts wait for each other
     environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{given.get('PATH', '')}"
     # Parts start in other folders.
@@ -236,7 +237,7 @@ def _module(name: str) -> tuple[str, ...]:
 def _plan_models(stack: Stack) -> dict[str, str]:
     """Return the servers for chat and embeddings. A scripted server replaces each that has neither a key nor an
     address."""
-    environment, answers = stack.environment, {}
+    environment, answers, embedding = stack.environment, {}, _embedding(stack.environment)
     for what, real, address, key in (
         ("model", "DeepSeek", "MODEL_BASE_URL", "DEEPSEEK_API_KEY"),
         ("embeddings", "OpenAI", "EMBEDDINGS_BASE_URL", "OPENAI_API_KEY"),
@@ -247,9 +248,17 @@ def _plan_models(stack: Stack) -> dict[str, str]:
             asked = (environment.get(name, "") for name in ("MODEL_FAST", "MODEL_PRO", "MODEL_FALLBACK", "MODEL_JUDGE"))
             names = [name.removeprefix("openai:") for name in asked if name.startswith("openai:")]
             more = [f"--model={name}" for name in names]  # it knows DeepSeek's names, and no other
+            more += ["--embedding=minilm"] if embedding != "scripted" else []
             server = server or stack.add(MODEL_SERVER, *_module("model_server"), *more)
-            environment[address], answers[what] = f"http://{server}/v1", "scripted"
+            environment[address] = f"http://{server}/v1"
+            answers[what] = "scripted" if what == "model" else embedding
     return answers
+
+
+def _embedding(environment: Mapping[str, str]) -> str:
+    """Return the name of the embedding on this machine: a real one if it is installed and no other is asked for."""
+    wanted = environment.get("LOCAL_EMBEDDING") or model_minilm.NAME
+    return model_minilm.NAME if wanted == model_minilm.NAME and model_minilm.is_installed() else "scripted"
 
 
 def _notes(stack: Stack) -> list[str]:

@@ -40,6 +40,7 @@ VARIABLES: dict[str, str] = {
     "MONGODB_DATABASE": f"its name ({DEMO_DATABASE})",
     "MODEL_BASE_URL": "any OpenAI-compatible server; wins over a provider's own, keys are still sent (scripted)",
     "EMBEDDINGS_BASE_URL": "the same for embeddings (scripted)",
+    "LOCAL_EMBEDDING": "scripted: vectors of words and letters (all-MiniLM-L6-v2, where it is installed)",
     "DEEPSEEK_API_KEY": "the real model answers",
     "OPENAI_API_KEY": "real embeddings",
     "CANDIDATE_APP_URL": "mints the page's tokens at /api/agent/token (a stub)",

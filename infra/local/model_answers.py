@@ -1,7 +1,8 @@
 """Default answers of the scripted model if the test scripted none: a pure function of the request.
 
-The scripts (`scripts/`, played by `script.py`) decide text and calls. This module parses the request for them, and
-answers if no script matches: from tool results, or with the smallest value that the schema accepts.
+The intents (`intents.py`) decide text and calls of a chat, and `model_functions.py` answers typed requests. This module
+parses the request for them, and answers if neither does: from tool results, or with the smallest value that the schema
+accepts.
 """
 
 import json
@@ -12,10 +13,9 @@ from typing import NotRequired, TypeAlias
 
 from typing_extensions import TypedDict  # pydantic requires this one before Python 3.12
 
-from infra.local import script
+from infra.local.intents import Chat, Intents, Json, fill_first, json_in, object_in, typed_and_context
+from infra.local.model_functions import FUNCTIONS
 from infra.local.model_schema import instance
-from infra.local.script import Chat, Script
-from infra.local.script_syntax import Json, json_in
 
 Message: TypeAlias = Mapping[str, Json]
 Tool: TypeAlias = Mapping[str, Json]
@@ -35,38 +35,35 @@ class Thought:
     tool_calls: Sequence[ToolCall] = ()
 
 
-NOT_SURE = (
-    "I am the demo model, and answer from a short script, so I can't help with that here. Try one of these:\n\n"
-    "- “What do you know about me?”\n"
-    "- “What is waiting for me?”\n"
-    "- “Draft my Qwestly Card”"
-)
 NOBODY_YET = (
     "I don't know anything about you yet. Tell me what you do and what you are looking for, for example: “I lead a "
     "team of five, and I want to work on climate.” I remember what you tell me, and you can see, correct or delete "
     "all of it at any time."
 )
-DECISIONS = re.compile(r"<approval_news>.*?</approval_news>\s*", re.DOTALL)
 
 
-def think(body: Mapping[str, Json], scripts: Script) -> Thought:
+def think(body: Mapping[str, Json], intents: Intents) -> Thought:
     """Return the answer to a chat completion request: tool calls, text, or a value of the output schema."""
     messages = [message for message in body["messages"] if message.get("role") not in ("system", "developer")]
     said = [_text(message) for message in messages if message.get("role") == "user"] or [""]
-    words = DECISIONS.sub("", said[-1]).strip() or said[-1]
+    answered = [text for message in messages if message.get("role") == "assistant" and (text := _text(message))]
+    words, _ = typed_and_context(said[-1])
     instructions, tools, results = _instructions(body), _offered(body), list(_results(messages))
     output, schema = _output_tool(body, tools), _output_schema(body)
+    after = ""
     if schema is None and not (tools and all(name.startswith("final_result") for name in tools)):
-        played = script.play(scripts, Chat(instructions, [*said[:-1], words], tools, results))
-        if played and (played.calls or not output):
+        played = intents.play(Chat(instructions, said, tools, results, answered))
+        if played and (played.calls or (played.text and not output)):
             calls = [_call(tools[name], words, arguments) for name, arguments in played.calls]
             return Thought(played.text, calls)
+        after = played.after if played else ""
     if output or schema:
-        given = script.give(scripts, instructions, [said[0], *map(_text, messages[1:])])
+        function = next((each for begins, each in FUNCTIONS.items() if instructions.startswith(begins)), None)
+        given = function([said[0], *map(_text, messages[1:])]) if function else None
         if output:
             return Thought(tool_calls=[_call(output, words, given)])
         return Thought(json.dumps(instance(schema, words) if given is None else given, ensure_ascii=False))
-    return Thought(_answer_from(results, scripts) if results else NOT_SURE)
+    return Thought(f"{_answer_from(results, intents)}{after}")
 
 
 def _call(tool: Tool, words: str, arguments: dict[str, Json] | None) -> ToolCall:
@@ -146,19 +143,19 @@ FAILED = re.compile(r"\W*(error|failed|could not|cannot|unavailable)\b", re.I)
 NOTHING = re.compile(r"\W*(no|none|nothing|not found|empty)\b", re.I)
 
 
-def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
+def _answer_from(results: Sequence[tuple[str, str]], intents: Intents) -> str:
     """Describe the results by the names of their tools."""
     told: list[str] = []
     found: dict[str, list[str]] = {}
     missing: list[str] = []
     failed: list[str] = []
     for tool, result in results:
-        source = scripts.source_of(tool)
-        if answer := scripts.told_of(tool, result):
+        source = _source_of(tool, intents)
+        if answer := _told_of(tool, result, intents):
             told += [] if answer in told else [answer]
         elif _is_failure(result):
             failed.append(source)
-        elif parts := scripts.parts_of(tool, result):
+        elif parts := _parts_of(tool, result, intents):
             for name, part in parts.items():
                 found[name] = [*found.get(name, ()), *_facts_in(json.dumps(part))]
         elif facts := _facts_in(result):
@@ -174,6 +171,24 @@ def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
     if failed:
         told.append(f"I could not look at {_listed(failed, 'and')} just now.")
     return "\n\n".join(told)
+
+
+def _source_of(tool: str, intents: Intents) -> str:
+    source = intents.results.get(tool)
+    return source if isinstance(source, str) else tool.replace("_", " ")
+
+
+def _told_of(tool: str, result: str, intents: Intents) -> str | None:
+    """Return the answer of `results` to this tool's result; None without one."""
+    answers = intents.results.get(tool)
+    return fill_first(answers, object_in(result)) if isinstance(answers, list) else None
+
+
+def _parts_of(tool: str, result: str, intents: Intents) -> dict[str, Json]:
+    """Return the parts of a result that have sources of their own (`TOOL.path`), by source, without empty ones."""
+    found = object_in(result)
+    sources = {name: intents.results.get(f"{tool}.{name}") for name in found}
+    return {source: found[name] for name, source in sources.items() if isinstance(source, str) and found[name]}
 
 
 def _section(source: str, facts: Sequence[str], most: int) -> str:

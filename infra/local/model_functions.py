@@ -1,8 +1,4 @@
-"""Answers of the scripted model that need code, by the names that scripts use (`function`).
-
-The argument of each function is the messages' texts: for typed requests the prompt first, for chats the user's newest
-message first.
-"""
+"""Answers of the scripted model that need code: to typed requests (`FUNCTIONS`), and in chats for intents (`CHATS`)."""
 
 import html
 import json
@@ -10,17 +6,29 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from infra.local.model_interview import interviewer, lead_interview, propose_profile, write_interview
+from infra.local.model_interview import interviewer, lead_interview, onboard, write_interview
 from infra.local.model_jobs import compare_jobs, cover_advert
-from infra.local.model_learning import OF_LEARNING
+from infra.local.model_learning import OF_LEARNING, agree, guide, restart
+from infra.local.model_memory import compare_notes, correct, extract_notes, forget, remember
 from infra.local.model_resumes import parse_resume
 
 
-def _tell_decisions(texts: Sequence[str]) -> str:
+def _tell_decisions(names: Mapping[str, Any]) -> str:
     """Summarize the decisions, in a turn that only reports decisions."""
-    news = re.sub(r"</?approval_news>", "\n", texts[0])
+    news = re.sub(r"</?approval_news>", "\n", names["news"])
     lines = [line.removeprefix("- ") for line in news.splitlines() if line.startswith("- ")]
     return " ".join(map(_decision, lines))
+
+
+def _find_jobs(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Search for what the user named; nothing if they named nothing."""
+    remote = re.search(r"\bremote\w*", names["message"], re.IGNORECASE)
+    query = re.sub(r"\b(?:remote\w*|fully|good|any|new|open)\b[, ]*", "", names.get("query", ""), flags=re.I).strip()
+    if not query:
+        return {}
+    place = re.sub(r"[,.]? *\bremote\w*.*$", "", names.get("place", ""), flags=re.I).strip()
+    found = {"query": query, "place": place, "remote_only": bool(remote)}
+    return {"search_jobs": {name: value for name, value in found.items() if value}}
 
 
 def _decision(line: str) -> str:
@@ -67,7 +75,30 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
     strange = [word for word in _WORD.findall(rest) if word[:_STEM].lower() not in known]
     if strange:
         return {"id": asked["id"], "why": f"Its quotes do not speak of “{strange[0]}”."}
+    around = " ".join(each.get("sentence", each["quote"]) for each in asked["quotes"])
+    if bool(_NOT.search(asked["statement"])) != bool(_NOT.search(" ".join([*quotes, around]))):
+        return {"id": asked["id"], "why": "One of the statement and its quotes says “not”, the other does not."}
+    figures = {_plain(each) for each in _FIGURE.findall(" ".join([*quotes, *_known(asked)]))}
+    more = [each for each in _FIGURE.findall(asked["statement"]) if _plain(each) not in figures]
+    if more and not _NUMBER_WORD.search(around):
+        return {"id": asked["id"], "why": f"Its quotes do not say “{more[0]}”."}
     return {"id": asked["id"], "span": " ".join(quotes[0].split()[:3])}
+
+
+_NOT = re.compile(
+    r"\b(?:not|no|never|without|cannot|nor|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|nunca|sin|jamás|não)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER_WORD = re.compile(
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundred|thousand|million|half|dozen|"
+    r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\w+zig|hundert|tausend)\b|[kKM%]\b",
+    re.IGNORECASE,
+)
+
+
+def _plain(figure: str) -> str:
+    return re.sub(r"[.,]", "", figure)
 
 
 def _known(asked: dict[str, Any]) -> list[str]:
@@ -220,7 +251,16 @@ def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
                 time = more.pop(0) if more and _TIME.fullmatch(more[0]) else ""
                 yield _claim(f"{_role(role)}, {time}" if time else _role(role), name, f"{role}\n{time}".strip())
                 yield from (_claim(line, name) for line in more)
+            if not _of(evidence, "employment"):
+                for name, text in [each for each in _of(evidence, "resume") if ":work" in each[0]]:
+                    header, _, details = text.partition("\n\n")
+                    yield _claim(", ".join(header.splitlines()), name, header)
+                    yield from (
+                        _claim(line.strip("-•*· "), name) for line in details.splitlines() if line.strip("-•*· ")
+                    )
         case "achievements":
+            for name, text in _of(evidence, "interview"):
+                yield from (_claim(_of_person(each), name, each) for each in _sentences(text) if _tells(each))
             for name, text in [*_of(evidence, "document"), *_of(evidence, "memory")]:
                 yield from (_claim(sentence, name) for sentence in _sentences(text) if _counts(sentence))
         case "skills":
@@ -306,6 +346,16 @@ def _sentences(text: str) -> list[str]:
     return [sentence.strip("-•* ") for sentence in re.split(r"(?<=[.!?;])\s+|\n", text) if sentence.strip("-•* ")]
 
 
+def _tells(sentence: str) -> bool:
+    return len(sentence.split()) > 4 and not sentence.endswith("?")
+
+
+def _of_person(sentence: str) -> str:
+    """Return "Led a team" for "I led a team"."""
+    told = re.sub(r"^I (?=[a-z])", "", sentence)
+    return f"{told[:1].upper()}{told[1:]}"
+
+
 def _counts(sentence: str) -> bool:
     """True if the sentence contains a number that is not a year."""
     return bool(_NUMBER.search(sentence)) and len(sentence.split()) > 4
@@ -335,18 +385,34 @@ def _name_conversation(texts: Sequence[str]) -> dict[str, Any]:
 
 
 FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
+    "You write one section of a career document": _write_section,
+    "You name a conversation": _name_conversation,
+    "You are the second reader": _judge,
+    "An assistant wants to change one thing": _wish,
+    "An assistant offered a lesson": lambda _: {"quote": ""},
+    "You read a person's résumé": parse_resume,
+    "You compare job adverts": compare_jobs,
+    "You compare what one job advert asks for": cover_advert,
+    "You compare notes about one person": compare_notes,
+    "You note what is worth remembering about a person": extract_notes,
+    "You sum up the older part of a conversation": _sum_up,
+    "You lead an interview": lead_interview,
+    "You write the draft of an interview": write_interview,
     **OF_LEARNING,
-    "interviewer": interviewer,
-    "lead_interview": lead_interview,
-    "propose_profile": propose_profile,
-    "write_interview": write_interview,
-    "tell_decisions": _tell_decisions,
-    "compare_jobs": compare_jobs,
-    "cover_advert": cover_advert,
-    "judge": _judge,
-    "name_conversation": _name_conversation,
-    "parse_resume": parse_resume,
-    "wish": _wish,
-    "sum_up": _sum_up,
-    "write_section": _write_section,
 }
+"""The answers to typed requests, by how their instructions begin. Their argument: the messages' texts,
+the prompt first."""
+
+CHATS: dict[str, Callable[[Mapping[str, Any]], str | dict[str, Any]]] = {
+    "agree": agree,
+    "correct": correct,
+    "find_jobs": _find_jobs,
+    "forget": forget,
+    "guide": guide,
+    "interviewer": interviewer,
+    "onboard": onboard,
+    "remember": remember,
+    "restart": restart,
+    "tell_decisions": _tell_decisions,
+}
+"""The functions of intents. Their argument: all values that placeholders can have, by name."""

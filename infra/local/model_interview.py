@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from qwestly_agent.text.language import language_of
+
 ASPECTS: Mapping[str, tuple[str, str]] = {
     "your part": ("What was your own part in it?", r"\bI (?:led|built|wrote|ran|designed|managed|was|made|did|took)\b"),
     "team": ("How many people were you?", r"\b(?:team|people|colleagues|with (?:two|three|four|five|six|\d+))\b"),
@@ -33,13 +35,34 @@ AGENDA: Mapping[str, tuple[str, str]] = {
 QUESTIONS = {**ASPECTS, **AGENDA}
 """Aspects, each with its question and a pattern of sentences that answer it."""
 
+_IN_GERMAN: Mapping[str, str] = {
+    "your part": "Was war dein eigener Anteil daran?",
+    "team": "Wie viele wart ihr?",
+    "what was hard": "Was war das Schwierigste?",
+    "result": "Was ist dabei herausgekommen?",
+    "when": "Wann war das?",
+    "current role": "Was machst du zurzeit?",
+    "years of experience": "Wie viele Jahre Erfahrung hast du?",
+    "where you live": "Wo wohnst du?",
+    "what you are proud of": "Worauf bist du stolz?",
+    "main skills": "Was kannst du gut?",
+    "languages": "Welche Sprachen sprichst du?",
+    "school and degree": "Wo hast du was gelernt oder studiert?",
+    "role you want": "Als was möchtest du arbeiten?",
+    "where you want to work": "Wo möchtest du arbeiten?",
+    "way to work": "Von zu Hause oder im Büro?",
+    "when you can begin": "Wann könntest du anfangen?",
+    "what you do not want": "Was möchtest du nicht?",
+}
+
 _STATE = re.compile(r"<interview>(?P<text>.*?)</interview>", re.DOTALL)
 _SAID = re.compile(r"<said>(?P<json>.*)</said>", re.DOTALL)
 _BEFORE = re.compile(r"<before>(?P<text>.*?)</before>", re.DOTALL)
 _LINE = re.compile(r"^(?P<place>\d+)\. \[(?P<topic>[^\]]*)\] (?P<text>.+)$", re.MULTILINE)
 _PLACE = re.compile(r"\b(?:at|for|with|founded) (?P<name>[A-Z][\w&]*(?: [A-Z][\w&]*)*)")
 _NOTHING_TO_TELL = re.compile(
-    r"[^.!?\n]*\b(?:skip (?:that|this|it)|(?:do not|don['’]t) (?:know|remember)|no idea|nothing to (?:say|tell))"
+    r"[^.!?\n]*\b(?:skip(?: (?:that|this|it))?|next (?:one|question)|nächste Frage|überspring\w*|"
+    r"weiß (?:ich )?nicht|keine Ahnung|(?:do not|don['’]t) (?:know|remember)|no idea|nothing to (?:say|tell))"
     r"[^.!?\n]*|^\W*(?:(?:maybe|perhaps|ask me) )?later(?:,? please)?(?=[.!\n]|$)",
     re.IGNORECASE,
 )
@@ -54,18 +77,39 @@ _FEWEST_WORDS = 4
 Object = dict[str, Any]
 
 
-def interviewer(texts: Sequence[str]) -> str:
-    """Return a sentence about the last answer, and the question that the interview's state requires."""
-    words, _, task = texts[0].rpartition("</interview>")
-    said, _, state = words.partition("<interview>")
+def interviewer(names: Mapping[str, Any]) -> str:
+    """Return the reply to a counter-question, if any, and the question that the interview's state requires."""
+    said, context = names["message"], names["context"]
+    state, task = context.rpartition("</interview>")[0], _task(names)
     topic = _line(state, "topic")
+    told = next(filter(_tells, _sentences(said)), "")
+    language = language_of(" ".join(typed.partition("<interview>")[0] for typed in names["said"][-3:]))
     if "is over" in task:
         why = re.search(r"because (.+?)\. In their language", task)
         reason = why and why[1].replace("they asked", "you asked").replace("their answers", "your answers")
         return f"We stop here, because {reason}. Thank you for your time." if reason else "Thank you for your time."
+    if names["reply"]:
+        return f"{names['reply']} {_asks(state, task, topic, names['answered'], told, language)}"
+    question = _asks(state, task, topic, names["answered"], told, language)
+    heard = "Verstanden" if language == "de" else "I understand"
+    return f"{heard}: “{told}” {question}" if told and "about “" in task else question
+
+
+def _task(names: Mapping[str, Any]) -> str:
+    """Return what the product says is to be done now: the newest tool's result, else the end of the message."""
+    told = [result["now"] for result in names["results"].values() if "now" in result]
+    return told[-1] if told else names["context"].rpartition("</interview>")[2]
+
+
+def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str, language: str) -> str:
     if "No topic is chosen" in task:
+        if told:
+            return _fresh(("What was your own part in that?", "What came of that?", "What else is there?"), answered)
         parked = _line(state, "parked topics")
-        return "What else is there?" if parked else "What did you do that you would like others to know of?"
+        opening = "What did you do that you would like others to know of?"
+        return (
+            "What else is there?" if parked else _fresh((opening, "Which piece of work shall we begin with?"), answered)
+        )
     if "seems well covered" in task:
         return f"“{topic}” seems well covered. Shall we sum it up together?"
     if "Sum up" in task:
@@ -74,13 +118,22 @@ def interviewer(texts: Sequence[str]) -> str:
         return "I remember what you told me before. What else would you like to tell me first?"
     asked = re.search(r"one question, about “(.+?)”", html.unescape(task))
     if not asked:
-        return "What else is there to tell?"
+        return _fresh(("What else is there to tell?", "Is there anything else about it?"), answered)
     missing = asked[1]
+    if told and re.search(QUESTIONS.get(missing, ("", r"\0"))[1], told):  # just answered: the state is a message behind
+        others = [each for each in _line(state, "not yet told").split("; ") if each in QUESTIONS and each != missing]
+        missing = next((each for each in others if not re.search(QUESTIONS[each][1], told)), missing)
     question = QUESTIONS.get(missing, (f"And what about this: {missing}?", ""))[0]
-    if "use other words" in task:
-        question = f"Once more on {missing}: is there anything that you can tell?"
-    echo = next(filter(_tells, _sentences(said)), "")
-    return f"I understand: “{echo}” {question}" if echo else question
+    if language == "de" and missing in _IN_GERMAN:
+        question = _IN_GERMAN[missing]
+    again = (f"Once more on {missing}: is there anything that you can tell?", f"In a few words: {missing}?")
+    return _fresh(again if "use other words" in task else (question, *again), answered)
+
+
+def _fresh(questions: Sequence[str], answered: Sequence[str]) -> str:
+    """Return the first question that was not asked word for word before."""
+    before = "\n".join(answered)
+    return next((each for each in questions if each not in before), questions[-1])
 
 
 def _line(state: str, name: str) -> str:
@@ -103,16 +156,24 @@ _LEARNT: Mapping[str, str] = {
 }
 
 
-def propose_profile(texts: Sequence[str]) -> str | Object:
-    """Call `propose_profile` with the values that messages state literally; without any, continue or end the
-    interview."""
+def propose_profile(names: Mapping[str, Any]) -> str | Object:
+    """Call `propose_profile` with the values that messages state literally; without any, go on or end the interview."""
     fields: list[Object] = []
     for name, pattern in _LEARNT.items():
-        for text in texts:
+        for text in reversed(names["said"]):
             for sentence in _sentences(text.partition("<interview>")[0]):
                 if (found := re.search(pattern, sentence)) and name not in [each["field"] for each in fields]:
                     fields.append({"field": name, "value": _value(name, found), "quotes": [sentence]})
-    return {"propose_profile": {"fields": fields}} if fields else interviewer(texts)
+    return {"propose_profile": {"fields": fields}} if fields else interviewer(names)
+
+
+def onboard(names: Mapping[str, Any]) -> str | Object:
+    """Ask the next question; once the onboarding is over, propose the profile and thank."""
+    if "interview is over" not in _task(names):
+        return interviewer(names)
+    if "propose_profile" in names["results"]:
+        return "That is all I need: thank you. Your profile waits for your yes, field by field."
+    return propose_profile(names)
 
 
 def _value(name: str, found: re.Match[str]) -> Any:
@@ -168,16 +229,18 @@ def write_interview(texts: Sequence[str]) -> Object:
     draft = list(_LINE.finditer(html.unescape(before["text"]))) if before else []
     topics: dict[str, list[str]] = _state(texts[0]).get("topics", {})
     written: list[Object] = []
+    asked = ""
     for message in _messages(texts[0]):
         if message["by"] != "the person":
+            asked = _asked_in(message["text"])
             continue
         for sentence in _sentences(message["text"]):
-            text = re.sub(r"^(?:Sorry|No|Actually)[,:]? ", "", sentence)
+            text = re.sub(r"^(?:Sorry|No|Actually)[,:] ", "", sentence)
             text = re.sub(r"^I (?=[a-z])", "", text)
             text = f"{text[:1].upper()}{text[1:]}"
-            if not _tells(sentence) or any(text in each["text"] for each in draft):
+            if not (_tells(sentence) or _answers(sentence, asked)) or any(text in each["text"] for each in draft):
                 continue
-            told = _told(topics, sentence)
+            told = _told(topics, sentence, asked)
             named = [each for each in topics if each in sentence] or [each for each, names in told.items() if names]
             topic = (named or [each["topic"] for each in draft[-1:]] or [*topics, ""])[0]
             names = told.get(topic, [])
@@ -187,24 +250,37 @@ def write_interview(texts: Sequence[str]) -> Object:
                 if _CORRECTS.match(sentence) and any(re.search(QUESTIONS[name][1], each["text"]) for name in names)
             ]
             quotes = [{"message_id": message["message_id"], "text": sentence}]
-            written.append(
-                {
-                    "topic": topic,
-                    "aspects": names,
-                    "text": text,
-                    "quotes": quotes,
-                    "replaces": corrected[:6],
-                }
-            )
+            new = {"topic": topic, "aspects": names, "text": text, "quotes": quotes, "replaces": corrected[:6]}
+            written.append(new)
     return {"statements": written[:12]}
 
 
-def _told(topics: Mapping[str, Sequence[str]], sentence: str) -> dict[str, list[str]]:
-    """Return the aspects of each topic that a sentence answers."""
-    return {
+def _asked_in(question: str) -> str:
+    """Return the aspect that a question is about; empty if it is none of ours."""
+    told = question.rstrip()
+    known = {name: asks for name, (asks, _) in QUESTIONS.items()}
+    for name in known:
+        again = (f"Once more on {name}:", f"In a few words: {name}?")
+        if told.endswith((known[name], _IN_GERMAN.get(name, "\0"))) or any(each in told for each in again):
+            return name
+    return ""
+
+
+def _answers(sentence: str, asked: str) -> bool:
+    """True for words that can answer a question of the agenda, however few."""
+    to_us = _TO_US.match(sentence) and not re.match(r"no \w", sentence, re.IGNORECASE)
+    return asked in AGENDA and not (sentence.endswith("?") or to_us or _NOTHING_TO_TELL.search(sentence))
+
+
+def _told(topics: Mapping[str, Sequence[str]], sentence: str, asked: str) -> dict[str, list[str]]:
+    """Return the aspects of each topic that a sentence answers: those it speaks of, else what was asked."""
+    told = {
         topic: [each for each in names if each in QUESTIONS and re.search(QUESTIONS[each][1], sentence)]
         for topic, names in topics.items()
     }
+    if not any(told.values()) and not (asked == "years of experience" and re.search(r"\b(?:19|20)\d\d\b", sentence)):
+        told |= {topic: [asked] for topic, names in topics.items() if asked in names}
+    return told
 
 
 def _tells(sentence: str) -> bool:

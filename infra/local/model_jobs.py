@@ -9,7 +9,9 @@ _ADVERTS = re.compile(r"<adverts>(?P<text>.*)</adverts>", re.DOTALL)
 _EVIDENCE = re.compile(r"<evidence>(?P<text>.*)</evidence>", re.DOTALL)
 _JOB = re.compile(r"^job (?P<number>\d+)$", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{5,}")
-_IN_EVERY_ADVERT = "their there which would experience years about looking answer application people every within"
+_IN_EVERY_ADVERT = (
+    "their there which would experience years about looking answer application people every within senior junior"
+)
 _COMMON = frozenset(_IN_EVERY_ADVERT.split())
 MOST_REASONS = 2
 
@@ -26,31 +28,47 @@ def compare_jobs(texts: Sequence[str]) -> dict[str, Any]:
     return {"jobs": [_compared(int(number), text.strip(), pieces) for number, text in jobs]}
 
 
+_PLACES = re.compile(r"\b(?:in|at|near) ((?:[A-ZÄÖÜ][\w-]+)(?: [A-ZÄÖÜ][\w-]+)*)")
+_ASKS = re.compile(
+    r"^\W*(?:we ask for|you have|you bring|requirements?|wir erwarten|das bringst du mit|lo que pedimos)\b", re.I
+)
+
+
 def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict[str, Any]:
-    reasons: list[dict[str, Any]] = []
-    for line in advert.splitlines()[1:]:
-        for source, text in pieces:
-            for said in text.splitlines():
-                shared = sorted(_words(line) & _words(said))
-                if shared and len(reasons) < MOST_REASONS:
-                    reasons.append(
-                        {
-                            "text": f"Fits: {' and '.join(shared[:2])}",
-                            "advert_quote": line.strip()[:400],
-                            "person_quote": said.strip()[:400],
-                            "person_source": source.strip(),
-                        }
-                    )
-    against = [
-        {"text": line.strip().rstrip("."), "advert_quote": line.strip()[:400]}
-        for line in advert.splitlines()[1:]
-        if line.startswith("We ask for") and not any(line.strip() == each["advert_quote"] for each in reasons)
+    """Compare line by line. A place that both name is no reason: places are wishes, which code compares."""
+    places = {word for found in _PLACES.findall(advert) for word in _words(found)}
+    title, *lines = advert.splitlines() or [""]
+    told = [
+        (source.strip(), said.strip(), _words(said) - places) for source, text in pieces for said in text.splitlines()
     ]
-    unique = list({each["advert_quote"]: each for each in reasons}.values())
+    found = [
+        (
+            line.strip(),
+            max(
+                ((len((_words(line) - places) & words), source, said, words) for source, said, words in told),
+                default=None,
+            ),
+        )
+        for line in lines
+        if line.strip()
+    ]
+    fits = sorted(((best, line) for line, best in found if best and best[0]), key=lambda each: -each[0][0])
+    reasons = [
+        {
+            "text": f"Fits: {' and '.join(sorted((_words(line) - places) & best[3])[:2])}",
+            "advert_quote": line[:400],
+            "person_quote": best[2][:400],
+            "person_source": best[1],
+        }
+        for best, line in fits[:MOST_REASONS]
+    ]
+    missing = [line for line, best in found if _ASKS.match(line) and not (best and best[0])]
+    against = [{"text": line.rstrip(".")[:300], "advert_quote": line[:400]} for line in missing]
+    named = bool((_words(title) - places) & {word for _, _, words in told for word in words})
     return {
         "job": number,
-        "fit": min(9.5, 5.0 + 1.5 * len(unique)) if unique else 2.0,
-        "reasons_for": unique,
+        "fit": max(1.0, min(9.5, 4.0 + 1.5 * len(reasons) + named - len(missing))) if reasons else 2.0,
+        "reasons_for": reasons,
         "reasons_against": against[:1],
     }
 

@@ -3,13 +3,11 @@
 import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from qwestly_agent.learning.phrases import extract_name
-from qwestly_agent.learning.tree import SHORTEST_NEAR
 
-_STATE = re.compile(r"<learning>(?P<text>.*?)</learning>", re.DOTALL)
-_SUBJECT = re.compile(r"(?P<subject>[^;()]+) \((?P<topics>[^()]*)\)")
 _PAGE = re.compile(
     r"^\[(?P<id>[a-z0-9-]+/[a-z0-9-]+)\][^\n]*\n(?P<text>.*?)(?=^\[[a-z0-9-]+/|</known>|\Z)", re.M | re.S
 )
@@ -29,33 +27,131 @@ _QUESTIONS = (
 Object = dict[str, Any]
 
 
-def guide(texts: Sequence[str]) -> Any:
-    """Offer the topic that the user names; ask which topic for a subject; otherwise ask what to learn."""
-    said, _, rest = texts[0].partition("<learning>")
-    name = extract_name(said)
-    if not name or "They name nothing to learn" in rest:
-        return _QUESTIONS[(len(texts) - 1) % len(_QUESTIONS)]
-    state = _STATE.search(texts[0])
-    for found in _SUBJECT.finditer(state["text"].partition("library:")[2] if state else ""):
-        subject, topics = found["subject"].strip(), [each.strip() for each in found["topics"].split(",")]
-        if name == subject.casefold():
-            return f"{subject} is broad. Which part of it: {', '.join(topics)}?"
-        for topic in topics:
-            if name == topic.casefold() or (len(name) >= SHORTEST_NEAR and name in topic.casefold()):
-                return {"confirm_with_user": {"about": topic, "question": f"Shall we begin with “{topic}”?"}}
-    about = name.capitalize()
-    question = f"The library has nothing on “{about}”. Shall I write what is generally known of it?"
-    return {"confirm_with_user": {"about": about, "question": question}}
+def guide(names: Mapping[str, Any]) -> str | Object:
+    """Look for what the user names, offer it, and have it written after a yes; without a name, ask for one."""
+    context, said, results = names["context"], names["message"], names["results"]
+    if "generate_content" in results:
+        return _written(results["generate_content"])
+    if "They said yes" in context or ("offered: " in context and names.get("agrees")):
+        return {"generate_content": {}}
+    if names.get("names_nothing") or "They name nothing to learn" in context or not (name := extract_name(said)):
+        return _greeted(context, _fresh(names["answered"]))
+    wanted = _without_filler(name)
+    if "search_topics" not in results:
+        return {"search_topics": {"query": wanted}, "detect_granularity": {"phrase": wanted}}
+    found = results.get("detect_granularity", {})
+    name = found.get("understood_as") or wanted
+    match found.get("granularity"):
+        case "nothing":
+            return _greeted(context, _fresh(names["answered"]))
+        case "subject":
+            topics = found.get("topics") or KNOWN.get(name.casefold(), ())
+            parts = f": {', '.join(topics)}, or another one?" if topics else ": the basics, or one part of it?"
+            return _greeted(context, f"{name[:1].upper()}{name[1:]} is broad. Which part of it{parts}")
+        case granularity:
+            about = found.get("parent") or name if granularity == "module" else name
+    if "confirm_with_user" in results:
+        return _greeted(context, str(results["confirm_with_user"].get("asked", f"Shall we begin with “{about}”?")))
+    exact = any(each.get("exact") for each in results["search_topics"].get("topics", ()))
+    known = exact or found.get("by") == "library"
+    question = f"Shall we begin with “{about}”?"
+    general = f"The library has nothing on “{about}”. Shall I write what is generally known of it, which nobody checks?"
+    return {"confirm_with_user": {"about": about, "question": question if known else general}}
+
+
+def agree(names: Mapping[str, Any]) -> str | Object:
+    """Have the lesson written that was offered; without an offer, ask."""
+    return guide({**names, "agrees": True, "names_nothing": "offered: " not in names["context"]})
+
+
+def restart(names: Mapping[str, Any]) -> str | Object:
+    """Ask what they would like to learn, in other words each time."""
+    return _greeted(names["context"], _fresh(names["answered"]))
+
+
+def _written(lesson: Mapping[str, Any]) -> str:
+    checked = " It is general knowledge that nobody checked." if "nobody checked" in str(lesson.get("note")) else ""
+    return f"Your lesson on {lesson.get('topic', 'it')} is being written; it takes a minute.{checked}"
+
+
+def _greeted(context: str, text: str) -> str:
+    first = "This is your first answer" in context
+    return f"Good day, and welcome to your learning guide. {text}" if first else text
+
+
+def _fresh(answered: Sequence[str]) -> str:
+    before = "\n".join(answered)
+    return next((each for each in _QUESTIONS if each not in before), _QUESTIONS[len(answered) % len(_QUESTIONS)])
+
+
+_FILLER = re.compile(
+    r"^(?:the (?:field|subject|topic) of |the topic |the subject |the |some |(?:i'?m )?interested in |"
+    r"(?:too?|i want to)? ?lern |tech me |about |beginner'?s? |beginer |(?:no )?i ment |actualy |bring mir )+"
+    r"|(?: part| is what i meant| for beginners| für anfänger| bei| pls| skills)$",
+    re.IGNORECASE,
+)
+
+
+def _without_filler(name: str) -> str:
+    return _FILLER.sub("", name).strip() or name
+
+
+KNOWN: Mapping[str, Sequence[str]] = {
+    "physics": ("mechanics", "electricity", "quantum mechanics"),
+    "astrophysics": ("stars", "galaxies", "cosmology"),
+    "chemistry": ("organic chemistry", "analytical chemistry"),
+    "mathematics": ("algebra", "geometry", "statistics"),
+    "biology": ("genetics", "ecology"),
+    "economics": ("markets", "money and banks"),
+    "psychology": ("motivation", "memory"),
+    "history": ("antiquity", "the twentieth century"),
+    "philosophy": ("ethics", "logic"),
+    "law": ("contracts", "labor law"),
+    "computer science": ("algorithms", "databases"),
+    "leadership": ("giving feedback", "delegation"),
+    "marketing": ("positioning", "pricing"),
+    "music": ("harmony", "rhythm"),
+}
+"""Broad fields, each with topics of it. Whatever else is named is one topic."""
+_ALSO_CALLED: Mapping[str, str] = {
+    **dict.fromkeys(("maths", "math", "mathe", "mathematik", "matemáticas"), "mathematics"),
+    **dict.fromkeys(("physik", "física", "physique"), "physics"),
+    **dict.fromkeys(("chemie", "química", "chimie"), "chemistry"),
+    **dict.fromkeys(("führung", "liderazgo", "leadership skills"), "leadership"),
+    **dict.fromkeys(("astrophysik", "astrofísica"), "astrophysics"),
+    **dict.fromkeys(("quantenphysik", "física cuántica"), "quantum physics"),
+    **dict.fromkeys(("quantenmechanik", "mecánica cuántica"), "quantum mechanics"),
+    "teilchenphysik": "particle physics",
+}
+_TOPICS = ("quantum mechanics", "quantum physics", "particle physics", "the physics of particles", "active listening")
+_PARENTS = {
+    "schrödinger": "quantum mechanics",
+    "schrodinger": "quantum mechanics",
+    "maxwell": "electricity",
+    "bayes": "statistics",
+}
+_PART = re.compile(r"\b(?:equations?|eqations?|theorem|ecuación|gleichung|formula|lemma|principle)\b", re.IGNORECASE)
 
 
 def read_granularity(texts: Sequence[str]) -> Object:
+    """Return how broad a name is: a known field is a subject, an equation a module of its topic, all else a topic."""
     found = _SAID.search(texts[0])
-    name = extract_name(found["text"]) if found else ""
-    return {
-        "granularity": "topic" if name else "nothing",
-        "understood_as": name,
-        "reason": "It sounds like one skill." if name else "It names nothing to learn.",
-    }
+    name = _without_filler(extract_name(html.unescape(found["text"]))) if found else ""
+    if not name:
+        return {"granularity": "nothing", "understood_as": "", "reason": "It names nothing to learn."}
+    if parent := next((topic for word, topic in _PARENTS.items() if word in name and _PART.search(name)), ""):
+        return {
+            "granularity": "module",
+            "understood_as": name,
+            "parent": parent,
+            "reason": f"It is a part of {parent}.",
+        }
+    names = {**{each: each for each in (*KNOWN, *_TOPICS)}, **_ALSO_CALLED}
+    spelled = get_close_matches(name, names, n=1, cutoff=0.72)
+    understood = names[spelled[0]] if spelled else name
+    if understood in KNOWN:
+        return {"granularity": "subject", "understood_as": understood, "reason": "It is a field with many topics."}
+    return {"granularity": "topic", "understood_as": understood, "reason": "It sounds like one skill."}
 
 
 def outline_lesson(texts: Sequence[str]) -> Object:
@@ -132,10 +228,10 @@ def _sentences(text: str) -> list[str]:
 
 
 OF_LEARNING: Mapping[str, Callable[[Sequence[str]], Any]] = {
-    "ask_about_lesson": ask_about_lesson,
-    "find_gaps": find_gaps,
-    "guide": guide,
-    "outline_lesson": outline_lesson,
-    "read_granularity": read_granularity,
-    "write_lesson": write_lesson,
+    "You write 3 questions on a lesson": ask_about_lesson,
+    "You find what is between a person": find_gaps,
+    "You plan a lesson": outline_lesson,
+    "You decide how broad": read_granularity,
+    "You write a lesson": write_lesson,
 }
+"""By how the instructions begin."""

@@ -2,7 +2,9 @@
 
 It answers chat completions, embeddings and moderations, with or without `/v1` before the path, rejects what the
 providers reject (`model_wire.py`), records requests, and fails on request (`model_controls.py`, `model_faults.py`).
-Answers come from the steps that a test scripted, otherwise from the scripts in `scripts/` (`model_answers.py`).
+Answers come from the steps that a test scripted, otherwise from the intents in `intents/` (`model_answers.py`).
+Embeddings are scripted from words, or, with `--embedding minilm`, those of a small real model, which then finds the
+intents, too.
 
 In a test `with ModelServer() as server:` starts one on a free port. As a program, `python -m infra.local.model_server
 --port 8001`; the same controls are then routes: GET and DELETE `/_control/requests`, and POST `/_control/script`
@@ -20,6 +22,7 @@ import struct
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +35,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from infra.local import model_faults as faults
+from infra.local import model_minilm
+from infra.local.intents import INTENTS, WORDS, IntentError, Meaning, by_meaning, load
 from infra.local.model_answers import ToolCall, think
 from infra.local.model_connection import Connection, Performance
 from infra.local.model_controls import Controls
-from infra.local.model_embedding import embedding
+from infra.local.model_embedding import DIMENSIONS, embedding
 from infra.local.model_faults import Reply
 from infra.local.model_wire import (
     CREATED,
@@ -49,7 +54,6 @@ from infra.local.model_wire import (
     refused,
     unknown_model,
 )
-from infra.local.script import SCRIPTS, ScriptError, load
 
 CHAT_MODELS = ("deepseek-flash", "deepseek-v4-flash", "deepseek-v4-pro")
 EMBEDDING_MODELS = ("text-embedding-3-small",)
@@ -61,7 +65,8 @@ MODERATED = (
 """platform.openai.com/docs/guides/moderation"""
 SERVED_AS: Mapping[str, str] = {"deepseek-v4-flash": "deepseek-flash"}
 """The names that responses report instead of the requested model: another model serves a retired name."""
-DIMENSIONS = 1536
+MOST_TOKENS = 48
+"""Tokens of a text that the real embedding looks at: one core takes 20 ms."""
 
 
 class ModelServer(Controls):
@@ -73,11 +78,12 @@ class ModelServer(Controls):
         port: int = 0,
         chunk_delay: float = 0.0,
         more_models: Sequence[str] = (),
-        scripts: Path = SCRIPTS,
+        intents: Path = INTENTS,
+        meaning: Meaning = WORDS,
     ) -> None:
         self.port = port
         """0 until `start` finds a free port."""
-        self.scripts = load(scripts)
+        self.intents = load(intents, meaning)
         self._chat_models = (*CHAT_MODELS, *more_models)
         self._chunk_delay = chunk_delay
         self._ids = 0
@@ -177,7 +183,7 @@ class ModelServer(Controls):
     def _answer(self, reply: Reply, body: Json) -> Answer:
         text, calls = reply.text, reply.tool_calls
         if text is None and not calls and not reply.deltas:
-            thought = think(body, self.scripts)
+            thought = think(body, self.intents)
             text, calls = thought.text, thought.tool_calls
         chunks = text if isinstance(text, list) else chunks_of(text or "")
         chunks, calls, finish_reason = faults.with_content_faults(reply, chunks, [*calls], body)
@@ -219,11 +225,19 @@ class ModelServer(Controls):
             return error_response(400, "`input` must be a text or a list of texts, none of them empty.")
         dimensions = body.get("dimensions") or DIMENSIONS
         encode = _base64 if body.get("encoding_format") == "base64" else list
-        vectors = [encode(embedding(text, dimensions)) for text in texts]
+        embed = embedding if self.intents.meaning is WORDS else self._meant
+        compute = partial(list, (encode(embed(text, dimensions)) for text in texts))
+        # The real one in a thread: a search for jobs has a hundred texts, and must not keep the chat waiting.
+        vectors = compute() if embed is embedding else await asyncio.to_thread(compute)
         data = [{"object": "embedding", "index": i, "embedding": vector} for i, vector in enumerate(vectors)]
         tokens = max(1, sum(map(len, texts)) // PromptCache.TOKEN_CHARACTERS)
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return JSONResponse({"object": "list", "model": body.get("model"), "data": data, "usage": usage})
+
+    def _meant(self, text: str, dimensions: int) -> list[float]:
+        """Zeros behind a vector leave cosines as they are."""
+        vector = self.intents.meaning.embed(text)
+        return [*vector, *([0.0] * (dimensions - len(vector)))]
 
     async def _moderations(self, request: Request) -> Response:
         body = await self.recorded(request)
@@ -276,14 +290,20 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--chunk-delay", type=float, default=0.02, help="seconds between the chunks of an answer")
     parser.add_argument("--model", action="append", default=[], help="the name of one more chat model; repeatable")
+    parser.add_argument("--embedding", choices=("scripted", "minilm"), default="scripted")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn shuts down first, and then raises the signal again for the previous handler.
         signal.signal(number, lambda *_: sys.exit(0))
     try:
-        ModelServer(port=options.port, chunk_delay=options.chunk_delay, more_models=options.model).run()
-    except ScriptError as error:
-        sys.exit(f"A script cannot be played: {error}")
+        meaning = by_meaning(model_minilm.load(MOST_TOKENS)) if options.embedding == "minilm" else WORDS
+        server = ModelServer(
+            port=options.port, chunk_delay=options.chunk_delay, more_models=options.model, meaning=meaning
+        )
+        threading.Thread(target=server.intents.warm, daemon=True).start()
+        server.run()
+    except IntentError as error:
+        sys.exit(f"The intents cannot be used: {error}")
     except (OSError, OverflowError) as error:
         sys.exit(f"The scripted model server cannot listen on port {options.port}: {error}.")
 

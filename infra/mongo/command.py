@@ -31,8 +31,8 @@ from infra.mongo.ingest import ingest, sections_of
 from infra.mongo.roles import AGENT, OPENER, READER, rights
 from infra.stages import WrongUsage, database_settings
 from qwestly_agent.bootstrap import make_embeddings, make_mongo_client
+from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.docs import Docs
-from qwestly_agent.stores.search import Document
 
 PRODUCTION = "candidate_portal"
 SAMPLE = 200

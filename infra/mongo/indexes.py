@@ -8,8 +8,7 @@ from pymongo import IndexModel
 
 from qwestly_agent.domain import candidate_shapes
 from qwestly_agent.domain.embedding import DIMENSIONS
-from qwestly_agent.stores import conversation_search, docs, knowledge, memories, messages
-from qwestly_agent.stores.collection import collections
+from qwestly_agent.stores import collections, conversation_search, docs, knowledge, memories, messages
 
 INDEXES: dict[str, list[IndexModel]] = {each: [*each.indexes] for each in collections() if each.indexes}
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from qwestly_agent.domain import candidate_shapes
-from qwestly_agent.stores import knowledge
-from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection, collections
+from qwestly_agent.platform.collection import ALL_ACTIONS, MongoCollection
+from qwestly_agent.stores import collections, knowledge
 
 CANDIDATE_APPS = (*candidate_shapes.READ_FIELDS, knowledge.COLLECTION)
 """Collections of the candidate app."""

@@ -8,18 +8,13 @@ from typing import Any
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.domain.resume import UNDER_WAY as BEING_READ
 from qwestly_agent.services import Services
+from qwestly_agent.stores import job_searches
 from qwestly_agent.stores.interviews import ABANDONED_AFTER_SECONDS, describe_status
 
 MOST_READ = 20
-ENDED = (
-    *("resume.proposed", "resume.done", "resume.failed", "resume.stopped"),
-    *("jobs.found", "jobs.failed", "jobs.stopped"),
-    *("lesson.ready", "lesson.failed", "lesson.stopped"),
-    *("interview.ended", "interview.drafted"),
-    *("memory.extracted", "memory.merged"),
-)
+ENDED = (*job_searches.COLLECTION.events, "interview.ended", "interview.drafted", "memory.extracted", "memory.merged")
+"""Types of the events of ended work that has no record of its own."""
 RUNS: Mapping[str, str] = {
     "memories": "Reading a conversation for what to remember",
     "interview": "Writing the draft of an interview",
@@ -37,23 +32,21 @@ class BackgroundWork:
     async def list_running(self) -> list[dict[str, Any]]:
         """Return running work: titles, and ids and labels if it has a record."""
         services, user_id, now = self.services, self.user_id, self.services.clock()
-        resumes, search, lessons, interviews, work = await asyncio.gather(
-            services.resumes.newest(user_id, MOST_READ),
+        search, interviews, work, records = await asyncio.gather(
             services.job_searches.get(user_id),
-            services.lessons.newest(user_id, MOST_READ),
             services.interviews.newest(user_id, MOST_READ),
             services.sweeps.running_work(user_id, now),
+            asyncio.gather(*(each.list_under_way(user_id, now) for each in services.works)),
         )
         begun = [each for each in interviews if each.interview.turns and not each.interview.ended]
         runs = (RUNS.get(name.partition("-")[0]) for name in sorted(work.running))
         return [
-            *({"resume_id": each.id, "title": each.label} for each in resumes if each.status in BEING_READ),
-            *([{"title": "Searching for jobs"}] if search.is_searching(now) else []),
             *(
-                {"lesson_id": each.id, "title": f"Writing a lesson: {each.title}", "label": each.label}
-                for each in lessons
-                if each.status == "writing"
+                {f"{store.subject}_id": each.id, "title": store.describe(each), "label": each.label}
+                for store, found in zip(services.works, records, strict=True)
+                for each in found
             ),
+            *([{"title": "Searching for jobs"}] if search.is_searching(now) else []),
             *(
                 {"conversation_id": each.conversation_id, "title": describe_status(each)}
                 for each in begun
@@ -64,7 +57,8 @@ class BackgroundWork:
 
     async def list_ended(self) -> list[dict[str, Any]]:
         """Return recently ended work, newest first."""
-        return [_told(each) for each in await self.services.activity.newest(self.user_id, MOST_READ, types=ENDED)]
+        types = [*ENDED, *(each for work in self.services.works for each in work.ended_types())]
+        return [_told(each) for each in await self.services.activity.newest(self.user_id, MOST_READ, types=types)]
 
 
 def _told(event: ActivityEvent) -> dict[str, Any]:

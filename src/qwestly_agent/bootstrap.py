@@ -24,14 +24,13 @@ from qwestly_agent.clients.job_boards import make_job_boards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.references import look_up_all
 from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.mongo_client import RenewingMongoClient
-from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.stage_day import StageDay
-from qwestly_agent.stores.store import Store
 from qwestly_agent.workflows import ACTIONS
 
 if TYPE_CHECKING:

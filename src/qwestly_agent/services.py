@@ -18,6 +18,8 @@ from qwestly_agent.clients.event_bus import EventBus
 from qwestly_agent.clients.job_boards import JobBoards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.work import Work
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.adverts import Adverts
 from qwestly_agent.stores.answers import Answers
@@ -41,11 +43,11 @@ from qwestly_agent.stores.lessons import Lessons
 from qwestly_agent.stores.memories import Memories, Tombstones
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.stores.messages import Messages, ToolCalls
+from qwestly_agent.stores.planted import PlantedLies
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.resumes import ResumeFiles, Resumes
 from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.runs import Runs
-from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.stores.summaries import Summaries
 from qwestly_agent.stores.topics import Topics
@@ -87,6 +89,7 @@ class Services:
     runs: Runs
     autonomy: Autonomy
     user_settings: UserSettingsStore
+    planted_lies: PlantedLies
     profiles: Profiles
     memories: Memories
     unchecked: Unchecked
@@ -125,6 +128,11 @@ class Services:
     workflows: Workflows
     mail: Mail
     event_bus: EventBus
+
+    @property
+    def works(self) -> "list[Work[Any]]":
+        """The stores of work."""
+        return [each for each in vars(self).values() if isinstance(each, Work)]
 
     async def close(self) -> None:
         await self.http.aclose()

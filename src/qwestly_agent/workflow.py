@@ -7,12 +7,17 @@ library.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from qwestly_agent.base.errors import Unavailable
 
 if TYPE_CHECKING:
     from qwestly_agent.approvals.ask_for_workflow import MakeRequest
+    from qwestly_agent.platform.work import Work
+    from qwestly_agent.services import Services
     from qwestly_agent.workflow_state import StateFunction
 
+T = TypeVar("T", bound=Any)
 Side: TypeAlias = Literal["reader", "writer", "opener"]
 
 
@@ -37,9 +42,13 @@ class Workflow:
     reader: tuple[str, ...] = ()
     """States that read untrusted text or call models."""
     writer: tuple[str, ...] = ()
-    """States that have effects, and call no model."""
+    """States that have effects, and call no model. `note_end` is made of `work` and `model`, if they are given."""
     opener: tuple[str, ...] = ()
     """States that open uploaded files."""
+    work: str = ""
+    """The store, by its name in `Services`, of the records that it moves; empty if it moves none by itself."""
+    model: str = ""
+    """The input and output of its states (a `WorkState`), with its module: `lesson_state.LessonState`."""
     sweep: str = ""
     """The state that a schedule runs in the writer; empty if there is none."""
     has_parser: bool = False
@@ -74,6 +83,28 @@ class Workflow:
         """Import and return the function named by `asks`."""
         return self._load(self.asks)
 
+    async def begin(self, services: "Services", record: "T") -> "T":
+        """Insert a record of its work, and start its execution (idempotent: the execution is named after the record).
+        Returns the record, or the existing one with the same id. It fails if the execution cannot be started. Raises
+        `Unavailable`."""
+        work: Work[T] = getattr(services, self.work)
+        record = work.as_seen(await work.add_or_get(record), services.clock())
+        if record.status != work.first_status:
+            return record
+        given = self._load(self.model)(
+            user_id=record.user_id, run_id=record.run_id, **{f"{work.subject}_id": record.id}
+        )
+        try:
+            await services.workflows.start(self.name, given.run_name, given.out)
+        except Unavailable:
+            await work.move(record.user_id, record.id, services.clock(), "failed", work.try_again)
+            raise
+        return record
+
     def _load(self, place: str) -> Any:
+        if place == "note_end" and self.work:
+            from qwestly_agent.workflow_state import note_end_of
+
+            return note_end_of(self.work, self._load(self.model))
         module, _, name = place.rpartition(".")
         return getattr(import_module(f"{self.package}.{module or name}"), name)

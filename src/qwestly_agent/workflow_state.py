@@ -5,9 +5,10 @@ they are a compare-and-set.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import CORO_CREATED, getcoroutinestate
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 from aws_lambda_powertools import Logger
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,10 +17,11 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.pause import abort_if_paused, named_run
 from qwestly_agent.base.clock import Clock
-from qwestly_agent.base.errors import AgentError, Internal, OverBudget, StageOverBudget, Unavailable
+from qwestly_agent.base.errors import AgentError, Internal, NotFound, OverBudget, StageOverBudget, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.traces import child_span
 from qwestly_agent.domain.approval import Approval
+from qwestly_agent.platform.work import Work
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
@@ -92,6 +94,55 @@ class CaughtError(BaseModel):
     kind: str = Field(default="", alias="Error")
 
 
+End: TypeAlias = Literal["failed", "stopped", "drafted", "unreadable", "over_budget"]
+
+
+class EndingState(UserState):
+    """The input and output of a state of a workflow that records its end."""
+
+    end: End | None = None
+    """By which the machine chooses: an execution that `failed` rings an alarm."""
+    error: CaughtError | None = Field(default=None, exclude=True)
+
+    @property
+    def error_kind(self) -> str:
+        return self.error.kind if self.error else ""
+
+    def ended(self, end: End) -> Self:
+        """Return the output of the state that records this end."""
+        return self.model_copy(update={"end": "over_budget" if self.error_kind in OVER_BUDGET else end})
+
+
+class WorkState(EndingState):
+    """The input and output of a state that moves work. The record's id is the field `<subject>_id`."""
+
+    subject: ClassVar[str]
+    later: ClassVar[str]
+    """What the user may do after an error that passes: "Please ask for it again later."."""
+    messages: ClassVar[Mapping[str, str]] = {}
+    """The messages to the user of other errors, by type."""
+
+    @property
+    def record_id(self) -> str:
+        return getattr(self, f"{self.subject}_id")
+
+    @property
+    def run_name(self) -> str:
+        return f"{self.subject}-{self.record_id}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"run_id": self.run_id, f"{self.subject}_id": self.record_id}
+
+    def message(self, otherwise: str) -> str:
+        """Return what the user is told of the error."""
+        return {**messages_by_error(self.later), **self.messages}.get(self.error_kind, otherwise)
+
+    def known_end(self) -> tuple[End, str] | None:
+        """Return the end and its message to the user if more than the error's type is known of it."""
+        return None
+
+
 S = TypeVar("S", bound=Services)
 M = TypeVar("M", bound=WorkflowState)
 T = TypeVar("T")
@@ -124,6 +175,25 @@ def state(
 ) -> Callable[[Callable[[S, M], Coroutine[Any, Any, M]]], StateFunction[S, M]]:
     """Return a decorator that turns a function into a state. `ignores_brake`: it runs even if the brake is on."""
     return lambda work: StateFunction(work, model, ignores_brake)
+
+
+W = TypeVar("W", bound=WorkState)
+
+
+def note_end_of(work: str, model: type[W]) -> StateFunction[Services, W]:
+    """Return the state that records why work (a store's name in `Services`) failed or was stopped."""
+
+    async def note_end(services: Services, given: W) -> W:
+        """Runs under the brake too, since nothing else would record that it stopped."""
+        store: Work[Any] = getattr(services, work)
+        end: End = "stopped" if given.error_kind in ("Braked", "NotFound") else "failed"
+        end, label = given.known_end() or (end, given.message(store.try_again))
+        with suppress(NotFound):  # the user deleted it meanwhile
+            status = "stopped" if end == "stopped" else "failed"
+            await store.move(given.user_id, given.record_id, services.clock(), status, label)
+        return given.ended(end)
+
+    return state(model, ignores_brake=True)(note_end)
 
 
 class Invocation(BaseModel):

@@ -23,7 +23,7 @@ def test_the_demo_question_shows_its_three_steps_and_then_a_growing_answer(
     page = open_page("")
     widget = Widget(page)
     page.get_by_role("button", name="Backstage").click()
-    expect(page.locator("#status")).to_contain_text("Answers come from the scripted model")
+    expect(page.locator("#who")).to_contain_text("A script answers here.")
     calls = [{"name": name, "arguments": arguments} for name, arguments in CALLS]
     silent = {"text": "A moment.", "hold_after": 0}
     stack.model("script", steps=[{"tool_calls": calls}, silent])

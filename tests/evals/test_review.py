@@ -18,6 +18,7 @@ from infra.stages import WrongUsage
 from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT
 from qwestly_agent.stores import approvals, messages
 from qwestly_agent.stores.memories import COLLECTION as MEMORIES
+from qwestly_agent.stores.planted import COLLECTION as PLANTED
 from tests.servers import ChatServer, Client
 
 SAID = "I am Ada Lovelace of Kestrel Aviation, ada@kestrel.example, +44 20 7946 0958. Is my title right?"
@@ -41,7 +42,7 @@ class Answers:
 def database(chat: ChatServer) -> Iterator[Database[dict[str, Any]]]:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
         database = mongo[chat.settings.mongodb_database]
-        for name in (messages.COLLECTION, approvals.COLLECTION, MEMORIES):
+        for name in (messages.COLLECTION, approvals.COLLECTION, MEMORIES, PLANTED):
             database[name].delete_many({})  # of other tests
         yield database
 
@@ -135,6 +136,24 @@ def review(chat: ChatServer, *typed: str) -> int:
     add_arguments(parser)
     uri, name = chat.settings.mongodb_uri, chat.settings.mongodb_database
     return command(parser.parse_args(typed), {"MONGODB_URI": uri, "MONGODB_DATABASE": name})
+
+
+@pytest.mark.parametrize(("passed", "rings"), [(1, False), (11, True)])
+def test_the_judge_is_known_by_the_lies_that_it_passed(
+    chat: ChatServer, database: Database[dict[str, Any]], capsys: pytest.CaptureFixture[str], passed: int, rings: bool
+) -> None:
+    assert review(chat, "judge") == 0
+    assert "No lie has been planted yet." in capsys.readouterr().out
+    plants = [
+        {"kind": ("figure", "denial")[number % 2], "language": "de", "passed": number < passed} for number in range(200)
+    ]
+    database[PLANTED].insert_one({"_id": "deepseek:deepseek-flash", "plants": plants})
+    assert review(chat, "judge") == 0
+    told = capsys.readouterr().out
+    assert f"deepseek:deepseek-flash passed {passed} of 200 (" in told
+    assert ("the alarm rings" in told) == rings
+    assert f"figure, de: {(passed + 1) // 2} of 100 (" in told
+    assert ("denial, de" in told) == (passed > 1)
 
 
 @pytest.mark.usefixtures("complained")

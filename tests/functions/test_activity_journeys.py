@@ -29,8 +29,8 @@ from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.memory.write import keep
 from qwestly_agent.services import Services
+from qwestly_agent.stores import collections
 from qwestly_agent.stores.activity import COLLECTION
-from qwestly_agent.stores.collection import collections
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.extractions import Batch
@@ -176,7 +176,7 @@ async def chooses_a_job(services: Services, journey: Journey) -> None:
     journey.applications.append(name := journey.name("app"))
     now = services.clock()
     new = {"job_id": "job_1", "title": "Nurse", "created_at": now, "updated_at": now}
-    await services.applications.add(Application(id=name, user_id=USER, **new))
+    await services.applications.add_or_get(Application(id=name, user_id=USER, **new))
 
 
 async def goes_on_with_an_application(services: Services, journey: Journey) -> None:
@@ -212,7 +212,7 @@ async def has_a_lesson(services: Services, journey: Journey) -> None:
     await services.lessons.add(Lesson(id=name, user_id=USER, run_id="run_1", **about))
     status = journey.chance.choice(("ready", "failed", "stopped"))
     for _ in range(2):
-        await services.lessons.end_writing(USER, name, now, status, status, [])
+        await services.lessons.move(USER, name, now, status, status)
 
 
 async def gives_a_resume(services: Services, journey: Journey) -> None:
@@ -221,7 +221,7 @@ async def gives_a_resume(services: Services, journey: Journey) -> None:
     await services.resumes.add(ResumeRecord(id=name, user_id=USER, run_id="run_1", **about))
     status = journey.chance.choice(("proposed", "done", "failed", "stopped"))
     for _ in range(2):
-        await services.resumes.set_status(USER, name, now, status, status)
+        await services.resumes.move(USER, name, now, status, status)
 
 
 async def ends_an_interview(services: Services, journey: Journey) -> None:

@@ -349,6 +349,7 @@ OWN: dict[str, Callable[[], None]] = {
     "ConversationsWait": lambda: observability.measure_left("Conversations", 50, 4_000),
     "ConversationsSetAside": observability.measure_set_aside,
     "CostHigh": lambda: observability.measure_answer(PARAMETERS["CostAlarmUsd"]["Default"] + 1),
+    "JudgeErrs": lambda: observability.measure_planted_lie("m", "figure", "en", passed=True, judge_errs=True),
     "MemoriesJunk": lambda: observability.measure_extraction(["add"], 0, 0, {"not_said": 9}),
     "RolloutHeld": lambda: observability.measure_rollout(share=10, held=True),
     "RolloutTakenBack": lambda: observability.measure_rollout(taken_back=True),

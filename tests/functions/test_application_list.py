@@ -30,7 +30,7 @@ def listed(world: World, application_id: str = "app_1", **given: Any) -> Applica
     new = Application(
         id=application_id, user_id=USER, job_id="job_1", title="Nurse", created_at=now, updated_at=now, **given
     )
-    return world.run(lambda services: services.applications.add(new))
+    return world.run(lambda services: services.applications.add_or_get(new))
 
 
 def as_it_stands(world: World, application_id: str = "app_1") -> Application:

@@ -30,7 +30,6 @@ from qwestly_agent.jobs.follow_ups import remind_of_due_steps
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.applications import Applications
-from qwestly_agent.stores.applications import _document as application_document
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.workflows import ACTIONS
 from tests.functions.approving import HEADLINE, ONE, TWO, World
@@ -180,7 +179,7 @@ def ready(world: World, user_id: str) -> tuple[str, str]:
             "advert": advert.model_dump(mode="json"),
         },
     )  # fmt: skip
-    world.run(lambda services: services.job_matches.add([match]))
+    world.run(lambda services: services.job_matches.add(match))
     world.run(lambda services: services.drafts.add(draft))
     head = {"document_name": "Ana Reis", "document_head": ["location"]}
     world.run(lambda services: services.user_settings.change(user_id, head, to_datetime(now)))
@@ -380,7 +379,7 @@ def test_a_step_is_told_once_when_it_is_due(world: World) -> None:
         id="app_1", user_id=user_id, job_id="job_1", title="Nurse", created_at=now, updated_at=now, status="applied",
         applied_at=now,
     )  # fmt: skip
-    world.run(lambda services: services.applications.add(new))
+    world.run(lambda services: services.applications.add_or_get(new))
     assert world.run(remind_of_due_steps) == {}
     world.clock.advance(FOLLOW_UP_SECONDS + 1)
     assert world.run(remind_of_due_steps) == {"told": 1}
@@ -406,7 +405,7 @@ def test_steps_that_nobody_was_told_of_are_counted_with_the_age_of_the_oldest(
             id=f"app_{number}", user_id="auth0|someone", job_id=f"job_{number}", title="Nurse", created_at=now,
             updated_at=now, status="applied", applied_at=now,
         )  # fmt: skip
-        world.run(lambda services, new=new: services.applications.add(new))
+        world.run(lambda services, new=new: services.applications.add_or_get(new))
 
     async def fails(*_: Any) -> bool:
         raise PyMongoError("a sick document")
@@ -433,7 +432,7 @@ def test_what_is_read_out_of_a_message_about_an_application_says_how_sure_the_ag
         id=uuid.uuid4().hex, user_id=seeker.user_id, job_id="job_1", title="Nurse", created_at=1.0, updated_at=1.0
     )
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        document = application_document(application)
+        document = Applications.to_document(application)
         mongo[chat.settings.mongodb_database]["agent_applications"].insert_one(document)
     given: dict[str, Any] = {"application_id": application.id, "status": "rejected", "confidence": "low"}
     model.script(Reply(tool_calls=[{"name": "update_application", "arguments": given}]), Reply(text="Decide."))

@@ -201,7 +201,9 @@ def test_a_next_step_that_tells_what_is_forgotten_is_taken_out_of_briefings(worl
     async def work(services: Any) -> list[str]:
         now = world.clock()
         new = {"status": "applied", "next_step": words, "next_at": now - 1, "created_at": now, "updated_at": now}
-        await services.applications.add(Application(id="app_1", user_id=USER, job_id="job_1", title="Nurse", **new))
+        await services.applications.add_or_get(
+            Application(id="app_1", user_id=USER, job_id="job_1", title="Nurse", **new)
+        )
         given = BriefingState(user_id=USER, run_id="brief-1", briefing_id="brief-1", day="2026-11-23")
         await deliver(services, await gather(services, given))
         source = MemorySource(conversation_id="chat_1", message_ids=("m1",))

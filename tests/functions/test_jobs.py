@@ -15,8 +15,8 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.domain.application import Application, ApplicationStatus
 from qwestly_agent.domain.job import Advert, JobMatch, Reason
-from qwestly_agent.stores.applications import _document as application_document
-from qwestly_agent.stores.job_matches import _document
+from qwestly_agent.stores.applications import Applications
+from qwestly_agent.stores.job_matches import JobMatches
 from tests.functions.test_memories import LISBON, remembers
 from tests.servers import ChatServer, Client
 
@@ -59,7 +59,7 @@ def found(chat: ChatServer, user_id: str, number: int = 1, *, is_open: bool = Tr
         evidence=("profile",), score=1.0, found_at=float(number), updated_at=float(number),
     ).model_copy(update=changes)  # fmt: skip
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        mongo[chat.settings.mongodb_database]["agent_job_matches"].insert_one(_document(match))
+        mongo[chat.settings.mongodb_database]["agent_job_matches"].insert_one(JobMatches.to_document(match))
         if is_open:
             adverts = mongo[chat.settings.mongodb_database]["agent_adverts"]
             adverts.update_one({"_id": advert.id}, {"$set": {"title": advert.title, "board": "adzuna"}}, upsert=True)
@@ -80,7 +80,7 @@ def test_a_job_that_was_saved_or_applied_for_is_a_goal_in_the_words_of_its_posti
         )  # fmt: skip
         with MongoClient[dict[str, Any]](connected.settings.mongodb_uri) as mongo:
             database = mongo[connected.settings.mongodb_database]
-            database["agent_applications"].insert_one(application_document(application))
+            database["agent_applications"].insert_one(Applications.to_document(application))
     for job_id in (saved, applied, given_up):
         seeker.request("PUT", f"/api/jobs/{job_id}", json={"status": "saved"}).raise_for_status()
     assert seeker.get("/api/learning")["progress"]["goals"] == [

@@ -339,7 +339,7 @@ def test_what_they_have_of_it_may_stand_in_their_resume_alone_and_goes_with_it(
         created_at=1, updated_at=1,
     )  # fmt: skip
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        mongo[chat.settings.mongodb_database][resumes.COLLECTION].insert_one(resumes._document(record))
+        mongo[chat.settings.mongodb_database][resumes.COLLECTION].insert_one(resumes.Resumes.to_document(record))
     need = "Hiring by sympathy copies yourself."
     gap = {"title": "Hiring", "topic": "Leading product teams", "need": need, "have": "Hired six people."}
     gap |= {"need_quotes": [{"source": "leading-product-teams/hire-product-managers-on-evidence", "text": need}]}

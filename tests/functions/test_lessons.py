@@ -15,7 +15,7 @@ from infra.topics import read_library
 from qwestly_agent.domain.learning import Lesson, LessonQuestion, LessonQuote, LessonSentence
 from qwestly_agent.learning.practice import new_practice
 from qwestly_agent.stores import lessons, topics
-from qwestly_agent.stores.lessons import _document
+from qwestly_agent.stores.lessons import Lessons
 from tests.servers import ChatServer, Client
 
 LIBRARY = read_library(Path(__file__).parents[2] / "library")
@@ -63,7 +63,7 @@ def has_lesson(chat: ChatServer, user_id: str, **changes: Any) -> str:
         updated_at=now,
     ).model_copy(update=changes)
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        mongo[chat.settings.mongodb_database][lessons.COLLECTION].insert_one(_document(lesson))
+        mongo[chat.settings.mongodb_database][lessons.COLLECTION].insert_one(Lessons.to_document(lesson))
     return lesson.id
 
 

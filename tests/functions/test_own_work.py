@@ -154,8 +154,8 @@ def work_of(chat: ChatServer, user_id: str, *, ends: bool) -> Callable[[Any], Aw
         await database["agent_conversations"].insert_one({**key_query(user_id, "interview"), **conversation})
         run = await Runs(database).begin(user_id, "memories-c1", now)
         if ends:
-            await resumes.set_status(user_id, resume.id, now, "done", "It was read.")
-            await lessons.end_writing(user_id, lesson.id, now, "ready", "It is ready.", [])
+            await resumes.move(user_id, resume.id, now, "done", "It was read.")
+            await lessons.move(user_id, lesson.id, now, "ready", "It is ready.")
             await searches.end(user_id, run_id, "ready", found, now)
             await Runs(database).end(user_id, run)
 
@@ -177,9 +177,9 @@ def test_what_is_done_beside_approvals_and_drafts_is_listed_too(
     model.script(LOOKS, Reply(text="Five things."))
     client.say("What are you working on?")
     assert [each["title"] for each in result_in(model)["also_under_way"]] == [
+        "Writing a lesson: Pricing",
         "Reading your résumé",
         "Searching for jobs",
-        "Writing a lesson: Pricing",
         "Your interview is under way: its draft has 0 sentences",
         "Reading a conversation for what to remember",
     ]

@@ -95,8 +95,21 @@ def test_with_nothing_given_everything_is_stood_in_for() -> None:
     assert parts(stack) == {"page", "chat function", "aws", "candidate app", "job boards", "model server", "database"}
     assert stack.environment["MONGODB_DATABASE"] == DEMO_DATABASE
     assert stack.environment["MODEL_BASE_URL"] == stack.environment["EMBEDDINGS_BASE_URL"]
-    assert (stack.status["model"], stack.status["embeddings"], stack.status["notes"]) == ("scripted", "scripted", [])
+    assert (stack.status["model"], stack.status["notes"]) == ("scripted", [])
     assert is_demo(stack)
+
+
+@pytest.mark.parametrize(
+    ("installed", "wanted", "embeddings"),
+    [(True, "", "all-MiniLM-L6-v2"), (True, "scripted", "scripted"), (False, "", "scripted")],
+)
+def test_a_real_embedding_is_taken_where_it_is_installed_and_no_other_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, *, installed: bool, wanted: str, embeddings: str
+) -> None:
+    monkeypatch.setattr("infra.local.model_minilm.is_installed", lambda: installed)
+    stack = plan({"LOCAL_EMBEDDING": wanted})
+    assert stack.status["embeddings"] == embeddings
+    assert ("--embedding=minilm" in command_of(stack, "model server")) == (embeddings != "scripted")
 
 
 def test_the_chat_function_can_start_in_the_environment_that_is_planned() -> None:
@@ -133,6 +146,7 @@ GIVEN = {
     "AGENT_DESIGN_PATHS": "examples",
     "AGENT_DESIGN_SETTINGS": "{}",
     "LAMBDA_CONCURRENCY": "10",
+    "LOCAL_EMBEDDING": "scripted",
 }
 
 
@@ -203,7 +217,7 @@ def test_with_keys_the_real_models_answer_and_the_page_says_so() -> None:
 
 
 def test_one_key_alone_turns_its_own_half_on() -> None:
-    stack = plan({"DEEPSEEK_API_KEY": "sk-deepseek"})
+    stack = plan({"DEEPSEEK_API_KEY": "sk-deepseek", "LOCAL_EMBEDDING": "scripted"})
     assert (stack.status["model"], stack.status["embeddings"]) == ("DeepSeek", "scripted")
     assert "MODEL_BASE_URL" not in stack.environment
 

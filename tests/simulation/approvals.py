@@ -29,7 +29,7 @@ from qwestly_agent.profile.actions import (
     UPDATE_PROFILE_FIELD,
 )
 from qwestly_agent.stores import activity, job_searches
-from qwestly_agent.stores.approvals import COLLECTION, _approval
+from qwestly_agent.stores.approvals import COLLECTION, Approvals
 from qwestly_agent.stores.drafts import pipeline_id_of
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Choices, Process
@@ -127,7 +127,7 @@ class Story:
 
     @property
     def records(self) -> list[Approval]:
-        return [_approval(each) for each in self.world.tables.documents.get(COLLECTION, {}).values()]
+        return [Approvals.from_document(each) for each in self.world.tables.documents.get(COLLECTION, {}).values()]
 
     def _start(self, name: str, work: Callable[[Any], Coroutine[Any, Any, Any]], limit: float, times: int = 1) -> None:
         """Start it; some requests are delivered twice."""
@@ -268,7 +268,7 @@ class Story:
                 yield f"went from {moved[0]} to {moved[1]}"
         for number, (_, document) in enumerate(versions):
             if number == 0 or document["status"] != versions[number - 1][1]["status"]:
-                wanted.add(of_approval(_approval(document)).id)
+                wanted.add(of_approval(Approvals.from_document(document)).id)
         feed = self.world.tables.documents.get(activity.COLLECTION, {})
         fed = {key for key in feed if key.startswith(f"{versions[0][1]['_id']}:")}
         if fed != wanted:

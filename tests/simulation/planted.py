@@ -13,7 +13,7 @@ from qwestly_agent.clients.candidate_answers import Done, Outcome, Unknown
 from qwestly_agent.clients.candidate_app import Effect
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.domain.approval import SENT, Approval
-from qwestly_agent.stores import approvals as store
+from qwestly_agent.platform import records
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.workflows import ACTIONS
 
@@ -23,12 +23,12 @@ Plant = Callable[[], AbstractContextManager[Any]]
 def _missing_compare_and_set() -> AbstractContextManager[Any]:
     """A record is replaced without a look at its revision."""
 
-    async def put(self: Approvals, before: Approval, after: Approval) -> Approval | None:
+    async def replace(self: Approvals, before: Approval, after: Approval, events: Any = None) -> Approval | None:
         current = await self.get(before.user_id, before.id)
-        return await original(self, before.model_copy(update={"revision": current.revision}), after)
+        return await original(self, before.model_copy(update={"revision": current.revision}), after, events)
 
-    original = Approvals._put
-    return patch.object(Approvals, "_put", put)
+    original = Approvals.replace
+    return patch.object(Approvals, "replace", replace)
 
 
 def _effect_before_its_record() -> AbstractContextManager[Any]:
@@ -162,7 +162,7 @@ def _not_known_is_not_done() -> AbstractContextManager[Any]:
 
 def _event_apart_from_its_change() -> AbstractContextManager[Any]:
     """The events of a change are not written with it."""
-    return patch.object(store, "with_events", lambda update, *events: update)
+    return patch.object(records, "with_events", lambda update, *events: update)
 
 
 def _level_read_once() -> AbstractContextManager[Any]:

@@ -27,11 +27,11 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Level, Verb
+from qwestly_agent.platform.store import Document
 from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores import runs, user_settings
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.user_data import user_collections
 from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflow_state import StateFunction

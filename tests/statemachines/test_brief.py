@@ -96,7 +96,7 @@ class User:
         now, name = self.world.clock(), f"job_{uuid.uuid4().hex}"
         advert = Advert(id=name, title=title, company=company, board="adzuna")
         match = JobMatch(id=name, user_id=self.user_id, run_id="r", advert=advert, found_at=now, updated_at=now)
-        self.world.run(lambda services: services.job_matches.add([match]))
+        self.world.run(lambda services: services.job_matches.add(match))
         return name
 
     def applied(self, title: str, company: str = "", **fields: Any) -> str:
@@ -104,7 +104,7 @@ class User:
         now, name = self.world.clock(), f"app_{uuid.uuid4().hex}"
         given = {"status": "applied", "created_at": now, "updated_at": now, **fields}
         application = Application(id=name, user_id=self.user_id, job_id="job_1", title=title, company=company, **given)
-        self.world.run(lambda services: services.applications.add(application))
+        self.world.run(lambda services: services.applications.add_or_get(application))
         return name
 
     def is_interviewed(self, sentences: int) -> str:

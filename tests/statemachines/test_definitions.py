@@ -13,8 +13,8 @@ from infra.local.aws import definition_of
 from infra.local.environment import MACHINE, ROOT, Template
 from infra.machines import SOURCES, SUFFIX, build, read_machine, source_of
 from qwestly_agent.cards.start import ALIVE_SECONDS
-from qwestly_agent.learning.as_seen import ALIVE_SECONDS as LESSON_SECONDS
 from qwestly_agent.memory.sweep import PICKED_SECONDS
+from qwestly_agent.services import Services
 from qwestly_agent.stores.job_searches import SEARCHING_SECONDS
 from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflows import WORKFLOWS
@@ -153,11 +153,19 @@ def test_what_waits_for_a_slot_is_neither_picked_again_nor_taken_for_dead_meanwh
     assert 25 * 60 < longest < min(ALIVE_SECONDS, PICKED_SECONDS / 2)
 
 
-def test_neither_a_search_nor_a_lesson_is_taken_for_dead_while_its_execution_waits_and_tries_again() -> None:
-    """A search notes that it goes on in each state; a lesson is looked at by its beginning."""
-    searching, writing = (definition_of(TEMPLATE, f"{name}Machine") for name in ("ScoutJobs", "WriteLesson"))
-    assert max(longest_of(state) for _, state in states_of(searching) if state["Type"] == "Task") < SEARCHING_SECONDS
-    assert sum(longest_of(state) for _, state in states_of(writing) if state["Type"] == "Task") < LESSON_SECONDS
+def test_no_search_is_taken_for_dead_while_its_execution_waits_and_tries_again() -> None:
+    """A search notes that it goes on in each state."""
+    searching = states_of(definition_of(TEMPLATE, "ScoutJobsMachine"))
+    assert max(longest_of(state) for _, state in searching if state["Type"] == "Task") < SEARCHING_SECONDS
+
+
+@pytest.mark.parametrize("workflow", [each for each in WORKFLOWS if each.work], ids=lambda each: each.name)
+def test_no_work_is_taken_for_dead_while_its_execution_waits_and_tries_again(workflow: Workflow) -> None:
+    """Work is looked at by its beginning, unless it waits for a person."""
+    [machine] = [name for name, each in MACHINES.items() if f"/{workflow.name}." in each["DefinitionUri"]]
+    tasks = [state for _, state in states_of(definition_of(TEMPLATE, machine)) if state["Type"] == "Task"]
+    lasts = sum(longest_of(each) for each in tasks if not each["Resource"].endswith(".waitForTaskToken"))
+    assert lasts < Services.__dataclass_fields__[workflow.work].type.alive_seconds
 
 
 def longest_of(task: State) -> float:
@@ -227,8 +235,11 @@ def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: s
         assert (TEMPLATE.folder / function["CodeUri"], function["Handler"]) == (folder, f"{side}.handler")
         names = {each.rpartition(".")[2]: each for each in getattr(workflow, side)}
         modules = {each: state.work.__module__ for each, state in workflow.load_states(side).items()}
-        assert modules == {
-            each: f"{workflow.package}.{path.rpartition('.')[0] or each}" for each, path in names.items()
+        derived = {"note_end"} if workflow.work else set()
+        assert {each: module for each, module in modules.items() if each not in derived} == {
+            each: f"{workflow.package}.{path.rpartition('.')[0] or each}"
+            for each, path in names.items()
+            if each not in derived
         }
 
 

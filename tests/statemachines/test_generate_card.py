@@ -798,9 +798,9 @@ Exited = type("Runtime.ExitError", (Exception,), {})
 """What the state machine reads of that."""
 
 STEPS = {
-    "the record says that it has begun": (Approvals, "_put", 1),
+    "the record says that it has begun": (Approvals, "replace", 1),
     "it is sent": (CandidateApp, "publish_card", 1),
-    "the record says that it is done": (Approvals, "_put", 2),
+    "the record says that it is done": (Approvals, "replace", 2),
     "the draft says that it is published": (Drafts, "update", 1),
 }
 

@@ -1,5 +1,6 @@
-"""A real model that answers nonsense, SmolLM2-135M, in turns, cards and extractions: `make test-model`."""
+"""A real model that answers nonsense, SmolLM2-135M, in turns, cards, extractions and evals: `make test-model`."""
 
+import json
 import os
 import re
 import subprocess
@@ -140,3 +141,22 @@ def test_a_conversation_is_read_and_nothing_is_remembered_that_was_not_said(
     memories = world.database["user_memories"].find({"user_id": user_id})
     assert all(each["quote"] in said for each in memories if each.get("content"))
     assert (changes(world), unforeseen) == ([], [])
+
+
+def test_the_first_hour_with_a_key_measures_it_without_an_error_of_ours(small_model: str, tmp_path: Path) -> None:
+    steps = ("doctor", "judge", "tool choice", "memories", "interviews", "edge cases", "walk")
+    command = [sys.executable, "-m", "infra", "evals", "first", "--folder", str(tmp_path), "--cases", "1"]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": "src:.", "MODEL_BASE_URL": small_model}
+    done = subprocess.run(
+        [*command, "--only", *steps], env=environment, capture_output=True, text=True, timeout=3_000, check=False
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    [journal] = tmp_path.glob("*.journal.jsonl")
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    failed = {each["failed"]: each["why"] for each in lines if "failed" in each}
+    finished = {each["unit"].partition("/")[0] for each in lines if "unit" in each}
+    # The model is slow: what ran out of its time is named, and no error of ours.
+    assert all("Timeout" in why or "used up" in why for why in failed.values()), failed
+    assert finished | {unit.partition("/")[0] for unit in failed} == set(steps)
+    [page] = tmp_path.glob("*.md")
+    assert "The judge" in page.read_text()

@@ -37,7 +37,7 @@ def about(person: Person, wish: str = "", run: str = "run1") -> ProfileText:
 
 
 def drafts_of(person: Person) -> list[Draft]:
-    return container.model_services.run(lambda services: services.drafts.list_all(person.user_id, 10))
+    return container.model_services.run(lambda services: services.drafts.newest(person.user_id, 10))
 
 
 def executions(person: Person) -> int:
@@ -113,7 +113,7 @@ def test_a_card_that_cannot_be_begun_is_not_shown_as_if_it_were_being_made(ada: 
         nowhere = replace(services, workflows=replace(services.workflows, machine_arn_prefix="arn:aws:states:none"))
         with pytest.raises(Unavailable):
             await Cards(nowhere, ada.user_id, "run1", "c1").start("standard", "")
-        [draft] = await services.drafts.list_all(ada.user_id, 10)
+        [draft] = await services.drafts.newest(ada.user_id, 10)
         assert draft.status == "failed"
 
     container.model_services.run(begin)

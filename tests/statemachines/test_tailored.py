@@ -48,7 +48,7 @@ class Applicant:
         match = JobMatch(
             id=match_id(user_id, advert.id), user_id=user_id, run_id="r", advert=advert, found_at=now, updated_at=now
         )
-        self.world.run(lambda services: services.job_matches.add([match]))
+        self.world.run(lambda services: services.job_matches.add(match))
         return match.id
 
     def begins(self, job_id: str, kind: TailoredKind = "resume", wish: str = "", run_id: str = "run1") -> Draft:

@@ -11,6 +11,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ConversationBusy, NotFound
+from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.conversations import (
     LEASE_SECONDS,
@@ -24,7 +25,6 @@ from qwestly_agent.stores.conversations import (
 )
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.messages import ClaimedConversation, Message, Messages, NewTurn, PartialAnswer, user_message
-from qwestly_agent.stores.search import Document
 from tests.servers import USER, FakeClock
 
 pytestmark = pytest.mark.anyio

@@ -3,8 +3,8 @@
 import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
+from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.docs import Docs, DocSection
-from qwestly_agent.stores.search import Document
 
 pytestmark = pytest.mark.anyio
 

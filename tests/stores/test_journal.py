@@ -9,6 +9,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.ranking import salience
+from qwestly_agent.platform.store import Document
 from qwestly_agent.stores import memories as memories_
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.journal import (
@@ -21,7 +22,6 @@ from qwestly_agent.stores.journal import (
 )
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.merges import Merges
-from qwestly_agent.stores.search import Document
 from tests.servers import USER
 from tests.stores.conftest import Sent
 

@@ -10,9 +10,9 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.ranking import salience
+from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.memories import COLLECTION, Memories
 from qwestly_agent.stores.ranks import to_binary
-from qwestly_agent.stores.search import Document
 from tests.servers import USER
 from tests.stores.conftest import Replies, Sent
 

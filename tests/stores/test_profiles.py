@@ -8,6 +8,7 @@ from pydantic_core import to_json
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.profiles import (
     CANDIDATES,
     CARDS,
@@ -20,7 +21,6 @@ from qwestly_agent.stores.profiles import (
     STINTS_LIMIT,
     Profiles,
 )
-from qwestly_agent.stores.search import Document
 from tests.servers import USER
 from tests.stores.conftest import Sent
 

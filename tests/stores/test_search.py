@@ -12,10 +12,11 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ExecutionTimeout
 
 from qwestly_agent.domain.memory import Memory
+from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.knowledge import COLLECTION, Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.ranks import to_binary
-from qwestly_agent.stores.search import Document, Searchable
+from qwestly_agent.stores.search import Searchable
 from tests.mongo_rule import filter_of
 from tests.servers import USER
 from tests.stores.conftest import Replies, Sent

@@ -12,8 +12,8 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.platform.collection import Expires
 from qwestly_agent.stores import activity, approvals, conversations, memories, messages, usage, user_settings
-from qwestly_agent.stores.collection import Expires
 from qwestly_agent.stores.user_data import user_collections
 from tests.mongo_rule import ABOUT_NOBODY, ACTIONS
 from tests.servers import ChatServer, Client

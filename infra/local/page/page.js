@@ -3,14 +3,13 @@
 import { Graph } from "./graphs.js";
 
 const POLL_MS = 2_000;
+const WHO = "A script answers here. With keys, or MODEL_BASE_URL=… (Ollama, LM Studio), a real model does.";
 const user = new URLSearchParams(location.search).get("user") || "auth0|demo";
 const TOKEN_URL = `/local/token?user=${encodeURIComponent(user)}`;
 const find = (selector) => document.querySelector(selector);
 
 function modelLine({ model }) {
-  return model === "scripted"
-    ? "Answers come from the scripted model; set DEEPSEEK_API_KEY for the real one."
-    : `Answers come from ${model}.`;
+  return model === "scripted" ? WHO : `Answers come from ${model}.`;
 }
 
 function detailsLine({ embeddings, database }) {
@@ -25,6 +24,8 @@ async function ask(method, path) {
 
 async function showStatus(place) {
   const status = await ask("GET", "/local/status");
+  find("#who").hidden = status.model !== "scripted";
+  find("#who").textContent = WHO;
   place.textContent = [modelLine(status), detailsLine(status), ...status.notes].join(" ");
 }
 

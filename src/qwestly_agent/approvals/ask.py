@@ -68,6 +68,8 @@ class ProposalContext:
     level: Level
     conversation_id: str | None = None
     draft_id: str | None = None
+    work: str = ""
+    """The store of the work that waits for the decision, as in `Approval`."""
     role: str = ""
     """The design that made the proposal."""
     variant: str | None = None
@@ -139,6 +141,7 @@ async def create_approval(
         alternatives=tuple(each for each in proposal.alternatives if not details.stand_in(each)),
         confidence=proposal.confidence,
         role=context.role,
+        work=context.work,
         variant=context.variant,
         evidence=proposal.evidence,
         editable=action.editable,

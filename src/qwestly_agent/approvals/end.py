@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from typing import Any
 
-from qwestly_agent.approvals.messages import DRAFT_ENDS, RESUME_ENDS
+from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, PRIVATE, Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.domain.evidence import MEMORY, RESUME
+from qwestly_agent.platform.work import Work
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 
@@ -126,10 +128,10 @@ async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
 async def finish(services: Services, approval: Approval) -> Approval:
     """Notify the record's execution; if none waits, start the redraft that the user requested, or clean up after the
     record. Returns the record. Raises `Unavailable`."""
-    await close_resume(services, approval)
     if approval.waits_for_execution:
         return await notify_execution(services, approval)
     if not approval.is_unfinished:
+        await close_work(services, approval)  # requested by a version that did not store `work`
         return approval
     action = services.actions.get(approval.tool)
     redraft = action.redraft if action and approval.redraft_id else None
@@ -155,7 +157,8 @@ async def notify_with_token(services: Services, approval: Approval, task_token: 
 
 async def give_up(services: Services, approval: Approval) -> Approval:
     """Treat the record as one without an execution, because none waits for it or can be notified, and do here what the
-    execution would have done."""
+    execution would have done, and close the work that waited."""
+    await close_work(services, approval)
     if approval.redraft_id:
         with suppress(NotFound):
             now = services.clock()
@@ -173,10 +176,16 @@ async def give_up(services: Services, approval: Approval) -> Approval:
     return await note_notified(services.approvals, approval, is_gone=True)
 
 
-async def close_resume(services: Services, approval: Approval) -> None:
-    """Close the résumé whose changes this approval decides (idempotent)."""
-    if approval.role == "resumes" and (label := RESUME_ENDS.get(approval.status)):
-        await services.resumes.close(approval.user_id, approval.id, label, services.clock())
+async def close_work(services: Services, approval: Approval) -> None:
+    """Close the work that this approval decides (idempotent)."""
+    if work := work_of(services, approval):
+        await work.close(approval, services.clock())
+
+
+def work_of(services: Services, approval: Approval) -> Work[Any] | None:
+    """Return the store of the work that waits for it."""
+    store = getattr(services, approval.work or approval.role, None)
+    return store if isinstance(store, Work) else None
 
 
 async def note_notified(approvals: Approvals, approval: Approval, *, is_gone: bool = False) -> Approval:

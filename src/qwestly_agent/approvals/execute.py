@@ -17,7 +17,7 @@ from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.contacts import NOT_PUBLISHED, has_public_contacts
 from qwestly_agent.approvals.earned import level_of
-from qwestly_agent.approvals.end import FORGOTTEN, close_resume, end_forgotten, finish, has_forgotten_source
+from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, finish, has_forgotten_source, work_of
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.approvals.previews import refresh_preview
@@ -239,6 +239,7 @@ async def _ask_again(services: Services, approval: Approval) -> Approval:
             conversation_id=approval.conversation_id,
             draft_id=approval.draft_id,
             role=approval.role,
+            work=approval.work,
             revises=approval.id,
         )
         action, args = _action_of(services, approval)
@@ -256,7 +257,8 @@ async def _ask_again(services: Services, approval: Approval) -> Approval:
         answer = "queue" if approval.answer == "run" else approval.answer
         again_id = f"ap_{sha256_hex(approval.id, 'again')[:32]}"
         await create_approval(services, again_id, proposal, again, answer)
-        await services.resumes.move_approval(approval.user_id, approval.id, again_id)
+        if work := work_of(services, approval):
+            await work.move_approval(approval.user_id, approval.id, again_id)
         approval = await services.approvals.get(approval.user_id, approval.id)
     return await _end(services, approval, "changed", ASKED_AGAIN)
 
@@ -273,7 +275,6 @@ async def _end(
             await link_undo(services.approvals, approval)
     ended, _ = await _put(services.approvals, approval, lambda record: record.ended(status, now, outcome, result))
     await _tell_draft(services.drafts, ended, now)
-    await close_resume(services, ended)
     if outcome == STOPPED:
         await services.runs.record_stopped(ended.user_id, ended.id, now)
     if ended.status in FINAL and await has_forgotten_source(services, ended):

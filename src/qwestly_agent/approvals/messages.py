@@ -16,15 +16,6 @@ DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
 """By the status of an approval whose workflow ended: the draft's status and label. `execute` sets those of approved
 ones."""
 
-RESUME_ENDS: Mapping[Status, str] = {
-    "done": "Read. What you approved is in your profile.",
-    "rejected": "Read. You declined, so your profile stayed as it is.",
-    "expired": "Read. This wasn’t decided in time, so your profile stayed as it is.",
-    "changed": "Read. Your profile stayed as it is.",
-    "failed": "Read. Your profile couldn’t be changed.",
-}
-"""Labels of a résumé by the status of the approval of its changes."""
-
 
 def pending_line(approval: Approval) -> str:
     """Return the tool result for a proposal that is now pending."""

@@ -7,7 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
-from qwestly_agent.approvals.end import close_resume, expire, finish, give_up
+from qwestly_agent.approvals.end import expire, finish, give_up
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.base.clock import Clock, to_datetime
@@ -147,8 +147,7 @@ async def _expire(services: Services, approval: Approval, now: float) -> str:
     expired = await expire(services.approvals, approval, now)
     if expired is None:
         return "nothing"
-    await close_resume(services, expired)
-    await _tell(services, expired)
+    await finish(services, expired)
     return "expired"
 
 

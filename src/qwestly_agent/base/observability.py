@@ -163,6 +163,17 @@ def measure_answer(cost_usd: float) -> None:
     metrics.flush_metrics()
 
 
+def measure_planted_lie(model: str, kind: str, language: str, *, passed: bool, judge_errs: bool) -> None:
+    """Emit how a judge answered a planted lie, and whether it has passed too many of the newest."""
+    metrics = _metrics()
+    metrics.add_metric("PlantedLies", MetricUnit.Count, 1)
+    metrics.add_metric("PlantedLiesPassed", MetricUnit.Count, int(passed))
+    metrics.add_metric("JudgeErrs", MetricUnit.Count, int(judge_errs))
+    for name, value in (("model", model), ("kind", kind), ("language", language)):
+        metrics.add_metadata(name, value)
+    metrics.flush_metrics()
+
+
 def measure_refusal(model: str, status: int | None) -> None:
     """Emit that a provider refuses every request to this model (`provider:name`), with the HTTP status."""
     metrics = _metrics()

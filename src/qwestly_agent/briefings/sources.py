@@ -64,7 +64,7 @@ async def memories(services: Services, user_id: str, since: float) -> list[Item]
 
 async def matches(services: Services, user_id: str, since: float) -> list[Item]:
     """List jobs found since, best first."""
-    found = await services.job_matches.newest(user_id, MOST_MATCHES, status="new", since=since)
+    found = await services.job_matches.list_new(user_id, MOST_MATCHES, since)
     return [
         Item(
             id=f"matches:{each.id}",

@@ -4,7 +4,8 @@ Only ids and counts pass from state to state; texts are in the draft. A state th
 results and changes nothing.
 """
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,7 +13,7 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Answer
 from qwestly_agent.stores.drafts import Drafts, DraftStatus, pipeline_id_of
-from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState
+from qwestly_agent.workflow_state import TokenAnswer, WorkState
 
 MOST_ROUNDS = 4
 """Rounds of a draft: the first, and three with the user's change requests."""
@@ -42,7 +43,14 @@ class PublishingFailed(AgentError):
     code, http_status, sentence = "publishing_failed", 502, "The card could not be published."
 
 
-class CardState(UserState):
+class CardState(WorkState):
+    subject, later = "draft", "Please try again later"
+    messages: ClassVar[Mapping[str, str]] = {
+        "NothingToTell": NothingToTell.sentence,
+        "NothingSupported": NothingSupported.sentence,
+        "ModelRefused": "We’re fixing a problem on our side. Please try again later",
+        "ContentRefused": "Our AI couldn’t work with this. Please tell us, so that we can mend it",
+    }
     draft_id: str
     round: int = Field(default=1, ge=1)
     sections: tuple[str, ...] = ()
@@ -60,16 +68,10 @@ class CardState(UserState):
     """The approval that the next one replaces."""
     decision: Literal["approved", "revised", "rejected", "expired"] | None = None
     outcome: Literal["published", "changed"] | None = None
-    error: CaughtError | None = Field(default=None, exclude=True)
-    end: Literal["failed", "stopped", "drafted", "over_budget"] | None = None
 
     @property
     def run_name(self) -> str:
         return pipeline_id_of(self.draft_id)
-
-    @property
-    def labels(self) -> dict[str, str]:
-        return {"run_id": self.run_id, "draft_id": self.draft_id}
 
 
 async def update_progress(

@@ -1,35 +1,16 @@
 """Store a draft's final status and message for the user."""
 
-from collections.abc import Mapping
 from typing import Literal
 
-from qwestly_agent.base.errors import NotFound, OverBudget, StageOverBudget
-from qwestly_agent.cards.card_state import (
-    CardState,
-    NothingSupported,
-    NothingToTell,
-    Overtaken,
-    PublishingFailed,
-    update_progress,
-)
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.cards.card_state import CardState, Overtaken, PublishingFailed, update_progress
 from qwestly_agent.domain.card import NOT_DRAFTED, NOT_DRAFTED_ANEW, NOT_WRITTEN
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import TAILORED, Draft
-from qwestly_agent.workflow_state import OVER_BUDGET, state
+from qwestly_agent.workflow_state import state
 
 TRY_AGAIN = "It could not be finished. Please try again"
-_SAID: Mapping[str, str] = {
-    "NothingToTell": NothingToTell.sentence,
-    "NothingSupported": NothingSupported.sentence,
-    "OverBudget": OverBudget.sentence,
-    "StageOverBudget": StageOverBudget.sentence,
-    "ModelUnavailable": "Our AI couldn’t be reached. Please try again later",
-    "DeadlineExceeded": "Our AI took too long. Please try again later",
-    "ModelRefused": "We’re fixing a problem on our side. Please try again later",
-    "ContentRefused": "Our AI couldn’t work with this. Please tell us, so that we can mend it",
-}
-"""Messages to the user, by type of error."""
 _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 
@@ -40,17 +21,17 @@ async def note_end(services: Services, card: CardState) -> CardState:
         draft = await services.drafts.get(card.user_id, card.draft_id)
     except NotFound:  # the user deleted it: there is nothing to record
         return card.model_copy(update={"end": "stopped"})
-    error = card.error.kind if card.error else ""
-    end, label = await _end_of(services.approvals, draft, error)
+    end, label = await _end_of(services.approvals, draft, card)
     await update_progress(services.drafts, services.clock, card, status=end, label=label)
-    return card.model_copy(update={"end": "over_budget" if error in OVER_BUDGET else end})
+    return card.ended(end)
 
 
 async def _end_of(
-    approvals: Approvals, draft: Draft, error: str
+    approvals: Approvals, draft: Draft, card: CardState
 ) -> tuple[Literal["failed", "stopped", "drafted"], str]:
+    error = card.error_kind
     if error == "Braked":
-        return "stopped", "Stopped when you paused"
+        return "stopped", card.message("")
     if error == "NotAllowed":
         done = "published" if draft.kind == "card" else "changed"
         return "drafted", f"Drafted; at your level nothing is {done} for you"
@@ -62,4 +43,4 @@ async def _end_of(
     # "Nothing was published" is only true if no approval may have been executed.
     nothing_was = approval is None or approval.status in ("pending", "revised", "failed", "changed")
     not_drafted = {"card": NOT_DRAFTED, **dict.fromkeys(TAILORED, NOT_WRITTEN)}.get(draft.kind, NOT_DRAFTED_ANEW)
-    return "failed", _SAID.get(error, not_drafted if nothing_was else TRY_AGAIN)
+    return "failed", card.message(not_drafted if nothing_was else TRY_AGAIN)

@@ -22,7 +22,9 @@ from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft, St
 from qwestly_agent.grounding.ground import check, ground
 from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
+from qwestly_agent.grounding.plants import RecordPlant
 from qwestly_agent.llm.models import Tier
+from qwestly_agent.model_calls.planted import record_plants_of
 from qwestly_agent.model_calls.structured import ContentRefused, structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted, visible, well_formed
@@ -123,9 +125,10 @@ async def write_section(
     sources = sources_of(order.evidence)
     model = services.judges[WRITER]
     judge = make_judge(partial(structured_output, services, user_id, model))
+    record_plant = record_plants_of(services, model)
 
     async def grounded(section: SectionDraft) -> SectionDraft:
-        judged = await _ground(section, sources, judge, model.model.model_id or "")
+        judged = await _ground(section, sources, judge, record_plant, model.model.model_id or "")
         if judged != section:
             await keep(judged)
         return judged
@@ -144,12 +147,14 @@ async def write_section(
     return await grounded(kept)
 
 
-async def _ground(section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, model: str) -> SectionDraft:
+async def _ground(
+    section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, record_plant: RecordPlant, model: str
+) -> SectionDraft:
     """Judge each claim that has no verdict yet, or an unchecked one."""
     statements = _statements(section.section.claims, section.section.kind)
     verdicts = dict(enumerate(section.verdicts))
     open_ones = [n for n in range(len(statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
-    found = await ground([statements[n] for n in open_ones], sources, judge) if open_ones else []
+    found = await ground([statements[n] for n in open_ones], sources, judge, record_plant) if open_ones else []
     for number, verdict in zip(open_ones, found, strict=True):
         is_judged = verdict.outcome == "supported" or verdict.refused_by == "judge"
         verdicts[number] = verdict.model_copy(update={"judged_by": model}) if is_judged else verdict

@@ -26,7 +26,7 @@ async def next_steps(services: Services, user_id: str) -> list[NextStep]:
     """Return at most three steps, most urgent first."""
     waiting, drafts, career, card, resumes = await asyncio.gather(
         services.approvals.list_open(user_id, MOST_WAITING),
-        services.drafts.list_all(user_id, MOST_WAITING),
+        services.drafts.newest(user_id, MOST_WAITING),
         services.profiles.get_career(user_id),
         services.profiles.card_shown_first(user_id),
         services.resumes.newest(user_id, 1),

@@ -24,7 +24,7 @@ OTHER_EVENTS: Mapping[str, str] = {
     "support.looked": "support read this user's turns; the title contains the reason",
 }
 """Types of events that are about no document, with their explanations for docs/approvals.md. The other types are
-declared by collections (`stores/collection.py`)."""
+declared by collections (`platform/collection.py`)."""
 
 
 class ActivityEvent(BaseModel):

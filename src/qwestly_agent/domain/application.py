@@ -77,14 +77,17 @@ class Application(_Frozen):
         return self.status == "interview" and self.next_at is not None and self.next_at <= now
 
     def after(self, changes: Mapping[str, Any], now: float) -> "Application":
-        """Return the application with these fields changed. `applied_at` is set while the status says that it was sent,
-        and permanently if we sent it."""
+        """Return the application with these fields changed; a new status is added to the history. `applied_at` is set
+        while the status says that it was sent, and permanently if we sent it."""
         after = self.model_copy(update=dict(changes))
         if after.status == "applied" and after.applied_at is None:
             after = after.model_copy(update={"applied_at": now})
         if after.status == "preparing" and not after.document_ids:
             after = after.model_copy(update={"applied_at": None})
-        return self if after == self else after.model_copy(update={"updated_at": now})
+        if after == self:
+            return self
+        new = (StatusChange(at=now, status=after.status),) if after.status != self.status else ()
+        return after.model_copy(update={"updated_at": now, "history": (*self.history, *new)})
 
 
 def planned_at(at: datetime, now: float) -> float:

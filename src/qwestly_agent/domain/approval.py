@@ -202,6 +202,8 @@ class Approval(_Frozen):
     """None if it was not requested in a conversation."""
     draft_id: str | None = None
     """The draft of a workflow that waits for the decision."""
+    work: str = ""
+    """The store, by its name in `Services`, of the work that waits for the decision without an execution."""
 
     kind: Kind
     tool: str
@@ -273,7 +275,8 @@ class Approval(_Frozen):
     task_token: str | None = Field(default=None, repr=False)
     """Encrypted token of the waiting execution; it never leaves the backend."""
     told_execution: bool = False
-    """True if the execution was notified or no longer waits; for a redraft, if it was started."""
+    """True if the execution was notified or no longer waits; for a redraft, if it was started; for work, if it was
+    closed."""
     links: tuple[str, ...] = Field(default=(), repr=False)
     """Hashes of the tokens in mailed links."""
     mails: int = 0
@@ -303,7 +306,7 @@ class Approval(_Frozen):
     @property
     def is_unfinished(self) -> bool:
         """True if a follow-up is still missing after the final status."""
-        leaves = self.task_token is not None or self.kind in PRIVATE or self.redraft_id is not None
+        leaves = self.task_token is not None or self.kind in PRIVATE or self.redraft_id is not None or bool(self.work)
         return self.status in FINAL and leaves and not self.told_execution
 
     @property

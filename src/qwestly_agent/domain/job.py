@@ -141,3 +141,7 @@ class JobMatch(_Frozen):
     found_at: float
     updated_at: float
     application_id: str | None = None
+
+    @property
+    def advert_id(self) -> str:
+        return self.advert.id

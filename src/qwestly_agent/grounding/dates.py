@@ -1,12 +1,68 @@
 """Parse dates as people write them: ISO, with dots or slashes, month names, quarters, decades, ranges, '17."""
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.grounding.figure_words import DECADES, MONTHS_BY_NAME, QUARTERS
-from qwestly_agent.grounding.units import key
+
+
+def key(word: str) -> str:
+    """Normalize a word to its key in the tables: a case-insensitive pattern matches ſ as s, and ı and İ as i."""
+    return word.translate({0x17F: "s", 0x131: "i", 0x130: "i", 0x3BC: "\u00b5"}).lower()
+
+
+def spellings(words: str) -> list[str]:
+    """List each word with and without its accents."""
+    plain = "".join(each for each in unicodedata.normalize("NFD", words) if not unicodedata.combining(each))
+    return [*words.split(), *plain.split()]
+
+
+_MONTHS_BY_LANGUAGE = (
+    "january february march april may june july august september october november december",
+    "jan feb mar apr may jun jul aug sep oct nov dec",
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "jänner feber märz april mai juni juli august september oktober november dezember",
+    "jän feb mär apr mai jun jul aug sept okt nov dez",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "janv févr mars avr mai juin juil août sept oct nov déc",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "ene feb mar abr may jun jul ago set oct nov dic",
+    "enero febrero marzo abril mayo junio julio agosto setiembre octubre noviembre diciembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "jan fev mar abr mai jun jul ago set out nov dez",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "gen feb mar apr mag giu lug ago set ott nov dic",
+    "januari februari maart april mei juni juli augustus september oktober november december",
+    "jan feb mrt apr mei jun jul aug sep okt nov dec",
+)
+MONTHS_BY_NAME: Mapping[str, int] = {
+    spelt: number
+    for names in _MONTHS_BY_LANGUAGE
+    for number, name in enumerate(names.split(), 1)
+    for spelt in spellings(name)
+}
+
+DECADES: Mapping[str, int] = {
+    "sixties": 60, "seventies": 70, "eighties": 80, "nineties": 90,
+    "sechziger": 60, "siebziger": 70, "achtziger": 80, "neunziger": 90,
+    "soixante": 60, "soixante-dix": 70, "quatre-vingt": 80, "quatre-vingts": 80, "quatre-vingt-dix": 90,
+    "sesenta": 60, "setenta": 70, "ochenta": 80, "noventa": 90, "sessenta": 60, "oitenta": 80,
+    "sessanta": 60, "settanta": 70, "ottanta": 80, "novanta": 90, "zestig": 60, "zeventig": 70, "tachtig": 80,
+    "negentig": 90,
+}  # fmt: skip
+
+QUARTERS: Mapping[str, int] = {
+    word: number
+    for number, words in {
+        1: "1st first 1. erste ersten erstes 1er premier primer primeiro primo 1º 1.º eerste",
+        2: "2nd second 2. zweite zweiten zweites 2e deuxième segundo secondo 2º 2.º tweede",
+        3: "3rd third 3. dritte dritten drittes 3e troisième tercer terceiro terzo 3º 3.º derde",
+        4: "4th fourth 4. vierte vierten viertes 4e quatrième cuarto quarto 4º 4.º vierde",
+    }.items()
+    for word in words.split()
+}
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,20 @@
 
 1. `quotes.py`: the quote is in its source. 2. `facts.py`: the figures of a statement do not contradict its quotes, and
 figures and names that the quotes lack are marked. 3. `judge.py`: a second model, which did not write the statement,
-decides whether the quotes support it. 4. A person decides. They see the statement with its marks and quotes.
+decides whether the quotes support it; `plants.py` measures how often it errs. 4. A person decides. They see the
+statement with its marks and quotes.
 """
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.grounding.facts import check_facts, names_not_in
+from qwestly_agent.grounding.facts import check_facts, says
 from qwestly_agent.grounding.judge import Judge, Judged, Question
 from qwestly_agent.grounding.model import GroundingVerdict, QuotedSource, Statement
+from qwestly_agent.grounding.plants import Plant, RecordPlant, judged_plant, plant_in
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote, find_span
+from qwestly_agent.text.stems import content_stems
 
 TRUST_FROM_LOWEST = ("external", "inferred", "tool", "user_document", "user_said", "confirmed")
 
@@ -22,11 +25,16 @@ NOT_SAID = "The second reading found that its quotes do not say this."
 
 
 async def ground(
-    statements: Sequence[Statement], sources: Mapping[str, QuotedSource], judge: Judge | None
+    statements: Sequence[Statement],
+    sources: Mapping[str, QuotedSource],
+    judge: Judge | None,
+    record_plant: RecordPlant | None = None,
 ) -> list[GroundingVerdict]:
     """Return a verdict for each statement, in order. `sources` are keyed by id.
 
-    Without a judge, or if it is unavailable, statements that passed the code's checks stay `unchecked`.
+    Without a judge, or if it is unavailable, statements that passed the code's checks stay `unchecked`. With
+    `record_plant`, each request has one planted lie; if the judge passes it, and has passed too many before, its
+    answers do not count.
     """
     verdicts = [check(each, sources) for each in statements]
     if judge is None:
@@ -35,7 +43,15 @@ async def ground(
         [Question(n, statements[n], _found(statements[n], sources), verdicts[n].marks) for n in numbers]
         for numbers in _batches(statements, sources, verdicts)
     ]
-    for questions, judged in zip(batches, await asyncio.gather(*(_ask(judge, each) for each in batches)), strict=True):
+    plants = [
+        plant_in(questions, sources, len(statements) + number) if record_plant is not None else None
+        for number, questions in enumerate(batches)
+    ]
+    answers = await asyncio.gather(*(_ask(judge, _asked(*each)) for each in zip(batches, plants, strict=True)))
+    for questions, plant, judged in zip(batches, plants, answers, strict=True):
+        outcome = judged_plant(plant, judged) if plant else None
+        if outcome and record_plant is not None and await record_plant(outcome) and outcome.passed:
+            continue
         for question in questions:
             if question.number in judged:
                 verdicts[question.number] = _judged(verdicts[question.number], question, judged[question.number])
@@ -55,7 +71,7 @@ def check(statement: Statement, sources: Mapping[str, QuotedSource]) -> Groundin
         refused_by="facts" if facts.missing else None,
         reasons=facts.missing,
         unread=facts.unread,
-        names=names_not_in(statement.text, found),
+        names=facts.names,
     )
 
 
@@ -92,6 +108,21 @@ def _rank(source: QuotedSource) -> int:
     return TRUST_FROM_LOWEST.index(source.trust) if source.trust in TRUST_FROM_LOWEST else 0
 
 
+def _unsaid(question: Question, judged: Judged) -> list[str]:
+    """Return the marks for which the judge gave no words of the quotes that can mean them."""
+    given = [*judged.meant, *[""] * len(question.look_at)]
+    pairs = zip(question.look_at, given, strict=False)
+    return [mark for mark, words in pairs if not says(words, mark, question.statement, question.quotes)]
+
+
+def _asked(questions: Sequence[Question], plant: Plant | None) -> Sequence[Question]:
+    """Return the questions with the plant among them, at a place that depends on its words."""
+    if plant is None:
+        return questions
+    at = len(plant.question.statement.text) % (len(questions) + 1)
+    return [*questions[:at], plant.question, *questions[at:]]
+
+
 async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judged]:
     """Ask the judge; empty if it is unavailable."""
     try:
@@ -103,8 +134,10 @@ async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judg
 def _judged(by_code: GroundingVerdict, question: Question, judged: Judged) -> GroundingVerdict:
     if judged.why or not judged.span:  # in doubt, refuse
         reasons = (judged.why or NOT_SAID,)
-    elif not any(find_span(judged.span, found.text) for found in question.quotes):
+    elif not content_stems(judged.span) or not any(find_span(judged.span, each.text) for each in question.quotes):
         reasons = (NO_SPAN,)
+    elif unsaid := _unsaid(question, judged):
+        reasons = tuple(f"Its quotes do not say “{mark}”." for mark in unsaid)
     else:
         return by_code.model_copy(update={"outcome": "supported"})
     return by_code.model_copy(update={"outcome": "refused", "refused_by": "judge", "reasons": reasons})

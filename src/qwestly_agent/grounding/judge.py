@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
@@ -33,7 +33,8 @@ Other words, another language, less detail, and one plain step of arithmetic are
 stands if it is only a part of one, `source` what is known of it: they help to understand the quote, and support \
 nothing by themselves, except employer, title, school, degree and dates. `look_at` lists names, acronyms and figures \
 of the statement that do not stand in its quotes letter for letter: each must be meant there, in other letters; else \
-it is not supported.
+it is not supported. For each of them, in order, `as` has the words of the quotes or of `source` that mean it, copied \
+letter for letter: both figures where it follows from two, with … between runs that stand apart.
 
 Answer each id once. Where it is supported, `span` is the shortest run of words of one of its quotes that carries it, \
 copied letter for letter, and nothing else is said. Where it is not, there is no `span`, and `why` says to that person \
@@ -50,12 +51,20 @@ class Question:
     quotes: tuple[FoundQuote, ...]
     look_at: tuple[str, ...]
     """The statement's marks: `GroundingVerdict.marks`."""
+    is_plant: bool = False
+    """True for a lie of `plants.py`. The judge is not told, nor asked again for its verdict alone."""
 
 
 class Judged(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+
     id: int
     span: Annotated[str, StringConstraints(max_length=1_000)] = ""
     """The words of the quotes that support the statement; empty if it is not supported."""
+    meant: Annotated[list[Annotated[str, StringConstraints(max_length=1_000)]], Field(max_length=50, alias="as")] = (
+        Field(default_factory=list)
+    )
+    """For each of `look_at`, in order, the words that mean it."""
     why: Annotated[str, StringConstraints(max_length=1_000)] = ""
 
 
@@ -78,7 +87,7 @@ def make_judge(
     verdicts."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
-        numbers = {question.number for question in questions}
+        numbers = {question.number for question in questions if not question.is_plant}
 
         def complete(ctx: RunContext[Any], judgement: Judgement) -> Judgement:
             missing = sorted(numbers - {each.id for each in judgement.verdicts})

@@ -1,14 +1,9 @@
-"""The types of grounding: a source, a statement that quotes it, its verdict, and a figure in either text."""
+"""The types of grounding: a source, a statement that quotes it, and its verdict."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
-
-from qwestly_agent.grounding.dates import Day
-from qwestly_agent.grounding.units import Unit
 
 Outcome: TypeAlias = Literal["supported", "refused", "unchecked"]
 """`unchecked`: steps 1 and 2 found no contradiction, and no judge has decided yet."""
@@ -73,45 +68,13 @@ class GroundingVerdict(_Frozen):
         return self.outcome != "refused" and not self.unread
 
 
-@dataclass(frozen=True)
-class Figure:
-    start: int
-    end: int
-    """Start and end of the number itself; its unit may stand before or after it."""
-    text: str
-    """The figure as written, with its unit."""
-    values: frozenset[Fraction] = frozenset()
-    """More than one if the digits are ambiguous ("1.200"); empty for a date and for an unread figure."""
-    unit: Unit | None = None
-    days: tuple[Day, ...] = ()
-    """The dates that it may denote or, if `is_span`, the two ends of the range."""
-    is_span: bool = False
-    unread: bool = False
-    rate: Unit | None = None
-    """The period of a rate: "a week" in "40 hours a week"."""
-    beside: frozenset[Unit] = frozenset()
-    """Units of the other figures in the sentence, if this one has none: "90 kilos a week, now 27"."""
-    leeway: Fraction = Fraction(0)
-    """Above 0 if the figure is approximate ("nearly 300"). It is then neither derived nor used to refuse a
-    statement."""
-    scale: int = 1
-    """Factor of a scale word or letter after the digits: 1,000 for "k"."""
-    is_fall: bool = False
-    """True for a percentage decrease."""
-    is_rise: bool = False
-    """True for a percentage of increase."""
+PlantKind: TypeAlias = Literal["figure", "year", "employer", "rank", "denial"]
 
-    def end_in(self, text: str) -> int:
-        """Return where the figure ends in its text, including a unit that follows it."""
-        return self.start + len(self.text) if self.text and text.startswith(self.text, self.start) else self.end
 
-    @property
-    def year(self) -> int | None:
-        """The year, if this is a number without a unit between 1900 and 2100."""
-        [value] = self.values if len(self.values) == 1 else [Fraction(0)]
-        return int(value) if self.unit is None and value.denominator == 1 and 1900 <= value <= 2100 else None
+class JudgedPlant(_Frozen):
+    """How the judge answered a statement that code made false."""
 
-    @property
-    def amounts(self) -> frozenset[Fraction]:
-        """The values in the smallest unit of the dimension."""
-        return frozenset(value * self.unit.factor for value in self.values) if self.unit else self.values
+    kind: PlantKind
+    language: str
+    passed: bool
+    """True if the judge supported the lie."""

@@ -1,12 +1,13 @@
 """Step 1: check that a quote is in its source.
 
-Typography is ignored: white space, case, quotation marks, the length of a dash, œ, Unicode compatibility (NFKC),
-invisible characters, hyphenation at a line's end, bullets, and letter-spacing. Any other difference counts. A quote may
-not begin or end inside a word: "Porto" is not found in "Portofino".
+Letters and digits are compared, regardless of case and Unicode compatibility (NFKC). White space and punctuation are
+not: a model adds a full stop, and writes "9 600" for "9.600". But "15" is not "1.5", and "resigned" is not "re-signed".
+A quote may not begin or end inside a word: "Porto" is not found in "Portofino".
 """
 
+import html
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -14,18 +15,11 @@ from itertools import product
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.model import Quote, QuotedSource
 
+_NAME_SIGNS = "+#"
+_SIGNS = "€$£₹%°.!?"
+_INVISIBLE = "\u00ad\u200b\u2060\ufeff"
+_HYPHEN = pattern(r"[-\u2010-\u2015\u2212](?:[^\S\n]*\n\s*)?")
 QUOTATION_MARKS = "\"'`´‘’‚‛“”„‟«»‹›′″＂＇"
-_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
-_TO_ONE_MARK = str.maketrans(
-    {**dict.fromkeys(QUOTATION_MARKS, "'"), **dict.fromkeys(_DASHES, "-"), "œ": "oe", "Œ": "OE"}
-)
-_CUT = pattern(r"(?<=[^\W\d_])[-\u00ad][^\S\n]*\n\s*(?=[^\W\d_])|[\u00ad\u200b\u2060\ufeff]")
-_BULLET = pattern(r"(?:^|(?<=\s))[•·▪‣◦●○■►▶➢➤✓✔❖](?=\s)")
-_DASH = pattern(r"(?:^|(?<=\n))[^\S\n]*[*-](?=\s)")
-_AFTER_HYPHEN = pattern(r"\u00ad[^\S\n]*\n\s*|(?<=\w-)[^\S\n]*\n\s*(?=\w)|[\u00ad\u200b\u2060\ufeff]")
-_SPACED_OUT = pattern(r"(?<!\w)(?:[^\W\d_] {1,3}){3,}[^\W\d_](?!\w)")
-_ONE_BLANK = pattern(r"(?<! ) (?! )")
-_EDGES = f" \t\r\n{QUOTATION_MARKS}"
 _SENTENCE_END = pattern(r"(?<=[.!?…。！？])\s+|\s*\n\s*")
 AROUND_CHARACTERS = 240
 """Maximum length of the sentence's text before and after a quote."""
@@ -76,47 +70,63 @@ def find_quote(quote: Quote, sources: Mapping[str, QuotedSource]) -> FoundQuote 
 def find_span(words: str, text: str) -> tuple[int, int] | None:
     """Return start and end of the first occurrence of the words as whole words."""
     for is_kept, is_kept_there in product((False, True), repeat=2):
-        wanted = _folded(words.strip(_EDGES), is_kept)[0].strip()
-        folded, origins = _folded(text, is_kept_there)
-        at = folded.find(wanted) if any(map(str.isalnum, wanted)) else -1
+        wanted, _ = _folded(html.unescape(words), is_kept)
+        plain, origins = _folded(text, is_kept_there)
+        at = plain.find(wanted) if any(map(str.isalnum, wanted)) else -1
         while at >= 0:
-            end = at + len(wanted)
-            if not _cuts_a_word(folded, at) and not _cuts_a_word(folded, end):
-                return origins[at][0], origins[end - 1][1]
-            at = folded.find(wanted, at + 1)
+            start, end = origins[at][0], origins[at + len(wanted) - 1][1]
+            if not _cuts_a_word(text, start) and not _cuts_a_word(text, end):
+                return _with_signs(words, text, start, end)
+            at = plain.find(wanted, at + 1)
     return None
 
 
-@lru_cache(maxsize=128)  # many quotes are searched in the same text
-def _folded(text: str, is_hyphen_kept: bool) -> tuple[str, Sequence[tuple[int, int]]]:
-    """Normalize the text for comparison. Returns it with the start and end of each character in the original.
+def _with_signs(words: str, text: str, start: int, end: int) -> tuple[int, int]:
+    """Extend the span over the signs that the words begin and end with, if they stand there too: "£", "%"."""
+    letters = [place for place, character in enumerate(words) if character.isalnum()]
+    for sign in reversed(words[: letters[0]]):
+        if sign not in _SIGNS or text[start - 1 : start] != sign:
+            break
+        start -= 1
+    for sign in words[letters[-1] + 1 :]:
+        if sign not in _SIGNS or text[end : end + 1] != sign:
+            break
+        end += 1
+    return start, end
 
-    A hyphen at a line's end may divide a word or belong to it ("front-end"), and a dash at a line's beginning may be a
-    bullet. `is_hyphen_kept` chooses the interpretation.
+
+@lru_cache(maxsize=256)  # many quotes are searched in the same text
+def _folded(text: str, is_hyphen_kept: bool) -> tuple[str, Sequence[tuple[int, int]]]:
+    """Return the text's letters and digits, with the start and end of each in the original.
+
+    A hyphen inside a word is kept, and a gap between two digits is one sign. `is_hyphen_kept` chooses whether a hyphen
+    at a line's end belongs to the word ("front-end") or divides it.
     """
-    read = [
-        (character, start, end)
-        for start, end in _clusters(text)
-        for character in unicodedata.normalize("NFKC", text[start:end].translate(_TO_ONE_MARK))  # NFKC splits ´
-        .translate(_TO_ONE_MARK)
-        .casefold()
-    ]
-    plain, left_out = "".join(character for character, *_ in read), set[int]()
-    for each in (_AFTER_HYPHEN, _BULLET) if is_hyphen_kept else (_CUT, _BULLET, _DASH):
-        left_out.update(at for match in each.finditer(plain) for at in range(*match.span()))
-    for match in _SPACED_OUT.finditer(plain):
-        left_out.update(blank.start() for blank in _ONE_BLANK.finditer(plain, *match.span()))
-    characters: list[str] = []
-    origins: list[tuple[int, int]] = []
-    for at, (character, start, end) in enumerate(read):
-        if at in left_out:
-            continue
-        if character.isspace() and characters and characters[-1] == " ":
-            origins[-1] = (origins[-1][0], end)
-            continue
-        characters.append(" " if character.isspace() else character)
-        origins.append((start, end))
-    return "".join(characters), origins
+    read: list[tuple[str, int, int]] = []
+    for character, start, end in _characters(text):
+        if read:
+            gap = text[read[-1][2] : start].strip(_INVISIBLE)
+            if gap and read[-1][0].isdigit() and character.isdigit():
+                read.append((" ", start, start))
+            elif _HYPHEN.fullmatch(gap) and (is_hyphen_kept or "\n" not in gap):
+                read.append(("-", start, start))
+        read.append((character, start, end))
+    return "".join(character for character, *_ in read), [(start, end) for _, start, end in read]
+
+
+def _characters(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the letters and digits, and "+" and "#" after a letter: "C" is not "C++"."""
+    for start, end in _clusters(text):
+        folded = unicodedata.normalize("NFKC", text[start:end].replace("œ", "oe").replace("Œ", "OE")).casefold()
+        yield from (
+            (character, start, end)
+            for character in folded
+            if character.isalnum() or (character in _NAME_SIGNS and _follows_a_letter(text, start))
+        )
+
+
+def _follows_a_letter(text: str, at: int) -> bool:
+    return text[:at].rstrip(_NAME_SIGNS)[-1:].isalpha()
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
@@ -126,9 +136,10 @@ def _clusters(text: str) -> list[tuple[int, int]]:
 
 
 def _cuts_a_word(text: str, at: int) -> bool:
-    if not 0 < at < len(text):
+    before, behind = text[:at].rstrip(_INVISIBLE)[-1:], text[at:].lstrip(_INVISIBLE)[:1]
+    if not before or not behind:
         return False
-    before, behind = text[at - 1], text[at]
     # Scripts without case or spaces between words (Chinese, Japanese, Thai) have no word boundaries to check.
     spaced = "Lo" not in (unicodedata.category(before), unicodedata.category(behind))
-    return spaced and before.isalnum() and behind.isalnum()
+    is_name = behind in _NAME_SIGNS and before.isalpha()
+    return spaced and ((before.isalnum() and behind.isalnum()) or is_name)

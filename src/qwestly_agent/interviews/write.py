@@ -40,6 +40,7 @@ from qwestly_agent.interviews.written_draft import (
     unwanted_in,
 )
 from qwestly_agent.llm.models import Tier
+from qwestly_agent.model_calls.planted import record_plants_of
 from qwestly_agent.model_calls.structured import ContentRefused, structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
@@ -183,11 +184,13 @@ async def _written(
 
 async def _ground(services: ModelServices, user_id: str, material: Material, draft: DraftOnItsWay) -> DraftOnItsWay:
     """Judge the statements that have no verdict yet, or an unchecked one."""
-    judge = make_judge(partial(structured_output, services, user_id, services.judges[WRITER]), seconds=JUDGE_SECONDS)
+    model = services.judges[WRITER]
+    judge = make_judge(partial(structured_output, services, user_id, model), seconds=JUDGE_SECONDS)
     verdicts = dict(enumerate(draft.verdicts))
     missing = [n for n in range(len(draft.statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
     statements = [draft.statements[n].grounded for n in missing]
-    found = await ground(statements, material.sources, judge) if missing else []
+    record_plant = record_plants_of(services, model)
+    found = await ground(statements, material.sources, judge, record_plant) if missing else []
     verdicts |= dict(zip(missing, found, strict=True))
     return draft.model_copy(update={"verdicts": tuple(verdicts[n] for n in range(len(draft.statements)))})
 

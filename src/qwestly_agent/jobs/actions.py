@@ -89,7 +89,7 @@ async def _send(services: Services, effect: candidate_app.Effect, args: JobAppli
 
 async def add_to_list(applications: Applications, job_matches: JobMatches, new: Application) -> Application:
     """Insert an application, or return the existing one; its match refers to it."""
-    application = await applications.add(new)
+    application = await applications.add_or_get(new)
     with suppress(NotFound):  # matches are kept for a shorter time
         match = await job_matches.get(new.user_id, new.job_id)
         if match.application_id != application.id:

@@ -23,7 +23,7 @@ async def keep(services: Services, given: ScoutState) -> ScoutState:
         ]
         if search.forgettings and search.found and not search.ranked:
             await services.job_searches.save_parts(user_id, run_id, now, missing=search.missing_with(FORGOTTEN))
-        await services.job_matches.add(matches)
+        await services.job_matches.add_all(matches)
         await services.job_matches.delete_others_of_run(user_id, run_id, [each.id for each in matches])
         event = _event(given, len(matches), now) if matches else None
         if await services.job_searches.end_unless_forgotten(search, event, now):

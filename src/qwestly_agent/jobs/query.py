@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qwestly_agent.domain.job import JobWishes
-from qwestly_agent.grounding.number_words import is_number_word
+from qwestly_agent.grounding.figures import is_number_word
 from qwestly_agent.text.clean import mask_secrets
 from qwestly_agent.text.contacts import contacts_in
 from qwestly_agent.text.stems import content_stems, stems_of, tokens_of
@@ -66,7 +66,7 @@ class QueryRule:
             if allowed.issuperset(stems := content_stems(word)):
                 continue
             is_known = not known.isdisjoint(stems) or any(each in word for each in long)
-            if self.has_untrusted_content or is_known or is_number_word(word, ""):
+            if self.has_untrusted_content or is_known or is_number_word(word):
                 yield word
 
 

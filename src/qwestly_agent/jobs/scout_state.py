@@ -1,22 +1,16 @@
 """The input and output of the states of `scout_jobs`: ids. Results are in the user's search."""
 
-from typing import Literal
-
-from pydantic import Field
-
 from qwestly_agent.domain.approval import sha256_hex
-from qwestly_agent.workflow_state import CaughtError, UserState
+from qwestly_agent.workflow_state import EndingState
 
 MOST_REQUESTS = 9
 """Model requests of a search: one for vectors, six comparisons, one to the judge, and one retry."""
 
 
-class ScoutState(UserState):
+class ScoutState(EndingState):
     at_night: bool = False
     found: int = 0
     """Number of jobs that no limit ruled out."""
-    end: Literal["failed", "stopped", "over_budget"] | None = None
-    error: CaughtError | None = Field(default=None, exclude=True)
 
 
 def run_of(user_id: str, key: str) -> str:

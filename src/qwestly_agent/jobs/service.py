@@ -45,8 +45,7 @@ class JobService:
         new = JobMatch(
             id=new_id, user_id=self.user_id, run_id="", advert=advert, status="saved", found_at=now, updated_at=now
         )
-        await self.services.job_matches.add([new])
-        return await self.services.job_matches.get(self.user_id, new_id)
+        return await self.services.job_matches.add_or_get(new)
 
     async def matches(self, limit: int) -> list[JobMatch]:
         newest = await self.services.job_matches.newest(self.user_id, limit * 2)

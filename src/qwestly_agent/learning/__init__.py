@@ -11,6 +11,8 @@ WRITE_LESSON = Workflow(
     recovery="its user was told, and may ask for it again",
     reader=("outline", "write", "check", "ask"),
     writer=("keep", "note_end"),
+    work="lessons",
+    model="lesson_state.LessonState",
     routers=("learning",),
     reasons={"lesson": "You confirmed its topic."},
 )

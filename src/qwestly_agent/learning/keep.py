@@ -14,5 +14,5 @@ async def keep(services: Services, given: LessonState) -> LessonState:
     now = services.clock()
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     practices = [new_practice(now) for _ in lesson.questions]
-    await services.lessons.end_writing(given.user_id, given.lesson_id, now, "ready", READY, practices)
+    await services.lessons.move(given.user_id, given.lesson_id, now, "ready", READY, practices=tuple(practices))
     return given

@@ -1,23 +1,12 @@
 """The input and output of the states of `write_lesson`: ids only. Everything else is in the lesson's record."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar
 
-from pydantic import Field
-
-from qwestly_agent.workflow_state import CaughtError, UserState
-
-RUN = "lesson-"
+from qwestly_agent.workflow_state import WorkState
 
 
-class LessonState(UserState):
+class LessonState(WorkState):
+    subject, later = "lesson", "Please ask for it again later."
+    messages: ClassVar[Mapping[str, str]] = {"ContentRefused": "Our AI couldn’t work with this topic."}
     lesson_id: str
-    end: Literal["failed", "stopped", "over_budget"] | None = None
-    error: CaughtError | None = Field(default=None, exclude=True)
-
-    @property
-    def run_name(self) -> str:
-        return f"{RUN}{self.lesson_id}"
-
-    @property
-    def labels(self) -> dict[str, str]:
-        return {"run_id": self.run_id, "lesson_id": self.lesson_id}

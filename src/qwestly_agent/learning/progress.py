@@ -6,7 +6,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from qwestly_agent.domain.learning import Gap, LearningPlan, Lesson
-from qwestly_agent.learning.as_seen import as_seen
 from qwestly_agent.learning.chosen_jobs import chosen_jobs
 from qwestly_agent.learning.practice import mastery
 from qwestly_agent.learning.tree import Tree
@@ -57,7 +56,7 @@ class LearningProgress(BaseModel):
 async def progress_of(services: Services, user_id: str, tree: Tree) -> LearningProgress:
     plan = await services.learning.get(user_id)
     now = services.clock()
-    lessons = [as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
+    lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
     due = sum(practice.due_at <= now for lesson in lessons for practice in lesson.practices)
     goals = await _goals(services, user_id, plan)
     return LearningProgress(

@@ -3,12 +3,10 @@
 from collections.abc import Collection, Sequence
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.base.errors import Invalid, Unavailable
+from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.learning import Lesson, Module
-from qwestly_agent.learning.as_seen import as_seen
-from qwestly_agent.learning.lesson_state import LessonState
-from qwestly_agent.learning.note_end import TRY_AGAIN
+from qwestly_agent.learning import WRITE_LESSON
 from qwestly_agent.learning.tree import Tree
 from qwestly_agent.services import Services
 
@@ -37,7 +35,7 @@ async def start_lesson(
     await pause.check(services.signals, user_id)
     now = services.clock()
     lesson_id = f"les_{sha256_hex(user_id, conversation_id, asked_at, topic)[:32]}"
-    before = [as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_READ)]
+    before = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_READ)]
     known = next((each for each in before if each.id == lesson_id), None)
     if known is None:
         if sum(each.created_at > now - DAY_SECONDS for each in before) >= MOST_A_DAY:
@@ -57,21 +55,7 @@ async def start_lesson(
             created_at=now,
             updated_at=now,
         )
-        await services.lessons.add(known)
-    await begin(services, known)
-    return known
-
-
-async def begin(services: Services, lesson: Lesson) -> None:
-    """Start the lesson's execution (idempotent: the execution is named after the lesson)."""
-    if lesson.status != "writing":
-        return
-    given = LessonState(user_id=lesson.user_id, run_id=lesson.run_id, lesson_id=lesson.id)
-    try:
-        await services.workflows.start("write_lesson", given.run_name, given.out)
-    except Unavailable:
-        await services.lessons.end_writing(lesson.user_id, lesson.id, services.clock(), "failed", TRY_AGAIN, [])
-        raise
+    return await WRITE_LESSON.begin(services, known)
 
 
 def _next_module(tree: Tree, name: str, lessons: Sequence[Lesson]) -> Module | None:

@@ -5,16 +5,13 @@ The pairs, and the consequences: `reconcile.py` for a new memory, `duplicates.py
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.grounding.compare_figures import is_same
-from qwestly_agent.grounding.figures import figures
-from qwestly_agent.grounding.model import Figure
+from qwestly_agent.grounding.figures import Figure, figures, is_same
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
@@ -110,10 +107,7 @@ def _relations(pairs: Sequence[Pair], verdicts: Sequence[NeighbourVerdict]) -> l
 def have_other_figures(one: str, other: str) -> bool:
     """True if both have figures or dates, and one of these has no equal in the other note."""
     both = language_of(f"{one} {other}")
-    mine, theirs = (
-        [replace(each, leeway=Fraction(0)) for each in figures(text, language_of(text) or both) if not each.unread]
-        for text in (one, other)
-    )
+    mine, theirs = (figures(text, language_of(text) or both) for text in (one, other))
     lone = [*_without_equal(mine, theirs), *_without_equal(theirs, mine)]
     return bool(mine and theirs and lone)
 

@@ -136,7 +136,7 @@ async def _found(
         unread=tuple((each.id, each.unread) for each in said if each.unread),
         created_at=services.clock(),
     )
-    batch = await services.extractions.add(batch)
+    batch = await services.extractions.add_or_get(batch)
     await check_still_exists(services.conversations, services.memories, services.unchecked, services.extractions, batch)
     return batch
 

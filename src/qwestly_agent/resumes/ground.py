@@ -57,9 +57,7 @@ async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
     record = await services.resumes.get(given.user_id, given.resume_id)
     if record.read is not None and all(each.is_checked for each in record.read):
         return given
-    await services.resumes.set_status(
-        given.user_id, given.resume_id, services.clock(), "checking", "Checking what was found"
-    )
+    await services.resumes.move(given.user_id, given.resume_id, services.clock(), "checking", "Checking what was found")
     text = record.text
     source = QuotedSource(id=SOURCE, text=text, trust="user_document", language=language_of(text))
     ask = partial(structured_output, services, given.user_id, services.judges[PARSED_BY])

@@ -1,18 +1,14 @@
 """Store the text in the candidate app as a document of the user, who uploaded it for that purpose."""
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.base.errors import AgentError, Braked
+from qwestly_agent.base.errors import Braked
 from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Refused
 from qwestly_agent.clients.candidate_app import Effect
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, sha256_hex
 from qwestly_agent.domain.resume import ResumeRecord
-from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.resumes.resume_state import NotKept, ResumeState
 from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import OutcomeUnknown, state
-
-
-class NotKept(AgentError):
-    code, http_status, sentence = "not_kept", 502, "Your résumé was read, but could not be kept as a document."
 
 
 @state(ResumeState, ignores_brake=True)
@@ -20,7 +16,7 @@ async def keep_document(services: Services, given: ResumeState) -> ResumeState:
     """Send the text with the résumé's own idempotency key, so that it is stored once. The brake can stop it only before
     it is sent. Raises `OutcomeUnknown` until the candidate app reports the outcome, and `NotKept` if it refused."""
     record = await services.resumes.get(given.user_id, given.resume_id)
-    await services.resumes.set_status(given.user_id, given.resume_id, services.clock(), "saving", "Keeping its text")
+    await services.resumes.move(given.user_id, given.resume_id, services.clock(), "saving", "Keeping its text")
     name = f"document-{given.resume_id}"
     try:
         async with pause.named_effect(

@@ -19,7 +19,7 @@ async def parse(services: ResumeServices, given: ResumeState) -> ResumeState:
         text, contacts = without_contacts(quoted(opened.text))
         await services.resumes.save_parts(user_id, resume_id, text=text, contacts=contacts)
     if record.found is None:
-        await services.resumes.set_status(user_id, resume_id, services.clock(), "parsing", "Finding what it says")
+        await services.resumes.move(user_id, resume_id, services.clock(), "parsing", "Finding what it says")
         found = await services.resume_parser.parse(services, user_id, text)
         await services.resumes.save_parts(user_id, resume_id, found=found)
     return given

@@ -2,6 +2,7 @@
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
+from qwestly_agent.approvals.end import close_work
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.resume import ResumeRecord
@@ -25,16 +26,18 @@ async def propose(services: Services, given: ResumeState) -> ResumeState:
     args = profile_changes(record, await services.profiles.get_summary(given.user_id))
     if args is None or answer == "refuse":
         label = NOT_ALLOWED if args else NOTHING_NEW if record.read else NOTHING_FOUND
-        await services.resumes.set_status(given.user_id, given.resume_id, services.clock(), "done", label)
+        await services.resumes.move(given.user_id, given.resume_id, services.clock(), "done", label)
         return given
     await pause.check(services.signals, given.user_id)
     approval_id = f"ap_{sha256_hex(given.user_id, given.resume_id)[:32]}"
-    context = ProposalContext(user_id=given.user_id, run_id=given.run_id, level=level, role="resumes")
+    context = ProposalContext(given.user_id, given.run_id, level, work="resumes", role="resumes")
     proposal = Proposal(UPDATE_PROFILE, args, rationale_of(record), revisable=False)
     # Queued, so that the mail is sent at once: no turn waits for it.
     await create_approval(services, approval_id, proposal, context, "queue")
     await services.resumes.save_parts(given.user_id, given.resume_id, approval_id=approval_id)
-    await services.resumes.set_status(given.user_id, given.resume_id, services.clock(), "proposed", ASKED)
+    await services.resumes.move(given.user_id, given.resume_id, services.clock(), "proposed", ASKED)
+    # If it was decided in between, it was not waiting yet.
+    await close_work(services, await services.approvals.get(given.user_id, approval_id))
     return given
 
 

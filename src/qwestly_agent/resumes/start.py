@@ -1,11 +1,10 @@
 """Accept a résumé and start processing it."""
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.base.errors import AgentError, Invalid, TooLong, Unavailable
+from qwestly_agent.base.errors import AgentError, Invalid, TooLong
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.resume import UNNAMED, ResumeRecord
-from qwestly_agent.resumes.note_end import TRY_AGAIN
-from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.resumes import PARSE_RESUME
 from qwestly_agent.services import Services
 from qwestly_agent.text.clean import visible
 
@@ -34,9 +33,8 @@ async def start(services: Services, user_id: str, name: str, content: bytes) -> 
     await pause.check(services.signals, user_id)
     now, number = services.clock(), 1
     while earlier := await services.resumes.find(user_id, _id_of(user_id, content, number)):
-        if earlier.status not in ("failed", "stopped"):
-            await _begin(services, earlier)
-            return earlier
+        if services.resumes.as_seen(earlier, now).status not in ("failed", "stopped"):
+            return await PARSE_RESUME.begin(services, earlier)
         number += 1
     if await services.resumes.count_since(user_id, now - DAY_SECONDS) >= MOST_A_DAY:
         raise TooManyResumes
@@ -48,21 +46,7 @@ async def start(services: Services, user_id: str, name: str, content: bytes) -> 
     record = ResumeRecord(
         id=resume_id, user_id=user_id, run_id=resume_id, name=shown_name, label=OPENING, created_at=now, updated_at=now
     )
-    await services.resumes.add(record)
-    await _begin(services, record)
-    return record
-
-
-async def _begin(services: Services, record: ResumeRecord) -> None:
-    """Start the résumé's execution (idempotent: the execution is named after the résumé)."""
-    if record.status != "reading":
-        return
-    given = ResumeState(user_id=record.user_id, run_id=record.run_id, resume_id=record.id)
-    try:
-        await services.workflows.start("parse_resume", given.run_name, given.out)
-    except Unavailable:
-        await services.resumes.set_status(record.user_id, record.id, services.clock(), "failed", TRY_AGAIN)
-        raise
+    return await PARSE_RESUME.begin(services, record)
 
 
 def _id_of(user_id: str, content: bytes, number: int) -> str:

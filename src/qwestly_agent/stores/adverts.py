@@ -9,9 +9,8 @@ from pymongo import ReturnDocument, UpdateOne
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.job import Advert, Pay
-from qwestly_agent.stores.collection import Expires, MongoCollection
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import Expires, MongoCollection
+from qwestly_agent.platform.store import Document, Store
 
 LONGEST_TEXT = 12_000
 RETENTION = timedelta(days=30)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.answer_day import AnswerDay
+from qwestly_agent.platform.collection import MongoCollection, Permanent
+from qwestly_agent.platform.store import Store
 from qwestly_agent.stores import messages
-from qwestly_agent.stores.collection import MongoCollection, Permanent
-from qwestly_agent.stores.store import Store
 
 COLLECTION = MongoCollection(
     "agent_answer_days",

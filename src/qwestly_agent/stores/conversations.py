@@ -17,7 +17,8 @@ from pymongo.errors import DuplicateKeyError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ConversationBusy, NotFound
 from qwestly_agent.domain.rollout import Assignment
-from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.messages import (
     RETENTION_SECONDS,
     RETENTION_SLACK_SECONDS,
@@ -31,8 +32,6 @@ from qwestly_agent.stores.messages import (
     partial_answer_of,
     unfinished_turns,
 )
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.variant_counts import VariantCounts
 
 LEASE_SECONDS = 6.0

@@ -6,10 +6,10 @@ from typing import Self
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.stores.collection import MongoCollection, Permanent
+from qwestly_agent.platform.collection import MongoCollection, Permanent
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.ranks import to_binary
-from qwestly_agent.stores.search import Document, Searchable
-from qwestly_agent.stores.store import Store
+from qwestly_agent.stores.search import Searchable
 
 COLLECTION = MongoCollection(
     "qwestly_docs", Permanent("Replaced by each ingestion."), no_user_reason="Our own documentation."

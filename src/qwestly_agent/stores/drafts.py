@@ -1,20 +1,17 @@
 """`agent_drafts`: career documents in progress, with their evidence and the progress shown to the user."""
 
 import json
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
-from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity
-from qwestly_agent.stores.activity import copy_after_write, outbox_fields, with_events
-from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.records import Records, as_text, compare_and_set
+from qwestly_agent.platform.store import Document
 
 RETENTION = timedelta(days=90)
 COLLECTION = MongoCollection(
@@ -78,12 +75,14 @@ class Draft(BaseModel):
     """True if the draft rests on something that the user has forgotten since."""
     created_at: float
     updated_at: float
+    events_written: int = 0
+    """The number of its events, which the next one is named after."""
     parts: Mapping[str, Any] = {}
-    """The pipeline's data by name: evidence, sections, the checked card."""
+    """The pipeline's data by name: evidence, sections, the checked card. Each is a field of its own in the document,
+    since parallel states write different parts."""
 
 
-_FIELDS = Draft.model_fields.keys() - {"id", "parts"}
-_PIPELINE = "card-"
+_PART, _PIPELINE = "part_", "card-"
 
 
 def pipeline_id_of(draft_id: str) -> str:
@@ -95,52 +94,58 @@ def draft_id_of(pipeline_id: str) -> str:
     return pipeline_id.removeprefix(_PIPELINE)
 
 
-class Drafts(Store):
-    async def add(self, draft: Draft) -> bool:
-        """Insert a draft. Returns False if it exists already."""
-        fields = draft.model_dump(mode="json", exclude={"id", "parts"})
-        parts = {f"part_{name}": _kept(value) for name, value in draft.parts.items()}
-        expires_at = to_datetime(draft.created_at) + RETENTION
-        new = {**fields, **parts, "_id": draft.id, "expires_at": expires_at, **outbox_fields(_event(draft, 0))}
-        try:
-            await self.database[COLLECTION].insert_one(new)
-        except DuplicateKeyError:
-            return False
-        await copy_after_write(self.database, COLLECTION, draft.user_id, draft.id)
-        return True
+class Drafts(Records[Draft]):
+    collection, model, missing = COLLECTION, Draft, "There is no such draft."
+    listed = tuple(Draft.model_fields.keys() - {"id", "parts"})
 
-    async def get(self, user_id: str, draft_id: str) -> Draft:
-        """Get a draft with its parts. Raises `NotFound`."""
-        found = await self.database[COLLECTION].find_one({"_id": draft_id, "user_id": user_id})
-        if found is None:
-            raise NotFound("There is no such draft.")
-        return _draft(found)
+    def events_of(self, before: Draft | None, after: Draft) -> Sequence[ActivityEvent]:
+        is_same = before and (before.status, before.approval_id) == (after.status, after.approval_id)
+        return [] if is_same else [_event(after)]
 
     async def update(self, user_id: str, draft_id: str, now: float, **fields: Any) -> None:
         """Update fields such as status, label, round and approval_id. When the draft ends, its conversation reports it
-        once. Raises `NotFound`."""
+        once. Raises `NotFound` and `Unavailable`."""
         changes = {**fields, "updated_at": now}
         if "status" in fields:
             await self._set_status(user_id, draft_id, changes)
         else:
-            await self._set(user_id, draft_id, changes)
+            await super().save_parts(user_id, draft_id, **changes)
 
-    async def save_parts(self, user_id: str, draft_id: str, **parts: Any) -> None:
-        """Set these parts and leave the others, since parallel states write different parts."""
-        await self._set(user_id, draft_id, {f"part_{name}": _kept(value) for name, value in parts.items()})
+    async def _set_status(self, user_id: str, draft_id: str, changes: Document) -> None:
+        async def read() -> Draft:
+            found = await self._list({"user_id": user_id, "_id": draft_id}, [("_id", 1)], 1, self.listed)
+            if not found:
+                raise NotFound(self.missing)
+            return found[0]
+
+        def changed(before: Draft) -> Draft:
+            after = before.model_copy(update=changes)
+            # A text written within a turn is reported by the turn's own tool.
+            ends = before.status not in (after.status, UNFINISHED) and after.status not in ACTIVE_STATUSES
+            return after.model_copy(update={"news": True}) if ends and before.conversation_id else after
+
+        async def write(before: Draft, after: Draft) -> Draft | None:
+            as_read = before.events_written or {"$in": [None, 0]}
+            return after if await self.write(before, after, events_written=as_read) else None
+
+        await compare_and_set(read, changed, write)
+
+    async def save_parts(self, user_id: str, record_id: str, **parts: Any) -> None:
+        """Set these parts and leave the others. Raises `NotFound`."""
+        await super().save_parts(user_id, record_id, **_as_fields(parts))
 
     async def iterate(self, user_id: str) -> AsyncIterator[Draft]:
         """Yield all drafts with their parts, in no particular order."""
         async for found in self.database[COLLECTION].find({"user_id": user_id}):
-            yield _draft(found)
+            yield self.from_document(found)
 
     async def replace_parts(self, before: Draft, parts: Mapping[str, Any]) -> None:
         """Flag the draft, and replace each of these parts that is still the same as in `before`."""
-        here = {"_id": before.id, "user_id": before.user_id}
-        await self.database[COLLECTION].update_one(here, {"$set": {"flagged": True}})
+        user_id, draft_id = before.user_id, before.id
+        await self.set_fields(user_id, draft_id, {"flagged": True})
         for name, part in parts.items():
-            same = {**here, f"part_{name}": _kept(before.parts[name])}
-            await self.database[COLLECTION].update_one(same, {"$set": {f"part_{name}": _kept(part)}})
+            same = _as_fields({name: before.parts[name]})
+            await self.set_fields(user_id, draft_id, _as_fields({name: part}), **same)
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
         """Detach drafts from a conversation; they continue."""
@@ -150,91 +155,71 @@ class Drafts(Store):
 
     async def list_changed_since(self, user_id: str, moment: float, limit: int) -> list[Draft]:
         """List drafts changed since `moment`, without their parts, oldest change first."""
-        return await self._find({"user_id": user_id, "updated_at": {"$gte": moment}}, "updated_at", 1, limit)
+        return await self._oldest_change_first(limit, user_id=user_id, updated_at={"$gte": moment})
 
     async def get_many(self, user_id: str, ids: Collection[str]) -> list[Draft]:
         """List the existing drafts with these ids, without their parts, oldest change first."""
-        return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, "updated_at", 1, 0)
-
-    async def list_of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
-        """List the conversation's drafts, without their parts, newest first."""
-        query = {"user_id": user_id, "conversation_id": conversation_id}
-        return await self._find(query, "created_at", -1, limit)
+        return await self._oldest_change_first(0, user_id=user_id, _id={"$in": list(ids)})
 
     async def list_unreported(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
         """List ended drafts that this conversation has not reported yet, without their parts, oldest first."""
-        query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
-        return await self._find(query, "updated_at", 1, limit)
+        return await self._oldest_change_first(limit, user_id=user_id, conversation_id=conversation_id, news=True)
 
     async def mark_reported(self, user_id: str, draft_id: str) -> None:
         """Record that the conversation has reported the draft's end."""
-        await self.database[COLLECTION].update_one({"_id": draft_id, "user_id": user_id}, {"$set": {"news": False}})
+        await self.set_fields(user_id, draft_id, {"news": False})
+
+    async def list_of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
+        """List the conversation's drafts, without their parts, newest first."""
+        return await self.newest(user_id, limit, conversation_id=conversation_id)
 
     async def list_active(self, user_id: str, limit: int) -> list[Draft]:
         """List running and waiting drafts, without their parts, newest first."""
-        query = {"user_id": user_id, "status": {"$in": ["running", "waiting"]}}
-        return await self._find(query, "created_at", -1, limit)
-
-    async def list_all(self, user_id: str, limit: int) -> list[Draft]:
-        """List all drafts, without their parts, newest first."""
-        return await self._find({"user_id": user_id}, "created_at", -1, limit)
+        return await self.newest(user_id, limit, status={"$in": sorted(ACTIVE_STATUSES)})
 
     async def list_tailored(self, user_id: str, limit: int, job_id: str | None = None) -> list[Draft]:
         """List documents tailored to jobs (only to this job, if given), newest first, without their parts."""
-        of_job = {"job_id": job_id} if job_id else {}
-        query = {"user_id": user_id, "kind": {"$in": sorted(TAILORED)}, **of_job}
-        return await self._find(query, "created_at", -1, limit)
+        of_job: Document = {"job_id": job_id} if job_id else {}
+        return await self.newest(user_id, limit, kind={"$in": sorted(TAILORED)}, **of_job)
 
     async def list_earlier_attempts(self, draft: Draft, since: float) -> list[Draft]:
         """List drafts of the same kind and style that belong to the same run, or are unfinished and changed since; with
         their parts, newest first."""
         lately = {"status": UNFINISHED, "updated_at": {"$gte": since}}
         query = {"user_id": draft.user_id, "kind": draft.kind, "style": draft.style}
-        found = self.database[COLLECTION].find({**query, "$or": [{"run_id": draft.run_id}, lately]})
-        return [_draft(each) async for each in found.sort("created_at", -1)]
+        return await self._list({**query, "$or": [{"run_id": draft.run_id}, lately]}, [("created_at", -1)])
 
     async def find_previous_version(self, draft: Draft) -> Draft | None:
         """Return the newest other draft of the same kind and job that has a text, with its parts."""
         same = {"user_id": draft.user_id, "kind": draft.kind, "job_id": draft.job_id}
         query = {**same, "_id": {"$ne": draft.id}, "created_at": {"$lte": draft.created_at}}
-        found = self.database[COLLECTION].find({**query, "part_card": {"$exists": True}}).sort("created_at", -1)
-        newest = await found.limit(1).to_list()
-        return _draft(newest[0]) if newest else None
+        found = await self._list({**query, "part_card": {"$exists": True}}, [("created_at", -1)], 1)
+        return found[0] if found else None
 
     async def list_running_pipelines(self, user_id: str) -> set[str]:
         """Return the ids of running pipelines, excluding those that wait for a person."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": "running"}, {"_id": 1})
         return {pipeline_id_of(each["_id"]) async for each in found}
 
-    async def _find(self, query: Document, order: str, direction: int, limit: int) -> list[Draft]:
-        found = self.database[COLLECTION].find(query, dict.fromkeys(_FIELDS, 1)).sort(order, direction).limit(limit)
-        return [_draft(each) async for each in found]
+    async def _oldest_change_first(self, limit: int, **query: Any) -> list[Draft]:
+        return await self._list(query, [("updated_at", 1)], limit, self.listed)
 
-    async def _set_status(self, user_id: str, draft_id: str, changes: Document) -> None:
-        """Like `_set`, but adds an event if the status or the approval in question changes."""
-        here, fields = {"_id": draft_id, "user_id": user_id}, dict.fromkeys(_FIELDS, 1)
-        while found := await self.database[COLLECTION].find_one(here, {**fields, "events_written": 1}):
-            before, written = _draft(found), found.get("events_written")
-            after = before.model_copy(update=changes)
-            is_other = (before.status, before.approval_id) != (after.status, after.approval_id)
-            events = [_event(after, written or 0)] if is_other else []
-            # A text written within a turn is reported by the turn's own tool.
-            ends = before.status not in (after.status, UNFINISHED) and after.status not in ACTIVE_STATUSES
-            ends = ends and before.conversation_id
-            change = {"$set": {**changes, **({"news": True} if ends else {})}}
-            same = {**here, "events_written": written}
-            changed = await self.database[COLLECTION].update_one(same, with_events(change, *events))
-            if changed.matched_count:
-                break
-        else:
-            raise NotFound("There is no such draft.")
-        if events:
-            await copy_after_write(self.database, COLLECTION, user_id, draft_id)
+    @classmethod
+    def to_document(cls, record: Draft) -> Document:
+        document = super().to_document(record.model_copy(update={"parts": {}}))
+        del document["parts"], document["events_written"]  # the outbox counts its events itself
+        return {**document, **_as_fields(record.parts)}
 
-    async def _set(self, user_id: str, draft_id: str, changes: Document) -> None:
-        changed = await self.database[COLLECTION].update_one({"_id": draft_id, "user_id": user_id}, {"$set": changes})
-        if not changed.matched_count:
-            raise NotFound("There is no such draft.")
+    @classmethod
+    def from_document(cls, document: Document) -> Draft:
+        parts = {
+            name.removeprefix(_PART): json.loads(text) for name, text in document.items() if name.startswith(_PART)
+        }
+        return super().from_document({**document, "parts": parts})
+
+
+def _as_fields(parts: Mapping[str, Any]) -> dict[str, str]:
+    return {f"{_PART}{name}": as_text(part) for name, part in parts.items()}
 
 
 _NAMES: Mapping[DraftKind, str] = {
@@ -264,13 +249,12 @@ def describe_status(draft: Draft) -> str:
     return _EVENTS[draft.status][2].format(_NAMES[draft.kind])
 
 
-def _event(draft: Draft, written: int) -> ActivityEvent:
-    """Return the event of a status change. `written` is the number of the draft's events so far."""
+def _event(draft: Draft) -> ActivityEvent:
     verb, severity, _ = _EVENTS[draft.status]
     data = {"draft_id": draft.id, "kind": draft.kind, "round": draft.round}
     links = {"approval_id": draft.approval_id, "conversation_id": draft.conversation_id}
     return ActivityEvent(
-        id=f"{draft.id}:{written}",
+        id=f"{draft.id}:{draft.events_written}",
         user_id=draft.user_id,
         at=draft.updated_at,
         type=f"draft.{verb}",
@@ -280,16 +264,3 @@ def _event(draft: Draft, written: int) -> ActivityEvent:
         run_id=draft.run_id,
         data={**data, **{name: value for name, value in links.items() if value}},
     )
-
-
-def _kept(part: Any) -> str:
-    # As text, so that MongoDB does not interpret keys (`$`, dots).
-    return json.dumps(part, ensure_ascii=False)
-
-
-def _draft(document: Document) -> Draft:
-    fields = {name: value for name, value in document.items() if name in Draft.model_fields}
-    parts = {
-        name.removeprefix("part_"): json.loads(value) for name, value in document.items() if name.startswith("part_")
-    }
-    return Draft.model_validate({**fields, "id": document["_id"], "parts": parts})

@@ -15,11 +15,14 @@ from typing import Any, Literal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.approval import EVERYBODY, SENT
 from qwestly_agent.domain.briefing import run_of
+from qwestly_agent.platform.collection import MongoCollection, Permanent
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores import (
     activity,
     applications,
     approvals,
     briefings,
+    collections,
     drafts,
     job_searches,
     memories,
@@ -28,11 +31,8 @@ from qwestly_agent.stores import (
     user_settings,
     variant_counts,
 )
-from qwestly_agent.stores.collection import MongoCollection, Permanent, collections
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.user_settings import MailKind
 
 COLLECTION = MongoCollection(

@@ -4,22 +4,17 @@ A batch's id is derived from its start, so that a retry after a crash finds the 
 model again. It holds user text only until the memories are stored.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
-from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.stores.activity import copy_after_write, with_events
-from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.records import Records
+from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.ranks import to_binary, to_floats
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=30)
 COLLECTION = MongoCollection(
@@ -62,33 +57,14 @@ class Batch(BaseModel):
     created_at: float
 
 
-class Extractions(Store):
-    async def add(self, batch: Batch) -> Batch:
-        """Insert the batch. Returns the stored one if it exists already."""
-        expires_at = to_datetime(batch.created_at) + RETENTION
-        try:
-            await self.database[COLLECTION].insert_one(
-                {**_document(batch), "_id": batch.id, "user_id": batch.user_id, "expires_at": expires_at}
-            )
-        except DuplicateKeyError:
-            return await self.get(batch.user_id, batch.id)
-        return batch
-
-    async def find(self, user_id: str, batch_id: str) -> Batch | None:
-        found = await self.database[COLLECTION].find_one({"_id": batch_id, "user_id": user_id})
-        return _batch(found) if found else None
-
-    async def get(self, user_id: str, batch_id: str) -> Batch:
-        """Get a batch. Raises `NotFound`."""
-        found = await self.find(user_id, batch_id)
-        if found is None:
-            raise NotFound("There is no such extraction.")
-        return found
+class Extractions(Records[Batch]):
+    collection, model, missing = COLLECTION, Batch, "There is no such extraction."
+    nested = ("found", "decisions")
 
     async def store_judged(self, user_id: str, batch_id: str, found: Any, dropped: Mapping[str, int]) -> None:
         """Store the notes after the judge has checked them or was unavailable."""
-        changes = {"status": "judged", "found": json.dumps(found, ensure_ascii=False), "dropped": dict(dropped)}
-        await self._set(user_id, batch_id, "found", changes)
+        changes = {"status": "judged", "found": found, "dropped": dict(dropped)}
+        await self.set_fields(user_id, batch_id, changes, status="found")
 
     async def store_decisions(
         self,
@@ -98,30 +74,17 @@ class Extractions(Store):
         vectors: Sequence[Sequence[float]],
         dropped: Mapping[str, int],
     ) -> None:
-        changes = {
-            "status": "decided",
-            "decisions": json.dumps(decisions, ensure_ascii=False),
-            "vectors": [to_binary(vector) for vector in vectors],
-            "dropped": dict(dropped),
-        }
-        await self._set(user_id, batch_id, "judged", changes)
+        stored = [to_binary(vector) for vector in vectors]
+        changes = {"status": "decided", "decisions": decisions, "vectors": stored, "dropped": dict(dropped)}
+        await self.set_fields(user_id, batch_id, changes, status="judged")
 
     async def mark_stored(
         self, user_id: str, batch_id: str, proposed: Sequence[str], tries: int, events: Sequence[ActivityEvent] = ()
     ) -> None:
         """Mark the batch as stored, and remove the user's text from it."""
-        empty = json.dumps([])
-        changes = {
-            "status": "stored",
-            "found": empty,
-            "decisions": empty,
-            "vectors": [],
-            "proposed": list(proposed),
-            "tries": tries,
-        }
-        await self._set(user_id, batch_id, "decided", changes, events)
-        if events:
-            await copy_after_write(self.database, COLLECTION, user_id, batch_id)
+        empty = {"found": (), "decisions": (), "vectors": []}
+        changes = {**empty, "status": "stored", "proposed": list(proposed), "tries": tries}
+        await self.set_fields(user_id, batch_id, changes, *events, status="decided")
 
     async def delete_unstored(self, user_id: str, conversation_id: str | None = None) -> None:
         """Delete batches of one conversation, or of all, that are not stored yet. Stored ones are kept."""
@@ -130,27 +93,10 @@ class Extractions(Store):
             query["conversation_id"] = conversation_id
         await self.database[COLLECTION].delete_many(query)
 
-    async def _set(
-        self, user_id: str, batch_id: str, before: BatchStatus, changes: Document, events: Sequence[ActivityEvent] = ()
-    ) -> None:
-        query = {"_id": batch_id, "user_id": user_id, "status": before}
-        await self.database[COLLECTION].update_one(query, with_events({"$set": changes}, *events))
+    @classmethod
+    def to_document(cls, record: Batch) -> Document:
+        return {**super().to_document(record), "vectors": [to_binary(vector) for vector in record.vectors]}
 
-
-def _document(batch: Batch) -> Document:
-    nested = {name: json.dumps(getattr(batch, name), ensure_ascii=False) for name in ("found", "decisions")}
-    vectors = [to_binary(vector) for vector in batch.vectors]
-    return {**batch.model_dump(exclude={"id"}), **nested, "vectors": vectors}
-
-
-def _batch(document: Document) -> Batch:
-    fields = {name: value for name, value in document.items() if name in Batch.model_fields}
-    return Batch.model_validate(
-        {
-            **fields,
-            "id": document["_id"],
-            "found": json.loads(document["found"]),
-            "decisions": json.loads(document["decisions"]),
-            "vectors": [tuple(to_floats(vector)) for vector in document["vectors"]],
-        }
-    )
+    @classmethod
+    def from_document(cls, document: Document) -> Batch:
+        return super().from_document({**document, "vectors": [to_floats(each) for each in document["vectors"]]})

@@ -8,15 +8,14 @@ conversation include it.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from qwestly_agent.base.errors import NotFound, Unavailable
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.interview import Interview
-from qwestly_agent.stores.activity import copy_after_write, with_events
+from qwestly_agent.platform.outbox import copy_after_write, with_events
+from qwestly_agent.platform.records import compare_and_set
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.conversations import COLLECTION, key_query
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 
-TRIES = 10
 ABANDONED_AFTER_SECONDS = 14 * 86_400.0
 """An interview that was unused for this long counts as abandoned."""
 
@@ -69,27 +68,25 @@ class Interviews(Store):
         now: float | None = None,
         before_end: Callable[[], Awaitable[None]] | None = None,
     ) -> Interview:
-        """Apply the function to the current version (first to `known`), again after each conflict. With `now`, the end
-        of the interview and its finished draft are added to the feed. `before_end` is awaited before the end of an
-        onboarding is stored. Raises `NotFound`, and whatever the functions raise."""
-        for _ in range(TRIES):
-            known = known or await self.get(user_id, conversation_id)
-            wanted = changed(known)
-            if wanted == known:
-                return known
-            if before_end and wanted.has_agenda and wanted.ended and not known.ended:
+        """Change the interview as in `compare_and_set`. With `now`, its end and its finished draft are added to the
+        feed. `before_end` is awaited before the end of an onboarding is stored. Raises `NotFound`, `Unavailable`, and
+        whatever the functions raise."""
+        here = key_query(user_id, conversation_id)
+
+        async def write(before: Interview, after: Interview) -> Interview | None:
+            if before_end and after.has_agenda and after.ended and not before.ended:
                 await before_end()
-            wanted = wanted.model_copy(update={"revision": known.revision + 1})
-            here = {**key_query(user_id, conversation_id), "interview.revision": known.revision or {"$in": [None, 0]}}
-            events = _events(user_id, conversation_id, known, wanted, now) if now is not None else []
-            change = with_events({"$set": {"interview": wanted.model_dump(mode="json")}}, *events)
-            kept = await self.database[COLLECTION].update_one(here, change)
-            if kept.matched_count:
-                if events:
-                    await copy_after_write(self.database, COLLECTION, user_id, here["_id"])
-                return wanted
-            known = None
-        raise Unavailable
+            after = after.model_copy(update={"revision": before.revision + 1})
+            as_read = {**here, "interview.revision": before.revision or {"$in": [None, 0]}}
+            events = _events(user_id, conversation_id, before, after, now) if now is not None else []
+            change = with_events({"$set": {"interview": after.model_dump(mode="json")}}, *events)
+            if not (await self.database[COLLECTION].update_one(as_read, change)).matched_count:
+                return None
+            if events:
+                await copy_after_write(self.database, COLLECTION, user_id, here["_id"])
+            return after
+
+        return (await compare_and_set(lambda: self.get(user_id, conversation_id), changed, write, known))[0]
 
     async def newest(self, user_id: str, limit: int) -> list[StoredInterview]:
         """List interviews, last used first."""

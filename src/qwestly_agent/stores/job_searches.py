@@ -8,13 +8,12 @@ from typing import Any, Literal, TypeAlias
 from pydantic import ValidationError
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.job import JobMatch, JobWishes
-from qwestly_agent.stores.activity import copy_after_write, with_events
-from qwestly_agent.stores.collection import MongoCollection, Permanent, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import MongoCollection, Permanent, index
+from qwestly_agent.platform.outbox import copy_after_write, with_events
+from qwestly_agent.platform.records import compare_and_set
+from qwestly_agent.platform.store import Document, Store
 
 COLLECTION = MongoCollection(
     "agent_job_searches",
@@ -26,7 +25,7 @@ COLLECTION = MongoCollection(
 )
 SEARCHING_SECONDS = 3_600.0
 """A search without progress for this long has died. Longer than a state may wait for a slot and retry."""
-TRIES, KEYS_KEPT = 10, 20
+KEYS_KEPT = 20
 
 SearchStatus: TypeAlias = Literal["searching", "ready", "failed", "stopped"]
 
@@ -87,19 +86,23 @@ class JobSearches(Store):
     async def change_wishes_once(self, user_id: str, key: str, changed: Callable[[JobWishes], JobWishes]) -> None:
         """Change the wishes, once for this key. Raises `Unavailable`."""
         await self._set(user_id)
-        for _ in range(TRIES):
-            found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}) or {}
+        here = {"_id": user_id, "user_id": user_id}
+
+        async def read() -> Document:
+            return await self.database[COLLECTION].find_one(here) or {}
+
+        def change(found: Document) -> Document | None:
             if key in found.get("wishes_changed_by", ()):
-                return
-            wishes = changed(_search(user_id, found).wishes)
-            here = {"_id": user_id, "user_id": user_id, "wishes": found.get("wishes")}
-            change: Document = {
-                "$set": {"wishes": wishes.model_dump_json()},
-                "$push": {"wishes_changed_by": {"$each": [key], "$slice": -KEYS_KEPT}},
-            }
-            if (await self.database[COLLECTION].update_one(here, change)).matched_count:
-                return
-        raise Unavailable
+                return None
+            return {"wishes": changed(_search(user_id, found).wishes).model_dump_json()}
+
+        async def write(before: Document, after: Document) -> Document | None:
+            push = {"wishes_changed_by": {"$each": [key], "$slice": -KEYS_KEPT}}
+            as_read = {**here, "wishes": before.get("wishes")}
+            written = await self.database[COLLECTION].update_one(as_read, {"$set": after, "$push": push})
+            return after if written.matched_count else None
+
+        await compare_and_set(read, change, write)
 
     async def schedule(self, user_id: str, next_at: float | None) -> None:
         await self._set(user_id, next_at=next_at)

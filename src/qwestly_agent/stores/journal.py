@@ -9,15 +9,11 @@ from itertools import combinations
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
-from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.stores.activity import copy_after_write, with_events
-from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.outbox import with_events
+from qwestly_agent.platform.records import Records
 
 RETENTION = timedelta(days=365)
 COLLECTION = MongoCollection(
@@ -63,6 +59,10 @@ class ConsolidationRun(BaseModel):
     """Memories that may no longer be true."""
 
     @property
+    def id(self) -> str:
+        return _id(self.user_id, self.run_id)
+
+    @property
     def pairs_kept_apart(self) -> frozenset[frozenset[str]]:
         """Pairs that are never merged again once the run was undone, including memories merged into the same one."""
         groups: dict[str, list[str]] = {}
@@ -73,38 +73,25 @@ class ConsolidationRun(BaseModel):
         return frozenset([*together, *(frozenset((each.gone, each.by)) for each in self.replacements)])
 
 
-class Journal(Store):
-    async def add(self, run: ConsolidationRun) -> bool:
-        """Insert a run. Returns False if it exists already."""
-        expires_at = to_datetime(run.created) + RETENTION
-        document = {**run.model_dump(mode="json"), "_id": _id(run.user_id, run.run_id), "expires_at": expires_at}
-        try:
-            await self.database[COLLECTION].insert_one(document)
-        except DuplicateKeyError:
-            return False
-        return True
+class Journal(Records[ConsolidationRun]):
+    collection, model, missing = COLLECTION, ConsolidationRun, "There is no such run."
+    order, kept_since = ("created", "_id"), "created"
 
-    async def get(self, user_id: str, run_id: str) -> ConsolidationRun:
-        """Get a run. Raises `NotFound`."""
-        found = await self.database[COLLECTION].find_one(_query(user_id, run_id))
-        if found is None:
-            raise NotFound("There is no such run.")
-        return ConsolidationRun.model_validate(found)
+    async def get(self, user_id: str, run_id: str, /) -> ConsolidationRun:
+        return await super().get(user_id, _id(user_id, run_id))
 
     async def list_all(self, user_id: str) -> list[ConsolidationRun]:
         """List all runs, oldest first."""
-        found = self.database[COLLECTION].find({"user_id": user_id}).sort([("created", 1), ("_id", 1)])
-        return [ConsolidationRun.model_validate(each) async for each in found]
+        return (await self.newest(user_id, 0))[::-1]
 
     async def end(self, run: ConsolidationRun, status: RunStatus, now: float) -> None:
         """Set the final status. An undone run never expires, so that its pairs are never merged again."""
         gone = {"compared": "", **({"expires_at": ""} if status == "undone" else {})}
         change = {"$set": {"status": status}, "$unset": gone}
         events = [_event(run, status, now)] if run.replacements else []
-        query = {**_query(run.user_id, run.run_id), "status": {"$ne": status}}
+        query = {"_id": run.id, "user_id": run.user_id, "status": {"$ne": status}}
         await self.database[COLLECTION].update_one(query, with_events(change, *events))
-        if events:
-            await copy_after_write(self.database, COLLECTION, run.user_id, _id(run.user_id, run.run_id))
+        await self._copy(run.user_id, run.id, events)
 
 
 _EVENTS: Mapping[RunStatus, tuple[str, str]] = {
@@ -116,7 +103,7 @@ _EVENTS: Mapping[RunStatus, tuple[str, str]] = {
 def _event(run: ConsolidationRun, status: RunStatus, now: float) -> ActivityEvent:
     type_, title = _EVENTS[status]
     return ActivityEvent(
-        id=f"{_id(run.user_id, run.run_id)}:{status}",
+        id=f"{run.id}:{status}",
         user_id=run.user_id,
         at=now,
         type=type_,
@@ -135,7 +122,3 @@ def find_unfinished(runs: Sequence[ConsolidationRun]) -> ConsolidationRun | None
 def _id(user_id: str, run_id: str) -> str:
     # The user id comes first: the laptop's database does not find an `_id` that begins with a date.
     return f"{user_id}:{run_id}"
-
-
-def _query(user_id: str, run_id: str) -> Document:
-    return {"_id": _id(user_id, run_id), "user_id": user_id}

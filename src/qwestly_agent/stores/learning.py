@@ -7,11 +7,11 @@ from datetime import timedelta
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.learning import LearningPlan, LearningTalk
+from qwestly_agent.platform.collection import Expires, MongoCollection
+from qwestly_agent.platform.records import as_text, compare_and_set
+from qwestly_agent.platform.store import Store
 from qwestly_agent.stores import conversations, lessons
-from qwestly_agent.stores.collection import Expires, MongoCollection
-from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=365)
 """Counted from the last change."""
@@ -22,7 +22,6 @@ COLLECTION = MongoCollection(
 )
 """`_id` and `user_id`, `plan` (a JSON text: the goal, decisions with their quotes, gaps), `revision`,
 `expires_at`."""
-TRIES = 10
 
 
 class Learning(Store):
@@ -32,24 +31,17 @@ class Learning(Store):
         return LearningPlan.model_validate_json(found["plan"]) if found else LearningPlan()
 
     async def change(self, user_id: str, changed: Callable[[LearningPlan], LearningPlan], now: float) -> LearningPlan:
-        """Apply the function to the current version, again after each conflict."""
-        for _ in range(TRIES):
-            known = await self.get(user_id)
-            wanted = changed(known)
-            if wanted == known:
-                return known
+        """Change the plan as in `compare_and_set`. Raises `Unavailable`."""
+
+        async def write(known: LearningPlan, wanted: LearningPlan) -> LearningPlan | None:
             wanted = wanted.model_copy(update={"revision": known.revision + 1})
-            if await self._replace(user_id, known, wanted, now):
-                return wanted
-        raise Unavailable
+            return wanted if await self._replace(user_id, known, wanted, now) else None
+
+        return (await compare_and_set(lambda: self.get(user_id), changed, write))[0]
 
     async def _replace(self, user_id: str, known: LearningPlan, wanted: LearningPlan, now: float) -> bool:
-        # As text, so that MongoDB does not interpret its keys.
-        fields = {
-            "plan": wanted.model_dump_json(),
-            "revision": wanted.revision,
-            "expires_at": to_datetime(now) + RETENTION,
-        }
+        expires_at = to_datetime(now) + RETENTION
+        fields = {"plan": as_text(wanted), "revision": wanted.revision, "expires_at": expires_at}
         if known.revision:
             here = {"_id": user_id, "user_id": user_id, "revision": known.revision}
             return bool((await self.database[COLLECTION].update_one(here, {"$set": fields})).matched_count)

@@ -21,11 +21,11 @@ from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import FoundMemory, Memory, Score
 from qwestly_agent.domain.ranking import present, salience
 from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of, signature_of
-from qwestly_agent.stores.activity import OUTBOX, copy_after_write, outbox_fields, with_events
-from qwestly_agent.stores.collection import ALL_ACTIONS, MongoCollection, Permanent, index
+from qwestly_agent.platform.collection import ALL_ACTIONS, MongoCollection, Permanent, index
+from qwestly_agent.platform.outbox import OUTBOX, copy_after_write, outbox_fields, with_events
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.ranks import CachedText, cosines_of, fuse_ranks, rank_ids, to_binary, to_floats
-from qwestly_agent.stores.search import Document, Match, Searchable
-from qwestly_agent.stores.store import Store
+from qwestly_agent.stores.search import Match, Searchable
 from qwestly_agent.text.stems import indexed_words, query_words
 
 COLLECTION = MongoCollection(

@@ -10,6 +10,7 @@ from bson.binary import BinaryVectorDtype
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.domain.ranking import salience
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.memories import (
     ACTIVE,
     COLLECTION,
@@ -20,8 +21,6 @@ from qwestly_agent.stores.memories import (
     created_of,
     memories_of,
 )
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 
 MOST_ABSORBED = 200
 """Maximum number of merged memories' ids stored per memory, so that none counts twice."""

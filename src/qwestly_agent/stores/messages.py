@@ -15,10 +15,9 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.rollout import Assignment
 from qwestly_agent.domain.source import Source
 from qwestly_agent.domain.summary import Summary
-from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.ranks import to_binary
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 from qwestly_agent.text.user_text import holds_others_words
 
 Status = Literal["complete", "stopped", "failed", "interrupted", "running"]

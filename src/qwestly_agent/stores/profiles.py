@@ -24,8 +24,7 @@ from qwestly_agent.domain.candidate_shapes import (
     query,
     to_our_fields,
 )
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.store import Document, Store
 
 STINTS_LIMIT = 30
 CARDS_LIMIT = 20

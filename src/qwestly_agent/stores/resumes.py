@@ -5,19 +5,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import ClassVar
 
 from bson import Binary
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.activity import ActivityEvent, Severity, of_deleted
-from qwestly_agent.domain.resume import FoundResume, ResumeRecord, ResumeStatus
-from qwestly_agent.stores.activity import add_event, copy_after_write, outbox_fields, with_events
-from qwestly_agent.stores.collection import Expires, MongoCollection, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.domain.activity import of_deleted
+from qwestly_agent.domain.approval import Status
+from qwestly_agent.domain.resume import UNDER_WAY, ResumeRecord
+from qwestly_agent.platform.collection import Expires, MongoCollection, index
+from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.work import Stage, Work
 from qwestly_agent.text.contacts import Contact
 
 RETENTION, FILE_RETENTION = timedelta(days=90), timedelta(hours=1)
@@ -34,49 +34,27 @@ FILES = MongoCollection(
 )
 """`_id` (of the résumé), `user_id`, `content` (the file), `text` or `why` (there is none), `expires_at`."""
 
-_NESTED = ("contacts", "found", "read", "left_out")
-_SEVERITY: Mapping[ResumeStatus, Severity] = {"failed": "warning", "stopped": "warning"}
-_TITLES: Mapping[ResumeStatus, str] = {
-    "reading": "Reading your résumé",
-    "proposed": "Your résumé was read: changes of your profile wait for you",
-    "done": "Your résumé was read",
-    "failed": "Your résumé could not be read",
-    "stopped": "Stopped when you paused: reading your résumé",
-}
-"""Titles of the events, for the statuses that have one."""
 
-
-class Resumes(Store):
-    async def add(self, record: ResumeRecord) -> bool:
-        """Insert a résumé. Returns False if it exists already."""
-        expires_at = to_datetime(record.created_at) + RETENTION
-        try:
-            await self.database[COLLECTION].insert_one(
-                {**_document(record), "expires_at": expires_at, **outbox_fields(_event(record))}
-            )
-        except DuplicateKeyError:
-            return False
-        await copy_after_write(self.database, COLLECTION, record.user_id, record.id)
-        return True
-
-    async def find(self, user_id: str, resume_id: str) -> ResumeRecord | None:
-        found = await self.database[COLLECTION].find_one({"_id": resume_id, "user_id": user_id})
-        return _record(found) if found else None
-
-    async def get(self, user_id: str, resume_id: str) -> ResumeRecord:
-        """Get a résumé. Raises `NotFound`."""
-        found = await self.find(user_id, resume_id)
-        if found is None:
-            raise NotFound("There is no such résumé.")
-        return found
-
-    async def newest(self, user_id: str, limit: int, after: float | None = None) -> list[ResumeRecord]:
-        """List résumés uploaded before `after`, newest first."""
-        query: Document = {"user_id": user_id}
-        if after is not None:
-            query |= {"created_at": {"$lt": after}}
-        found = self.database[COLLECTION].find(query).sort("created_at", -1).limit(limit)
-        return [_record(each) async for each in found]
+class Resumes(Work[ResumeRecord]):
+    collection, model, missing = COLLECTION, ResumeRecord, "There is no such résumé."
+    nested = ("contacts", "found", "read", "left_out")
+    subject, role, under_way = "resume", "resumes", UNDER_WAY
+    stages: ClassVar[Mapping[str, Stage]] = {
+        "reading": Stage("Reading your résumé"),
+        "proposed": Stage("Your résumé was read: changes of your profile wait for you"),
+        "done": Stage("Your résumé was read"),
+        "failed": Stage("Your résumé could not be read", "warning"),
+        "stopped": Stage("Stopped when you paused: reading your résumé", "warning"),
+    }
+    try_again = "It could not be finished. Please upload it again."
+    waits_as = "proposed"
+    closed_by: ClassVar[Mapping[Status, tuple[str, str]]] = {
+        "done": ("done", "Read. What you approved is in your profile."),
+        "rejected": ("done", "Read. You declined, so your profile stayed as it is."),
+        "expired": ("done", "Read. This wasn’t decided in time, so your profile stayed as it is."),
+        "changed": ("done", "Read. Your profile stayed as it is."),
+        "failed": ("done", "Read. Your profile couldn’t be changed."),
+    }
 
     async def contacts(self, user_id: str) -> list[Contact]:
         """Return the contact details in all of the user's résumés, newest résumé first."""
@@ -88,42 +66,10 @@ class Resumes(Store):
     async def count_since(self, user_id: str, moment: float) -> int:
         return await self.database[COLLECTION].count_documents({"user_id": user_id, "created_at": {"$gte": moment}})
 
-    async def save_parts(self, user_id: str, resume_id: str, **parts: Any) -> None:
-        """Set these fields. Raises `NotFound`."""
-        changes = {name: _kept(name, value) for name, value in parts.items()}
-        here = {"_id": resume_id, "user_id": user_id}
-        if not (await self.database[COLLECTION].update_one(here, {"$set": changes})).matched_count:
-            raise NotFound("There is no such résumé.")
-
-    async def set_status(self, user_id: str, resume_id: str, now: float, status: ResumeStatus, label: str) -> None:
-        """Set status and label. The end of the processing gets an event, once. Raises `NotFound`."""
-        before = await self.get(user_id, resume_id)
-        after = before.model_copy(update={"status": status, "label": label, "updated_at": now})
-        change = {"$set": {"status": status, "label": label, "updated_at": now}}
-        events = [_event(after)] if status in _TITLES and status != before.status else []
-        query = {"_id": resume_id, "user_id": user_id, "status": before.status}
-        changed = await self.database[COLLECTION].update_one(query, with_events(change, *events))
-        if events and changed.matched_count:
-            await copy_after_write(self.database, COLLECTION, user_id, resume_id)
-
-    async def close(self, user_id: str, approval_id: str, label: str, now: float) -> None:
-        """Mark the résumé as done whose changes this approval decided (idempotent)."""
-        query = {"user_id": user_id, "approval_id": approval_id, "status": "proposed"}
-        change = {"$set": {"status": "done", "label": label, "updated_at": now}}
-        await self.database[COLLECTION].update_one(query, change)
-
-    async def move_approval(self, user_id: str, approval_id: str, new_id: str) -> None:
-        """Let another approval decide the changes."""
-        query = {"user_id": user_id, "approval_id": approval_id}
-        await self.database[COLLECTION].update_one(query, {"$set": {"approval_id": new_id}})
-
     async def delete(self, user_id: str, resume_id: str, now: float) -> bool:
-        """Delete a résumé and its file; its event is written first. Returns False if there is no such résumé."""
-        if await self.database[COLLECTION].find_one({"_id": resume_id, "user_id": user_id}, {"_id": 1}):
-            await add_event(self.database, of_deleted("resume", user_id, resume_id, now))
+        """Delete a résumé and its file, with an event. Returns False if there is no such résumé."""
         await self.database[FILES].delete_many({"_id": resume_id, "user_id": user_id})
-        dropped = await self.database[COLLECTION].delete_one({"_id": resume_id, "user_id": user_id})
-        return bool(dropped.deleted_count)
+        return await self.remove(user_id, resume_id, of_deleted("resume", user_id, resume_id, now))
 
 
 @dataclass(frozen=True)
@@ -161,40 +107,3 @@ class ResumeFiles(Store):
         if found is None:
             raise NotFound("The file is gone: it is kept for an hour.")
         return found
-
-
-def _event(record: ResumeRecord) -> ActivityEvent:
-    data = {"resume_id": record.id, **({"approval_id": record.approval_id} if record.approval_id else {})}
-    return ActivityEvent(
-        id=f"{record.id}:{record.status}",
-        user_id=record.user_id,
-        at=record.updated_at,
-        type=f"resume.{'begun' if record.status == 'reading' else record.status}",
-        role="resumes",
-        severity=_SEVERITY.get(record.status, "info"),
-        title=_TITLES[record.status],
-        run_id=record.run_id,
-        data=data,
-    )
-
-
-def _kept(name: str, value: Any) -> Any:
-    """Return nested data as text, so that MongoDB does not interpret its keys."""
-    if name not in _NESTED:
-        return value
-    if isinstance(value, FoundResume):
-        return value.model_dump_json()
-    if name == "read":
-        value = value and [each.model_dump(mode="json") for each in value]
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _document(record: ResumeRecord) -> Document:
-    flat = record.model_dump(mode="json", exclude={"id", *_NESTED})
-    return {**flat, **{name: _kept(name, getattr(record, name)) for name in _NESTED}, "_id": record.id}
-
-
-def _record(document: Document) -> ResumeRecord:
-    fields = {name: value for name, value in document.items() if name in ResumeRecord.model_fields}
-    nested = {name: json.loads(document[name]) for name in _NESTED}
-    return ResumeRecord.model_validate({**fields, **nested, "id": document["_id"]})

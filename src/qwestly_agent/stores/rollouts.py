@@ -5,16 +5,15 @@ from collections.abc import Callable
 from pydantic import ValidationError
 from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.domain.rollout import Rollout
-from qwestly_agent.stores.collection import MongoCollection, Permanent
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import MongoCollection, Permanent
+from qwestly_agent.platform.records import compare_and_set
+from qwestly_agent.platform.store import Store
 
 COLLECTION = MongoCollection("agent_rollout", Permanent("One document."), no_user_reason="The state of each trial.")
 """One document: `flags` (Powertools' feature flags: who has which variant), `trial`, `journal` (the last 200 entries),
 `revision`; nothing about a user."""
 _ID = "rollout"
-_TRIES = 5
 
 
 class UnreadableRollout(Exception):
@@ -33,30 +32,24 @@ class Rollouts(Store):
         except ValidationError:
             raise UnreadableRollout from None
 
-    async def change(self, change: Callable[[Rollout], Rollout | None]) -> Rollout | None:
-        """Change the document by compare-and-set. Returns the new one, or None if `change` returned None.
+    async def change(self, change: Callable[[Rollout], Rollout | None]) -> Rollout:
+        """Change the document as in `compare_and_set`, and return the current one. Raises `UnreadableRollout` and
+        `Unavailable`."""
 
-        Raises `UnreadableRollout`, and `ChangedMeanwhile` after too many conflicts.
-        """
-        for _ in range(_TRIES):
-            before = await self.get(journal=True)
-            after = change(before or Rollout())
-            if after is None:
-                return None
-            if await self._replace(before, after := after.model_copy(update={"revision": after.revision + 1})):
-                return after
-        raise ChangedMeanwhile("Others change the rollout. Please try again.")
+        async def read() -> Rollout:
+            return await self.get(journal=True) or Rollout()
 
-    async def _replace(self, before: Rollout | None, after: Rollout) -> bool:
-        document = {"_id": _ID, **after.model_dump(mode="json")}
-        if before is None:
-            try:
-                await self.database[COLLECTION].insert_one(document)
-            except DuplicateKeyError:
-                return False
-            return True
+        return (await compare_and_set(read, change, self._replace))[0]
+
+    async def _replace(self, before: Rollout, after: Rollout) -> Rollout | None:
+        after = after.model_copy(update={"revision": before.revision + 1})
         here = {"_id": _ID, "revision": before.revision}
-        return (await self.database[COLLECTION].replace_one(here, document)).matched_count == 1
+        document = {"_id": _ID, **after.model_dump(mode="json")}
+        try:
+            written = await self.database[COLLECTION].replace_one(here, document, upsert=not before.revision)
+        except DuplicateKeyError:
+            return None
+        return after if written.matched_count or written.upserted_id else None
 
     async def delete(self) -> None:
         """Delete an unreadable document. Turns continue with the base."""

@@ -6,9 +6,8 @@ from typing import Any
 from pymongo import ReturnDocument
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.stores.collection import ALL_ACTIONS, Expires, MongoCollection, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.store import Document, Store
 
 RETENTION = timedelta(days=1)
 """How long a run is kept; a receipt keeps its name for good."""

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from qwestly_agent.domain.learning import Module
-from qwestly_agent.stores.collection import MongoCollection, Permanent, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import MongoCollection, Permanent, index
+from qwestly_agent.platform.store import Document, Store
 
 COLLECTION = MongoCollection(
     "learning_topics",

@@ -3,10 +3,9 @@
 from collections.abc import AsyncIterator
 from functools import cache
 
-from qwestly_agent.stores import activity, conversations, messages, user_settings
-from qwestly_agent.stores.collection import MongoCollection, collections
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import MongoCollection
+from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.stores import activity, collections, conversations, messages, user_settings
 
 # First: a turn that ends afterwards finds its conversation missing and removes its messages again.
 _FIRST = (conversations.COLLECTION,)

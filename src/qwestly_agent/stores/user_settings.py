@@ -28,10 +28,9 @@ from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.application import HeadField
 from qwestly_agent.domain.approval import EVERYBODY, NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level, Returned, sha256_hex
 from qwestly_agent.domain.earned import LADDER, Grant, Standing, higher
-from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
-from qwestly_agent.stores.collection import MongoCollection, Permanent, index
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
+from qwestly_agent.platform.collection import MongoCollection, Permanent, index
+from qwestly_agent.platform.outbox import OUTBOX, copy_after_write, with_events
+from qwestly_agent.platform.store import Document, Store
 
 COLLECTION = MongoCollection(
     "agent_settings",

@@ -9,10 +9,9 @@ from datetime import timedelta
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.stores.collection import Expires, MongoCollection, index
+from qwestly_agent.platform.collection import Expires, MongoCollection, index
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.messages import ClaimedConversation
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 
 RETENTION = timedelta(days=90)
 COLLECTION = MongoCollection(

@@ -4,9 +4,8 @@
 from dataclasses import dataclass
 
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.conversations import COLLECTION, key_query
-from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.store import Store
 
 
 @dataclass(frozen=True)

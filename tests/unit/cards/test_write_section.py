@@ -1,5 +1,6 @@
 """What a model is told when it writes a section, and what is made of its answer."""
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -16,11 +17,12 @@ from qwestly_agent.cards.outline import CARD, usual_heading
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.cards.write_section import LONGEST_CLAIM, OUTPUT_RETRIES, SectionOrder, write_section
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft
-from qwestly_agent.grounding.model import Quote
+from qwestly_agent.grounding.model import JudgedPlant, Quote
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.model_calls.structured import ContentRefused
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.planted import COLLECTION, MOST_PASSED, WINDOW
 from tests.counts import sample
 from tests.servers import settings_for
 
@@ -32,6 +34,7 @@ ORDER = SectionOrder(CARD["summary"], "standard", {SAID.id: SAID})
 SOURCES = sources_of(ORDER.evidence)
 KEPT: list[SectionDraft] = []
 WRITER, JUDGE = "You write one section", "You are the second reader"
+JUDGED_BY = "deepseek:deepseek-flash"
 
 
 @pytest.fixture
@@ -83,7 +86,7 @@ async def test_the_best_model_writes_and_another_one_judges(services: ModelServi
     model.script(says(claim("Coaches a chess club."), heading="Who I am"), judges(YES))
     section = await written(services, "u1", ORDER)
     quotes = (Quote(source=SAID.id, text="coach a chess club"),)
-    told = Claim(text="Coaches a chess club.", quotes=quotes, judged_by="deepseek:deepseek-flash")
+    told = Claim(text="Coaches a chess club.", quotes=quotes, judged_by=JUDGED_BY)
     assert section.standing(SOURCES) == Section(kind="summary", heading="Who I am", claims=(told,))
     assert [each.json["model"] for each in model.requests] == ["deepseek-v4-pro", "deepseek-flash"]
     assert [bool(each.verdicts) for each in KEPT] == [False, True], "what was written is kept before it is judged"
@@ -99,6 +102,23 @@ async def test_the_judge_sees_the_statement_its_quotes_and_their_sentences_and_n
     for words in ("Coaches the chess club at FIDE.", "coach a chess club", "I coach a chess club of 12.", '"FIDE."'):
         assert words.rstrip(".") in question.replace('"FIDE"', '"FIDE."')
     assert "Globex" not in question
+
+
+async def test_a_judge_that_passed_too_many_planted_lies_supports_nothing_beside_the_next(
+    services: ModelServices, model: ModelServer
+) -> None:
+    plants = [{"kind": "figure", "language": "en", "passed": number < MOST_PASSED} for number in range(WINDOW - 1)]
+    await services.planted_lies.database[COLLECTION].insert_one({"_id": JUDGED_BY, "plants": plants})
+    said = claim("Coaches a chess club of 12.", "coach a chess club of 12")
+    model.script(says(said), judges(YES, YES | {"id": 1, "as": ["club of 12"] * 9}))
+    section = await written(services, "u1", ORDER)
+    lie = re.search(r"Coaches a chess club of (?!12)\d+\.", asked(model, JUDGE)[0]["messages"][1]["content"])
+    assert lie
+    assert lie[0] not in repr(section), "it is dropped"
+    assert [(each.text, each.unchecked) for each in standing(section)] == [("coach a chess club of 12", True)]
+    [newest] = await services.planted_lies.list()
+    assert (newest.model, newest.errs, len(newest.plants)) == (JUDGED_BY, True, WINDOW)
+    assert newest.plants[-1] == JudgedPlant(kind="figure", language="en", passed=True)
 
 
 async def test_what_the_judge_refuses_is_rewritten_once_and_then_left_out(

@@ -29,7 +29,7 @@ async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     user_id, now = ctx.deps.user_id, ctx.deps.clock()
     approvals, drafts, under_way, happened = await asyncio.gather(
         ctx.deps.approvals.list_all(user_id, MOST_APPROVALS),
-        ctx.deps.drafts.list_all(user_id, MOST_DRAFTS),
+        ctx.deps.drafts.newest(user_id, MOST_DRAFTS),
         ctx.deps.background.list_running(),
         ctx.deps.background.list_ended(),
     )

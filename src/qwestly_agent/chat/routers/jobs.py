@@ -1,7 +1,7 @@
 """Routes of jobs: matches, their ratings, wishes, and a search on demand."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -60,7 +60,8 @@ async def list_jobs(
 ) -> JobList:
     """List matches, newest first, and within one night best first, each with checked reasons. New ones that are closed
     are left out."""
-    matches = await services.job_matches.newest(user_id, limit * 2, status=None if status == "all" else status)
+    of_status: dict[str, Any] = {} if status == "all" else {"status": status}
+    matches = await services.job_matches.newest(user_id, limit * 2, **of_status)
     closed = await _closed(services.adverts, matches, services.clock())
     open_ones = [each for each in matches if status != "new" or each.advert.id not in closed]
     return job_list(open_ones[:limit], closed, await services.job_searches.get(user_id), services.clock())

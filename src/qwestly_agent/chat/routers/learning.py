@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.learning.answer import answer
-from qwestly_agent.learning.as_seen import as_seen
 from qwestly_agent.learning.choose_goal import choose_goal
 from qwestly_agent.learning.progress import MOST_LESSONS, progress_of
 from qwestly_agent.learning.tree import Tree
@@ -48,7 +47,7 @@ async def read_learning(services: TheServices, user_id: TheUser) -> LearningView
     """Return the library's path with the learned topics, goals and gaps, due questions, and the lessons."""
     tree = Tree(await services.topics.list_modules())
     now = services.clock()
-    lessons = [as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
+    lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
     return learning_view(await progress_of(services, user_id, tree), tree, lessons, now)
 
 
@@ -65,13 +64,14 @@ async def list_lessons(
 ) -> LessonList:
     """List lessons, newest first."""
     now = services.clock()
-    return LessonList(items=[summary_of(as_seen(each, now)) for each in await services.lessons.newest(user_id, limit)])
+    lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, limit)]
+    return LessonList(items=[summary_of(each) for each in lessons])
 
 
 @router.get("/api/lessons/{lesson_id}")
 async def read_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> LessonDetail:
     """Return a lesson's progress and, when it is ready, each sentence with its quotes, and the questions."""
-    lesson = as_seen(await services.lessons.get(user_id, lesson_id), services.clock())
+    lesson = services.lessons.as_seen(await services.lessons.get(user_id, lesson_id), services.clock())
     return detail_of(lesson, await services.topics.list_modules())
 
 

@@ -59,14 +59,15 @@ async def list_resumes(
     """List résumés of the last 90 days, newest first."""
     found = await services.resumes.newest(user_id, limit + 1, after)
     cursor = repr(found[limit - 1].created_at) if len(found) > limit else None
-    return ResumeList(items=[view_of(each) for each in found[:limit]], next=cursor)
+    now = services.clock()
+    return ResumeList(items=[view_of(services.resumes.as_seen(each, now)) for each in found[:limit]], next=cursor)
 
 
 @router.get("/api/resumes/{resume_id}")
 async def read_resume(resume_id: str, services: TheServices, user_id: TheUser) -> ResumeDetail:
     """Return a résumé's progress and, when it was parsed, the fields found, each with its quote, and the unread
     lines."""
-    return detail_of(await services.resumes.get(user_id, resume_id))
+    return detail_of(services.resumes.as_seen(await services.resumes.get(user_id, resume_id), services.clock()))
 
 
 @router.delete("/api/resumes/{resume_id}", status_code=204)

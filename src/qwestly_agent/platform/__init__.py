@@ -1,0 +1,1 @@
+"""What every store and workflow is made of: collections, records with their events, and work that is moved."""

