@@ -13,6 +13,7 @@ from qwestly_agent.base.observability import (
     measure_consolidation,
     measure_extraction,
     measure_left,
+    measure_planted_lie,
     measure_refusal,
     measure_refused_mail,
     measure_rollout,
@@ -60,6 +61,7 @@ def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     measure_left("Jobs", 1, 1)
     measure_left("Steps", 1, 1)
     measure_briefing("lite")
+    measure_planted_lie("a-model", "figure", "en", passed=True, judge_errs=True)
     measure_refused_mail()
     measure_set_aside()
     measure_stage_over_budget()

@@ -51,7 +51,7 @@ def knows(question: Question) -> Judged:
     pairs = [" ".join(words[at : at + 2]) for words in map(str.split, texts) for at in range(len(words))]
 
     def meant(mark: str) -> str:
-        runs = (run for run in (*texts, *pairs) if says(run, mark, question.statement.language, question.quotes))
+        runs = (run for run in (*texts, *pairs) if says(run, mark, question.statement, question.quotes))
         return next(runs, texts[0])
 
     return Judged(id=question.number, span=texts[0], meant=list(map(meant, question.look_at)))

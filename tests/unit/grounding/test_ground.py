@@ -172,11 +172,11 @@ def _knows(question: Question) -> Judged:
     """Say yes, and give for each mark the first of the quotes, or of all fields of their sources, that can mean it."""
     texts = [text for each in question.quotes for text in (each.text, *each.source.fields.values())]
     texts.append(" … ".join(texts))
-    language = question.statement.language
-    meant = [
-        next((text for text in texts if says(text, mark, language, question.quotes)), "") for mark in question.look_at
-    ]
-    return Judged(id=question.number, span=question.quotes[0].text, meant=[each[:1_000] for each in meant])
+
+    def meant(mark: str) -> str:
+        return next((text for text in texts if says(text, mark, question.statement, question.quotes)), "")[:1_000]
+
+    return Judged(id=question.number, span=question.quotes[0].text, meant=list(map(meant, question.look_at)))
 
 
 @pytest.mark.nightly
