@@ -82,11 +82,19 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
     more = [each for each in _FIGURE.findall(asked["statement"]) if _plain(each) not in figures]
     if more and not _NUMBER_WORD.search(around):
         return {"id": asked["id"], "why": f"Its quotes do not say “{more[0]}”."}
-    return {"id": asked["id"], "span": " ".join(quotes[0].split()[:3])}
+    # Code found each mark's letters in these, with other spaces between them.
+    meant = [_written(mark, [*quotes, *_known(asked)]) for mark in asked.get("look_at", ())]
+    return {"id": asked["id"], "span": " ".join(quotes[0].split()[:3]), **({"as": meant} if meant else {})}
+
+
+def _written(mark: str, texts: Sequence[str]) -> str:
+    """Return the mark as one of the texts writes it; "" if a mark runs over two of them."""
+    letters = re.compile(r"\s*".join(map(re.escape, "".join(mark.split()))))
+    return next((found[0] for text in texts if (found := letters.search(text))), "")
 
 
 _NOT = re.compile(
-    r"\b(?:not|no|never|without|cannot|nor|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|nunca|sin|jamás|não)\b|n['’]t\b",
+    r"\b(?:not|no(?!,)|never|without|cannot|nor|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|nunca|sin|jamás|não)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
