@@ -290,7 +290,7 @@ def test_what_was_refused_is_written_again_once_with_the_reasons_word_for_word(
     assert "PhD in Economics, University of Lagos" in left_out, "what nothing could be said instead of"
     assert "Led a team of 80 engineers at Northwind Pay." not in left_out, "code sent it back, and it was taken back"
     again = [prompt for prompt in prompts(model) if "the second reader refused these claims" in prompt]
-    assert len(again) == 2, "the sections whose lies have no figure that gives them away, and no others"
+    assert len(again) == 3, "the sections whose lies only a reader finds, and no others"
     [education] = [prompt for prompt in again if "Section “education”" in prompt]
     assert "Its quotes do not say “Economics”." in education
 
@@ -314,7 +314,7 @@ def test_figures_that_are_not_quoted_are_sent_back_before_anybody_judges(maya: P
 def test_without_a_judge_every_claim_is_the_persons_own_words(
     maya: Person, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(FUNCTIONS, "judge", lambda _: {"verdicts": []})
+    monkeypatch.setitem(FUNCTIONS, "You are the second reader", lambda _: {"verdicts": []})
     maya.wants_a_card()
     asked = maya.is_asked()
     claims = [claim for section in asked.preview.sections for claim in section.claims]
@@ -497,18 +497,19 @@ def test_a_card_waits_while_most_of_the_stages_day_is_spent(maya: Person, monkey
 
 
 BEFORE_GROUNDING_USD = 0.005187
-"""What maya's card cost in peak hours when rules judged it, by the prices of today."""
+"""What maya's card cost in peak hours when rules judged it, by the prices of today. Of the third that it costs more
+now, a fourteenth is for the planted lies, by which the judge is measured."""
 
 
 @pytest.mark.thorough
-def test_a_card_costs_at_most_three_tenths_more_than_before_it_was_judged_by_a_model(
+def test_a_card_costs_at_most_seven_twentieths_more_than_before_it_was_judged_by_a_model(
     maya: Person, world: World
 ) -> None:
     world.run(lambda services: services.usage.begin_turn(maya.user_id, "run", services.clock()))
     maya.wants_a_card()
     maya.is_asked()
     spent = world.run(lambda services: services.usage.spent_today(maya.user_id, services.clock()))
-    assert BEFORE_GROUNDING_USD < spent <= 1.3 * BEFORE_GROUNDING_USD
+    assert BEFORE_GROUNDING_USD < spent <= 1.35 * BEFORE_GROUNDING_USD
 
 
 @pytest.mark.thorough

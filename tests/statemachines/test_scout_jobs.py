@@ -527,8 +527,8 @@ RACES: dict[str, tuple[type, str, int, str]] = {
     "while a batch is compared": (JobSearches, "save_answer", 3, "before"),
     "before the ranking is kept": (JobSearches, "save_ranked", 1, "before"),
     "while the judge reads": (JobSearches, "save_ranked", 2, "before"),
-    "before the matches are kept": (JobMatches, "add", 1, "before"),
-    "after the matches were kept": (JobMatches, "add", 1, "after"),
+    "before the matches are kept": (JobMatches, "add_all", 1, "before"),
+    "after the matches were kept": (JobMatches, "add_all", 1, "after"),
     "after the matches were kept, by a state that then dies": (JobMatches, "delete_others_of_run", 1, "dies"),
     "at the last moment": (JobMatches, "delete_others_of_run", 1, "after"),
 }

@@ -1703,7 +1703,7 @@ def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backe
     page.goto("/")
     widget = ready(page)
     widget.button("Backstage").click()
-    expect(page.get_by_text("set DEEPSEEK_API_KEY for the real one")).to_be_visible()
+    expect(page.get_by_role("region", name="This stack").get_by_text("A script answers here")).to_be_visible()
     expect(page.get_by_text("A note.")).to_be_visible()
     expect(page.get_by_label("Demo user")).to_have_value("auth0|demo")
     backend.stream().begin().done("A lot.")
