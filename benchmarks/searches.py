@@ -16,7 +16,7 @@ from pymongo import AsyncMongoClient
 from benchmarks.figures import Row, Target
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.ranking import salience
+from qwestly_agent.domain.memory import salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.memories import COLLECTION, Memories

@@ -14,7 +14,7 @@ from evals.statistics import wilson
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import flush
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
-from qwestly_agent.domain.answer_day import AnswerDay
+from qwestly_agent.domain.rollout import AnswerDay
 from qwestly_agent.rollout.judge_day import JudgedDay, judge_day
 
 

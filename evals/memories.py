@@ -24,8 +24,7 @@ from infra.local.environment import SafeLoader
 from infra.local.model_embedding import embedding
 from infra.local.model_minilm import Embed
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.domain.memory import MemoryType
-from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
+from qwestly_agent.domain.memory import MemoryType, Tombstone, hashes_of, signature_of
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.find import NEIGHBOURS
 from qwestly_agent.memory.forget import match_tombstones

@@ -31,7 +31,7 @@ from infra.stages import WrongUsage, database_settings
 from qwestly_agent.base.clock import new_id, system_clock
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import sha256_hex
-from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT, PREFERENCES
+from qwestly_agent.domain.candidate import CANDIDATES, EMPLOYMENT, PREFERENCES
 from qwestly_agent.grounding.model import JudgedPlant
 from qwestly_agent.stores import approvals, conversations, messages
 from qwestly_agent.stores.memories import COLLECTION as MEMORIES

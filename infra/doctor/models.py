@@ -32,7 +32,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_embeddings, make_http_client, make_moderation
 from qwestly_agent.cards.write_section import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
 from qwestly_agent.clients.mail import Mail
-from qwestly_agent.domain.embedding import DIMENSIONS
+from qwestly_agent.domain.memory import DIMENSIONS
 from qwestly_agent.llm.embeddings import MODEL
 from qwestly_agent.llm.models import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_judges, make_models, price_of
 from qwestly_agent.llm.moderation import MODEL as MODERATION_MODEL

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from pymongo import IndexModel
 
-from qwestly_agent.domain import candidate_shapes
-from qwestly_agent.domain.embedding import DIMENSIONS
+from qwestly_agent.domain import candidate
+from qwestly_agent.domain.memory import DIMENSIONS
 from qwestly_agent.stores import collections, conversation_search, docs, knowledge, memories, messages
 
 INDEXES: dict[str, list[IndexModel]] = {each: [*each.indexes] for each in collections() if each.indexes}
@@ -85,6 +85,6 @@ class Assumed:
 
 
 ASSUMED: Mapping[str, Assumed] = {
-    **{name: Assumed(tuple(fields.values())) for name, fields in candidate_shapes.READ_FIELDS.items()},
+    **{name: Assumed(tuple(fields.values())) for name, fields in candidate.READ_FIELDS.items()},
     knowledge.COLLECTION: Assumed(("title", "source_type", "text", "embedding"), ("user_id", "text")),
 }

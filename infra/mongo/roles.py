@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from qwestly_agent.domain import candidate_shapes
+from qwestly_agent.domain import candidate
 from qwestly_agent.platform.collection import ALL_ACTIONS, MongoCollection
 from qwestly_agent.stores import collections, knowledge
 
-CANDIDATE_APPS = (*candidate_shapes.READ_FIELDS, knowledge.COLLECTION)
+CANDIDATE_APPS = (*candidate.READ_FIELDS, knowledge.COLLECTION)
 """Collections of the candidate app."""
 
 

@@ -9,7 +9,7 @@ from pymongo import MongoClient
 from evals.answers import judge, weeks
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.domain.answer_day import AnswerDay
+from qwestly_agent.domain.rollout import AnswerDay
 from qwestly_agent.stores import answers, messages
 from tests.collector import Collector
 from tests.servers import API_SECRET, SECRET, ChatServer, Client

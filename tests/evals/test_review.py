@@ -15,7 +15,7 @@ from evals.review import add_arguments, command, look_at_cases, look_at_memories
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from infra.stages import WrongUsage
-from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT
+from qwestly_agent.domain.candidate import CANDIDATES, EMPLOYMENT
 from qwestly_agent.stores import approvals, messages
 from qwestly_agent.stores.memories import COLLECTION as MEMORIES
 from qwestly_agent.stores.planted import COLLECTION as PLANTED

@@ -20,9 +20,9 @@ from qwestly_agent.chat import updates as polls
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.updates import updates
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.domain.application import Application
 from qwestly_agent.domain.briefing import Briefing
 from qwestly_agent.domain.interview import DraftSentence, Ended, Interview
+from qwestly_agent.domain.job import Application
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.domain.resume import ResumeRecord

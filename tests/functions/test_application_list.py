@@ -7,8 +7,8 @@ import pytest
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.briefings.sources import follow_ups
-from qwestly_agent.domain.application import DAY_SECONDS, FOLLOW_UP_SECONDS, Application
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval
+from qwestly_agent.domain.job import DAY_SECONDS, FOLLOW_UP_SECONDS, Application
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.jobs.actions import UPDATE_APPLICATION
 from qwestly_agent.jobs.follow_ups import remind_of_due_steps

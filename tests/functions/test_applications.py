@@ -20,10 +20,9 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.documents.apply import Applying
-from qwestly_agent.domain.application import DAY_SECONDS, FOLLOW_UP_SECONDS, Application, application_id
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Verb
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
-from qwestly_agent.domain.job import Advert, JobMatch
+from qwestly_agent.domain.job import DAY_SECONDS, FOLLOW_UP_SECONDS, Advert, Application, JobMatch, application_id
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.jobs.actions import SENT_BEFORE
 from qwestly_agent.jobs.follow_ups import remind_of_due_steps

@@ -14,8 +14,8 @@ from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.deliver import deliver
 from qwestly_agent.briefings.gather import gather
 from qwestly_agent.domain.activity import of_memory
-from qwestly_agent.domain.application import Application
 from qwestly_agent.domain.interview import Ended, Interview
+from qwestly_agent.domain.job import Application
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.interviews.agenda import with_agenda
 from qwestly_agent.interviews.change import change

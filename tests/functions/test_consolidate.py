@@ -25,8 +25,7 @@ from qwestly_agent.approvals.sweep import copy_left_events
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, DeadlineExceeded, ModelRefused, ModelUnavailable, NotFound, OverBudget
 from qwestly_agent.bootstrap import bootstrap_models
-from qwestly_agent.domain.memory import Memory, MemorySource
-from qwestly_agent.domain.ranking import salience
+from qwestly_agent.domain.memory import Memory, MemorySource, salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory import duplicates
 from qwestly_agent.memory.apply import apply

@@ -18,8 +18,7 @@ from qwestly_agent.cards.forget import drop_forgotten, words_of_topics
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, LeftOut, Section, SectionDraft
-from qwestly_agent.domain.memory import Memory, MemorySource
-from qwestly_agent.domain.tombstone import signature_of
+from qwestly_agent.domain.memory import Memory, MemorySource, signature_of
 from qwestly_agent.grounding.model import GroundingVerdict, Quote
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.memory.edit import correct, explain

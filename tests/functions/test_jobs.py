@@ -13,8 +13,7 @@ from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.clients.workflows import Workflows
-from qwestly_agent.domain.application import Application, ApplicationStatus
-from qwestly_agent.domain.job import Advert, JobMatch, Reason
+from qwestly_agent.domain.job import Advert, Application, ApplicationStatus, JobMatch, Reason
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.job_matches import JobMatches
 from tests.functions.test_memories import LISBON, remembers

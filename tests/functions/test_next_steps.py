@@ -3,7 +3,7 @@
 from typing import Any
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT
+from qwestly_agent.domain.candidate import CANDIDATES, EMPLOYMENT
 from tests.functions.test_contact_details import Stored, database  # noqa: F401
 from tests.servers import Client
 

@@ -22,7 +22,7 @@ from qwestly_agent.agents.tools.base import tool
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.domain.approval import Effect, Level
-from qwestly_agent.domain.candidate_shapes import CANDIDATES
+from qwestly_agent.domain.candidate import CANDIDATES
 from qwestly_agent.llm.models import make_models
 from tests.servers import Answer, ChatServer, Client, user_says
 

@@ -21,7 +21,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import build_stores
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Level
-from qwestly_agent.domain.candidate_shapes import CANDIDATES, PREFERENCES
+from qwestly_agent.domain.candidate import CANDIDATES, PREFERENCES
 from qwestly_agent.stores import approvals, conversations, user_settings
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.workflows import ACTIONS

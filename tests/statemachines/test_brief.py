@@ -20,11 +20,10 @@ from qwestly_agent.briefings.sources import SOURCES
 from qwestly_agent.briefings.view import view_of
 from qwestly_agent.clients import aws
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
-from qwestly_agent.domain.application import Application
 from qwestly_agent.domain.approval import Approval, Change, Preview
 from qwestly_agent.domain.briefing import Briefing, Item
 from qwestly_agent.domain.interview import DraftSentence
-from qwestly_agent.domain.job import Advert, JobMatch
+from qwestly_agent.domain.job import Advert, Application, JobMatch
 from qwestly_agent.stores import user_settings
 from qwestly_agent.stores.conversations import NewTurn
 from tests.statemachines.conftest import Case, World

@@ -11,7 +11,7 @@ from qwestly_agent.cards.draft_parts import evidence_of
 from qwestly_agent.chat.document_view import DocumentDetail, document_detail
 from qwestly_agent.documents.apply import Applying
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.domain.evidence import RESUME
+from qwestly_agent.domain.memory import RESUME
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.resumes.remove import remove
 from qwestly_agent.stores.drafts import Draft

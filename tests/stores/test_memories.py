@@ -8,8 +8,7 @@ import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.memory import Memory
-from qwestly_agent.domain.ranking import salience
+from qwestly_agent.domain.memory import Memory, salience
 from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.memories import COLLECTION, Memories
 from qwestly_agent.stores.ranks import to_binary

@@ -8,7 +8,7 @@ import pytest
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound, Unavailable
-from qwestly_agent.domain.application import Application
+from qwestly_agent.domain.job import Application
 from qwestly_agent.platform.records import TRIES, compare_and_set
 from qwestly_agent.stores.applications import COLLECTION, RETENTION, Applications
 

@@ -4,8 +4,18 @@ from typing import Literal, TypeAlias, get_args
 
 import pytest
 
-from qwestly_agent.domain.approval import Approval, DecidedBy, Level, Preview, Status
-from qwestly_agent.domain.earned import LADDER, Grant, Standing, is_standing, streak_of
+from qwestly_agent.domain.approval import (
+    LADDER,
+    Approval,
+    DecidedBy,
+    Grant,
+    Level,
+    Preview,
+    Standing,
+    Status,
+    is_standing,
+    streak_of,
+)
 
 SCHEMA = "a" * 64
 DAY = 86_400.0

@@ -67,8 +67,7 @@ ROLLOUT = {"qwestly_agent.rollout.flags", "boto3"}
 
 USED_BY_EVERY_TURN = {
     "domain.memory",
-    "domain.source",
-    "domain.summary",
+    "domain.conversation",
     "stores.messages",
     "stores.user_settings",
 }

@@ -16,7 +16,7 @@ from infra.mongo.command import apply
 from infra.mongo.ingest import ingest, sections_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
-from qwestly_agent.domain import candidate_shapes
+from qwestly_agent.domain import candidate
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.platform.store import Document
@@ -38,7 +38,7 @@ async def prepare(database: AsyncDatabase[Document]) -> None:
 
 
 async def is_filled(database: AsyncDatabase[Document]) -> bool:
-    demo_user = await database[candidate_shapes.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1})
+    demo_user = await database[candidate.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1})
     return demo_user is not None and bool(await Docs.of(database).ids())
 
 
@@ -47,20 +47,20 @@ async def fill(database: AsyncDatabase[Document], embeddings: "Embeddings", now:
     docs = Docs.of(database)
     if not await docs.ids():
         await ingest(sections_of(ROOT / "infra/local/demo/qwestly_docs"), docs, embeddings)
-    if await database[candidate_shapes.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1}):
+    if await database[candidate.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1}):
         return
     await _remember(Memories.of(database), embeddings, now)
     chunks = _chunks()
     for chunk, vector in zip(chunks, await embeddings.embed([each["text"] for each in chunks]), strict=True):
         chunk["embedding"] = vector  # the candidate app stores lists
     await database[knowledge.COLLECTION].insert_many(chunks)
-    await database[candidate_shapes.EMPLOYMENT].insert_many(_of_demo_user("stint", person.EMPLOYMENT))
-    await database[candidate_shapes.PREFERENCES].insert_many(_of_demo_user("preferences", [person.PREFERENCES]))
-    await database[candidate_shapes.LINKEDIN].insert_many(_of_demo_user("linkedin", [person.LINKEDIN]))
-    await database[candidate_shapes.LINKEDIN_SUMMARIES].insert_many(_of_demo_user("summary", [person.LINKEDIN_SUMMARY]))
-    await database[candidate_shapes.PROFILE_CACHE].insert_many(_of_demo_user("cache", [person.PROFILE_SUMMARY]))
+    await database[candidate.EMPLOYMENT].insert_many(_of_demo_user("stint", person.EMPLOYMENT))
+    await database[candidate.PREFERENCES].insert_many(_of_demo_user("preferences", [person.PREFERENCES]))
+    await database[candidate.LINKEDIN].insert_many(_of_demo_user("linkedin", [person.LINKEDIN]))
+    await database[candidate.LINKEDIN_SUMMARIES].insert_many(_of_demo_user("summary", [person.LINKEDIN_SUMMARY]))
+    await database[candidate.PROFILE_CACHE].insert_many(_of_demo_user("cache", [person.PROFILE_SUMMARY]))
     # Last: if it is there, all the rest is.
-    await database[candidate_shapes.CANDIDATES].insert_many(_of_demo_user("candidate", [person.CANDIDATE]))
+    await database[candidate.CANDIDATES].insert_many(_of_demo_user("candidate", [person.CANDIDATE]))
 
 
 def _of_demo_user(kind: str, documents: list[dict[str, Any]]) -> list[Document]:

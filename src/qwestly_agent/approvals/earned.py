@@ -12,17 +12,21 @@ from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approv
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Done, Outcome
-from qwestly_agent.domain.approval import Approval, Change, Level, Preview, sha256_hex
-from qwestly_agent.domain.earned import (
+from qwestly_agent.domain.approval import (
     LADDER,
     WITHIN_SECONDS,
     YESES_NEEDED,
+    Approval,
+    Change,
     Grant,
+    Level,
+    Preview,
     Standing,
     Streak,
     is_no,
     is_standing,
     is_yes,
+    sha256_hex,
     streak_of,
 )
 from qwestly_agent.services import AnyAction, Services

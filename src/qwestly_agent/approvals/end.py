@@ -8,7 +8,7 @@ from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, PRIVATE, Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
-from qwestly_agent.domain.evidence import MEMORY, RESUME
+from qwestly_agent.domain.memory import MEMORY, RESUME
 from qwestly_agent.platform.work import Work
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.domain.application import FOLLOW_UP, Application, ApplicationStatus
 from qwestly_agent.domain.briefing import Item, Topic
+from qwestly_agent.domain.job import FOLLOW_UP, Application, ApplicationStatus
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Draft, describe_status

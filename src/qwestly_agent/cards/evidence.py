@@ -23,8 +23,13 @@ from qwestly_agent.cards.outline import (
 )
 from qwestly_agent.cards.resume_evidence import MOST_LOOKED_AT, pieces_of
 from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
-from qwestly_agent.domain.evidence import MOST_CHARACTERS_OF_ONE, evidence_id, evidence_id_of_topic, words_of_memory
-from qwestly_agent.domain.memory import Memory
+from qwestly_agent.domain.memory import (
+    MOST_CHARACTERS_OF_ONE,
+    Memory,
+    evidence_id,
+    evidence_id_of_topic,
+    words_of_memory,
+)
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import DraftKind

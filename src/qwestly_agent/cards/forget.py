@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from qwestly_agent.domain.card import CheckedCard, Claim, Coverage, LeftOut, Requirement, SectionDraft
-from qwestly_agent.domain.evidence import (
+from qwestly_agent.domain.memory import (
     INTERVIEW,
     MEMORY,
     RESUME,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from qwestly_agent.cards.outline import ACHIEVEMENTS, EDUCATION, EXPERIENCE, HEADLINE, SKILLS, SUMMARY
 from qwestly_agent.domain.card import Evidence, Fields
-from qwestly_agent.domain.evidence import MOST_CHARACTERS_OF_ONE, RESUME
+from qwestly_agent.domain.memory import MOST_CHARACTERS_OF_ONE, RESUME
 from qwestly_agent.domain.resume import UNDER_WAY, UNNAMED, ReadField, ResumeRecord
 from qwestly_agent.text.clean import visible
 

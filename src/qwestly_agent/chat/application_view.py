@@ -6,8 +6,8 @@ from pydantic import BaseModel
 
 from qwestly_agent.approvals.end import STANDS
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.application import FOLLOW_UP, Application, ApplicationStatus
 from qwestly_agent.domain.approval import Approval, Status
+from qwestly_agent.domain.job import FOLLOW_UP, Application, ApplicationStatus
 
 
 class ApplicationJob(BaseModel):

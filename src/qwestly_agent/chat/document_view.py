@@ -15,9 +15,9 @@ from qwestly_agent.documents.content import content_of, positions_from_resume
 from qwestly_agent.documents.files import file_of
 from qwestly_agent.documents.head import USUAL, Head
 from qwestly_agent.documents.positions import Position
-from qwestly_agent.domain.application import HeadField
 from qwestly_agent.domain.approval import ShownClaim, ShownLeftOut, ShownQuote
 from qwestly_agent.domain.card import Claim, TailoredKind
+from qwestly_agent.domain.job import HeadField
 from qwestly_agent.stores.drafts import Draft, DraftStatus
 
 Status: TypeAlias = Literal["writing", "ready", "failed", "stopped"]

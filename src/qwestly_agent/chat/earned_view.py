@@ -6,8 +6,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.approvals.earned import KINDS, MEANING, EarnedKind
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.approval import Level
-from qwestly_agent.domain.earned import YESES_NEEDED, Standing
+from qwestly_agent.domain.approval import YESES_NEEDED, Level, Standing
 
 
 class EarnedKindView(BaseModel):

@@ -19,8 +19,8 @@ from pydantic_ai.messages import (
 
 from qwestly_agent.approvals.messages import outcome_line, running_line
 from qwestly_agent.domain.approval import Approval, Level
+from qwestly_agent.domain.conversation import Summary
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.domain.summary import Summary
 from qwestly_agent.memory.view import confidence_and_origin
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Message

@@ -48,8 +48,8 @@ from qwestly_agent.chat.turn_approvals import QuestionAsked, TurnApprovals, note
 from qwestly_agent.chat.used_sources import ReturnedRecord, SourcesNamed, used_sources
 from qwestly_agent.clients.workflows import Start
 from qwestly_agent.domain.approval import Level
+from qwestly_agent.domain.conversation import Summary
 from qwestly_agent.domain.rollout import Assignment
-from qwestly_agent.domain.summary import Summary
 from qwestly_agent.llm.models import ceiling_price_of, estimate_usage, has_plausible_counts, price_of
 from qwestly_agent.rollout.variants import VARIANTS
 from qwestly_agent.stores.messages import (

@@ -14,9 +14,8 @@ from qwestly_agent.clients import candidate_app
 from qwestly_agent.documents.content import content_of, positions_from_resume
 from qwestly_agent.documents.files import as_markdown, file_of
 from qwestly_agent.documents.head import Head, head_to_send
-from qwestly_agent.domain.application import Application, HeadField, application_id
 from qwestly_agent.domain.approval import Approval, Preview, ShownClaim, ShownSection, canonical_json, sha256_hex
-from qwestly_agent.domain.job import JobMatch, match_id
+from qwestly_agent.domain.job import Application, HeadField, JobMatch, application_id, match_id
 from qwestly_agent.jobs.actions import APPLY, CONTACT, HEADINGS, MOST_DOCUMENTS, add_requested, add_to_list
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from qwestly_agent.base.errors import Invalid
-from qwestly_agent.domain.application import HeadField
+from qwestly_agent.domain.job import HeadField
 from qwestly_agent.resumes.person_name import person_name
 from qwestly_agent.services import Services
 

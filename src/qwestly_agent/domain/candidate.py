@@ -1,6 +1,11 @@
-"""The candidate's fields that a user may have changed."""
+"""The candidate app's collections and fields, as assumed."""
 
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+# --- candidate --------------------------------------------------------------------------------------------------------
+# The candidate's fields that a user may have changed.
+
 
 ProfileField: TypeAlias = Literal[
     "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"
@@ -22,3 +27,84 @@ WORK_MODE_LABELS = (
     ("on-site", "onsite", "on site", "in the office", "vor Ort", "im Büro", "sur site", "au bureau", "presencial"),
 )
 """Labels of each way to work, in people's words and in forms. All labels in a group mean the same."""
+
+
+# --- candidate shapes -------------------------------------------------------------------------------------------------
+# The assumed collections and shapes of the candidate app. A wrong assumption has to be corrected only here.
+#
+# docs/candidate-app.md lists the assumptions and what is known about each.
+
+
+Fields: TypeAlias = dict[str, Any]
+
+CANDIDATES = "candidates_enhanced"
+EMPLOYMENT = "employment_stints_enhanced"
+PREFERENCES = "preferences_enhanced"
+LINKEDIN = "linkedin_profiles"
+LINKEDIN_SUGGESTIONS = "linkedin_profile_suggestions"
+LINKEDIN_SUMMARIES = "linkedin_summaries"
+PROFILE_CACHE = "CandidateProfileCache"
+CARDS = "qc_sections"
+
+OWNER = "user_id"
+"""The field with the user's id, in every document."""
+EMAIL = "email"
+"""The candidate's address; used only for mail."""
+
+
+def _as_named(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+READ_FIELDS: Mapping[str, Mapping[str, str]] = {
+    CANDIDATES: _as_named(
+        "name", "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"
+    ),
+    EMPLOYMENT: _as_named("company", "title", "location", "start_date", "end_date", "is_current", "description"),
+    PREFERENCES: _as_named("roles", "locations", "work_mode", "industries", "company_sizes", "availability"),
+    LINKEDIN: _as_named("url", "headline", "about"),
+    LINKEDIN_SUGGESTIONS: _as_named("draft_id", "section", "text"),
+    LINKEDIN_SUMMARIES: _as_named("summary"),
+    PROFILE_CACHE: _as_named("summary", "strengths"),
+    CARDS: _as_named("card_id", "style", "headline", "sections", "active"),
+}
+"""The allow-list: our field name → the name in their documents. Other fields never reach a prompt: pay, contact
+details, fields added later."""
+EMPTY = (None, "", [], {})
+"""Values that say nothing."""
+HEADING, CLAIMS = "heading", "claims"
+"""The candidate app's field names for the visible parts of a card's section."""
+
+
+def projection(collection: str) -> dict[str, int]:
+    return {"_id": 0, **dict.fromkeys(READ_FIELDS[collection].values(), 1)}
+
+
+def query(collection: str, user_id: str, **fields: Any) -> Fields:
+    """Return a query for the user's documents, given our field names."""
+    asked = {OWNER: user_id}
+    for name, value in fields.items():
+        asked[READ_FIELDS[collection][name]] = value
+    return asked
+
+
+def to_our_fields(collection: str, document: Mapping[str, Any] | None) -> Fields:
+    """Return the allowed, non-empty fields of their document under our names."""
+    found: Fields = {}
+    if not document:
+        return found
+    for name, theirs in READ_FIELDS[collection].items():
+        value = document.get(theirs)
+        if collection == CARDS and name == "sections":
+            value = sections_of(value)
+        if value not in EMPTY:
+            found[name] = value
+    return found
+
+
+def sections_of(stored: Any) -> list[Fields]:
+    """Return sections with `heading` and `claims`; either may be empty, as in the stored document."""
+    if not isinstance(stored, list):
+        return []
+    sections = [each for each in stored if isinstance(each, dict)]
+    return [{"heading": each.get(HEADING) or "", "claims": each.get(CLAIMS) or []} for each in sections]

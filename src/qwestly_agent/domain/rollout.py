@@ -1,11 +1,16 @@
-"""The rollout of a variant: its state and its transitions. One variant is tried at a time."""
+"""The rollout of a variant: its state, its transitions, and one day's answers as counts."""
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.domain.approval import sha256_hex
+
+# --- rollout ----------------------------------------------------------------------------------------------------------
+# The rollout of a variant: its state and its transitions. One variant is tried at a time.
+
 
 BASE = "base"
 """The name for users without a variant, who have the default design as configured."""
@@ -186,3 +191,30 @@ def flags_of(trial: Trial | None) -> dict[str, Any]:
     }
     rules = {"share": {"when_match": trial.variant, "conditions": [has_role, in_share]}}
     return {FEATURE: {"default": BASE, "boolean_type": False, "rules": rules}}
+
+
+# --- answer day -------------------------------------------------------------------------------------------------------
+# One day's answers as counts, without texts or users.
+
+
+class AnswerDay(BaseModel):
+    model_config = ConfigDict(defer_build=True, frozen=True)
+
+    day: date
+    judge: str
+    answers: int
+    """Number of answers of the day."""
+    errors: int
+    """Number of answers that failed or were cut off."""
+    thumbs_up: int
+    thumbs_down: int
+    judged: int = 0
+    unjudged: int = 0
+    """Number of sampled answers for which no judge was available."""
+    answered: int = 0
+    confused: int = 0
+    satisfied: int = 0
+    dissatisfied: int = 0
+    intents: dict[str, int] = {}
+    """Number of judged answers by intent."""
+    cost_usd: float = 0.0

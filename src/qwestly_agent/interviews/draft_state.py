@@ -4,9 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from qwestly_agent.domain.evidence import MEMORY, evidence_id
 from qwestly_agent.domain.interview import Interview
-from qwestly_agent.domain.memory import Memory
+from qwestly_agent.domain.memory import MEMORY, Memory, evidence_id
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.messages import Message

@@ -14,8 +14,8 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
-from qwestly_agent.domain.application import Application, ApplicationStatus, application_id, planned_at
 from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
+from qwestly_agent.domain.job import Application, ApplicationStatus, application_id, planned_at
 from qwestly_agent.services import Services
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.job_matches import JobMatches

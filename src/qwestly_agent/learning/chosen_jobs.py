@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.application import OVER
-from qwestly_agent.domain.job import Advert
+from qwestly_agent.domain.job import OVER, Advert
 from qwestly_agent.learning.phrases import folded
 from qwestly_agent.services import Services
 from qwestly_agent.stores.applications import Applications

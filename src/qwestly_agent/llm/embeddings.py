@@ -8,7 +8,7 @@ from openai import APIStatusError, AsyncOpenAI, OpenAIError
 from openai.types import CreateEmbeddingResponse
 
 from qwestly_agent.base.errors import ModelRefused, Unavailable
-from qwestly_agent.domain.embedding import DIMENSIONS
+from qwestly_agent.domain.memory import DIMENSIONS
 
 MODEL = "text-embedding-3-small"
 ATTEMPT_SECONDS = 3.0

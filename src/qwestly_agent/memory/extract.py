@@ -11,8 +11,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.domain.memory import Memory, MemoryType
-from qwestly_agent.domain.ranking import LEAST_IMPORTANCE
+from qwestly_agent.domain.memory import LEAST_IMPORTANCE, Memory, MemoryType
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_id_of, check_still_exists
 from qwestly_agent.memory.find import vectors_or_none

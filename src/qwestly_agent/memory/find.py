@@ -10,8 +10,7 @@ from aws_lambda_powertools import Logger
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
-from qwestly_agent.domain.memory import FoundMemory, Memory, Score
-from qwestly_agent.domain.ranking import present, salience
+from qwestly_agent.domain.memory import FoundMemory, Memory, Score, present, salience
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memories import Memories, NearMemory
 

@@ -17,9 +17,7 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.cards.forget import forget_in_drafts
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, PRIVATE, SENT, Approval
-from qwestly_agent.domain.evidence import evidence_id
-from qwestly_agent.domain.memory import Memory
-from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of
+from qwestly_agent.domain.memory import Memory, TellingWords, Tombstone, evidence_id, hashes_of
 from qwestly_agent.memory.forget_elsewhere import forget_in_interviews, forget_in_jobs, forget_in_learning
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals

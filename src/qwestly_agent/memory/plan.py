@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from qwestly_agent.domain.embedding import DIMENSIONS
+from qwestly_agent.domain.memory import DIMENSIONS
 from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of

@@ -16,8 +16,7 @@ from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, Invalid, NotFound
 from qwestly_agent.domain.approval import sha256_hex
-from qwestly_agent.domain.memory import Memory, MemoryType
-from qwestly_agent.domain.tombstone import hashes_of
+from qwestly_agent.domain.memory import Memory, MemoryType, hashes_of
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.actions import remember_proposal
 from qwestly_agent.memory.compare import Pair, compare

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.domain.summary import Summary, SummaryLine
+from qwestly_agent.domain.conversation import Summary, SummaryLine
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement

@@ -19,8 +19,8 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, OverBudget
 from qwestly_agent.base.observability import Event, cause_of, measure_answer
 from qwestly_agent.base.traces import child_span
-from qwestly_agent.domain.answer_day import AnswerDay
 from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.domain.rollout import AnswerDay
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.budget import Budget, BudgetOnly
 from qwestly_agent.model_calls.structured import make_typed_agent

@@ -7,7 +7,7 @@ from typing import Any
 
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity
-from qwestly_agent.domain.application import OVER, Application, StatusChange
+from qwestly_agent.domain.job import OVER, Application, StatusChange
 from qwestly_agent.platform.collection import Expires, MongoCollection, index
 from qwestly_agent.platform.records import Records
 

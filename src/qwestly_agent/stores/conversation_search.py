@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.domain.said_before import SaidBefore
+from qwestly_agent.domain.conversation import SaidBefore
 from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.bm25 import TokenCounts, bm25_scores

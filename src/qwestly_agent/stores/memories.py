@@ -2,7 +2,7 @@
 
 Its `key` is unique per user. While the memory is active or waits for approval or for the judge, the key is the hash of
 its content, so that nothing is remembered twice; afterwards the key is its id. A forgotten memory is kept as a
-tombstone without text (`domain/tombstone.py`).
+tombstone without text (`domain/memory.py`).
 """
 
 import asyncio
@@ -18,9 +18,17 @@ from pymongo.errors import DuplicateKeyError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.domain.memory import FoundMemory, Memory, Score
-from qwestly_agent.domain.ranking import present, salience
-from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of, signature_of
+from qwestly_agent.domain.memory import (
+    FoundMemory,
+    Memory,
+    Score,
+    TellingWords,
+    Tombstone,
+    hashes_of,
+    present,
+    salience,
+    signature_of,
+)
 from qwestly_agent.platform.collection import ALL_ACTIONS, MongoCollection, Permanent, index
 from qwestly_agent.platform.outbox import OUTBOX, copy_after_write, outbox_fields, with_events
 from qwestly_agent.platform.store import Document, Store

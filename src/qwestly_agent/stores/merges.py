@@ -9,7 +9,7 @@ from typing import Any
 from bson.binary import BinaryVectorDtype
 from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.domain.ranking import salience
+from qwestly_agent.domain.memory import salience
 from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.memories import (
     ACTIVE,

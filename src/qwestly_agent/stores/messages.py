@@ -12,9 +12,8 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.conversation import Source, Summary
 from qwestly_agent.domain.rollout import Assignment
-from qwestly_agent.domain.source import Source
-from qwestly_agent.domain.summary import Summary
 from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
 from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.ranks import to_binary

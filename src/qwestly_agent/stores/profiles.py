@@ -1,6 +1,6 @@
 """Tier 1: the candidate app's data about a user, read through an allow-list of fields.
 
-The candidate app owns the collections (`domain/candidate_shapes.py`). `qwestly-agent mongo check` lists missing fields.
+The candidate app owns the collections (`domain/candidate.py`). `qwestly-agent mongo check` lists missing fields.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from qwestly_agent.domain.candidate_shapes import (
+from qwestly_agent.domain.candidate import (
     CANDIDATES,
     CARDS,
     EMAIL,

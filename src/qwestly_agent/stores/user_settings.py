@@ -25,9 +25,19 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.activity import ActivityEvent, Severity
-from qwestly_agent.domain.application import HeadField
-from qwestly_agent.domain.approval import EVERYBODY, NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level, Returned, sha256_hex
-from qwestly_agent.domain.earned import LADDER, Grant, Standing, higher
+from qwestly_agent.domain.approval import (
+    EVERYBODY,
+    LADDER,
+    NEW_USERS_LEVEL,
+    UNREADABLE_LEVEL,
+    Grant,
+    Level,
+    Returned,
+    Standing,
+    higher,
+    sha256_hex,
+)
+from qwestly_agent.domain.job import HeadField
 from qwestly_agent.platform.collection import MongoCollection, Permanent, index
 from qwestly_agent.platform.outbox import OUTBOX, copy_after_write, with_events
 from qwestly_agent.platform.store import Document, Store

@@ -16,8 +16,7 @@ from qwestly_agent.approvals.earned import RAISE_AUTONOMY, level_of, note_decisi
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import Effect
-from qwestly_agent.domain.approval import Approval, DecidedBy
-from qwestly_agent.domain.earned import LADDER, Grant, Standing
+from qwestly_agent.domain.approval import LADDER, Approval, DecidedBy, Grant, Standing
 from qwestly_agent.services import Services
 from qwestly_agent.workflows import ACTIONS
 from tests.counts import count, sample

@@ -5,7 +5,7 @@ import math
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from qwestly_agent.domain.ranking import TAU_SECONDS, present, salience
+from qwestly_agent.domain.memory import TAU_SECONDS, present, salience
 
 NOW = 1_800_000_000.0
 IMPORTANCE = st.floats(0.01, 1)

@@ -5,8 +5,7 @@ from math import sqrt
 
 import pytest
 
-from qwestly_agent.domain.embedding import DIMENSIONS
-from qwestly_agent.domain.tombstone import Tombstone, folded, hashes_of, is_telling, signature_of
+from qwestly_agent.domain.memory import DIMENSIONS, Tombstone, folded, hashes_of, is_telling, signature_of
 
 
 def pair(chance: random.Random, cosine: float) -> tuple[list[float], list[float]]:

@@ -13,7 +13,7 @@ from infra.local.model_server import ModelServer
 from qwestly_agent.agents.tools.base import TIMEOUT_SECONDS as TOOL_SECONDS
 from qwestly_agent.base.errors import ModelRefused, Unavailable
 from qwestly_agent.bootstrap import make_embeddings
-from qwestly_agent.domain.embedding import DIMENSIONS
+from qwestly_agent.domain.memory import DIMENSIONS
 from qwestly_agent.llm.embeddings import (
     ATTEMPT_SECONDS,
     LONGEST_TEXT_CHARACTERS,

@@ -12,8 +12,8 @@ from qwestly_agent.approvals.arguments import DraftId
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
-from qwestly_agent.domain.application import Application, ApplicationStatus
 from qwestly_agent.domain.approval import Confidence
+from qwestly_agent.domain.job import Application, ApplicationStatus
 from qwestly_agent.jobs.actions import APPLY, LONGEST_NOTE, UPDATE_APPLICATION, Notes, Step
 
 MOST_LISTED = 30

@@ -10,8 +10,8 @@ from pydantic_ai import RunContext
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import QueryText, embed_query, list_result, tool, vector_notes
 from qwestly_agent.agents.tools.memories import MOST_SALIENT_INSTEAD, found_memory, note_origin
+from qwestly_agent.domain.conversation import SaidBefore
 from qwestly_agent.domain.resume import UNDER_WAY
-from qwestly_agent.domain.said_before import SaidBefore
 from qwestly_agent.memory.find import find_or_most_salient
 from qwestly_agent.resumes.profile_changes import read_items, source_of
 from qwestly_agent.text.stems import content_stems

@@ -14,7 +14,7 @@ from qwestly_agent.agents.tools.learning import get_learning_progress, search_to
 from qwestly_agent.agents.tools.memories import explain_memory
 from qwestly_agent.agents.tools.profile import get_user_profile
 from qwestly_agent.agents.tools.qwestly import query_qwestly_docs
-from qwestly_agent.domain.source import Source, SourceKind
+from qwestly_agent.domain.conversation import Source, SourceKind
 
 LONGEST_TITLE = 120
 LONGEST_TEXT = 600

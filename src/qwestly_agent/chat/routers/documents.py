@@ -18,8 +18,8 @@ from qwestly_agent.documents.content import content_of
 from qwestly_agent.documents.files import MEDIA_TYPES, Format, file_of
 from qwestly_agent.documents.head import chosen_head, head_of
 from qwestly_agent.documents.service import Documents
-from qwestly_agent.domain.application import HeadField
 from qwestly_agent.domain.card import TailoredKind
+from qwestly_agent.domain.job import HeadField
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.stores.drafts import TAILORED, Draft, Drafts
 

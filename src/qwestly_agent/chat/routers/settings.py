@@ -19,9 +19,8 @@ from pydantic_core import PydanticCustomError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.domain.application import HeadField
-from qwestly_agent.domain.approval import Level
-from qwestly_agent.domain.earned import lower
+from qwestly_agent.domain.approval import Level, lower
+from qwestly_agent.domain.job import HeadField
 from qwestly_agent.stores.user_settings import NO_SUCH_ZONE, known_time_zones
 from qwestly_agent.text.clean import one_line
 

@@ -1,3 +1,0 @@
-"""The dimensions of all vectors."""
-
-DIMENSIONS = 1536
