@@ -18,7 +18,7 @@ from infra.mongo.indexes import INDEXES
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.memory import salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.memories import COLLECTION, Memories
 from qwestly_agent.stores.ranks import to_binary
 from tests.servers import USER, mongo_server

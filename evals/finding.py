@@ -28,7 +28,7 @@ from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores.ranks import CachedText, K, fuse_ranks, rank_ids
 from qwestly_agent.stores.search import DEPTH
-from qwestly_agent.text.stems import indexed_words, query_words
+from qwestly_agent.text.language import indexed_words, query_words
 
 AT = 10
 AT_ONCE = 200

@@ -29,7 +29,7 @@ from qwestly_agent.llm.models import TierModel, make_judges, make_models
 from qwestly_agent.model_calls.budget import Budget, BudgetOnly
 from qwestly_agent.model_calls.structured import make_typed_agent
 from qwestly_agent.stores.ranks import CachedText
-from qwestly_agent.text.stems import indexed_words
+from qwestly_agent.text.language import indexed_words
 
 QUESTIONS = 100
 """Of each set."""

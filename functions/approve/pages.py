@@ -20,9 +20,8 @@ from qwestly_agent import container
 from qwestly_agent.approvals.links import Limits, LinkPage, PostedForm, error_page, render_link_page
 from qwestly_agent.approvals.mail import UNSUBSCRIBE
 from qwestly_agent.approvals.templates import Brand, style_hash
-from qwestly_agent.base.body_limit import BoundedBody
 from qwestly_agent.base.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
-from qwestly_agent.base.origin import check_origin, source_of
+from qwestly_agent.base.http import BoundedBody, check_origin, source_of
 from qwestly_agent.briefings.unsubscribe import unsubscribe
 from qwestly_agent.services import Services
 

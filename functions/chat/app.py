@@ -24,8 +24,8 @@ from pymongo.errors import PyMongoError
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from qwestly_agent.base.body_limit import BoundedBody
 from qwestly_agent.base.errors import AgentError, Invalid, NotFound, NotReady, TooManyTurns, Unauthorized, WrongMethod
+from qwestly_agent.base.http import BoundedBody
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat, open_connections

@@ -22,7 +22,7 @@ from infra.stages import OPENER_URI, READER_URI
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.rollout.variants import VARIANTS
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.rollouts import Rollouts

@@ -31,7 +31,7 @@ from infra.mongo.ingest import ingest, sections_of
 from infra.mongo.roles import AGENT, OPENER, READER, rights
 from infra.stages import WrongUsage, database_settings
 from qwestly_agent.bootstrap import make_embeddings, make_mongo_client
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.docs import Docs
 
 PRODUCTION = "candidate_portal"

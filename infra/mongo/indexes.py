@@ -60,7 +60,7 @@ class TextSearchIndex:
 
 SEARCH_INDEXES = (
     VectorIndex(memories.COLLECTION, "user_memories_vector_index", "content_embedding", ("user_id", "status")),
-    # Stems are made by `text/stems.py` and separated by blanks.
+    # Stems are made by `text/language.py` and separated by blanks.
     TextSearchIndex(
         memories.COLLECTION, "user_memories_search_index", "words", ("user_id", "status"), analyzer="whitespace"
     ),

@@ -22,7 +22,7 @@ from infra.smoke import paths, routes
 from infra.smoke.visit import Failed, NotTried, Place, Visit
 from infra.stages import Stage, WrongUsage
 from qwestly_agent.base.errors import InvalidSettings
-from qwestly_agent.base.origin import ORIGIN_HEADER
+from qwestly_agent.base.http import ORIGIN_HEADER
 from qwestly_agent.base.settings import is_reference
 from qwestly_agent.bootstrap import look_up
 from qwestly_agent.clients.aws import AWS

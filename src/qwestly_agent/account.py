@@ -11,7 +11,7 @@ from qwestly_agent.base.clock import Clock, to_datetime, with_iso_moments
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
 from qwestly_agent.stores.user_data import UserData, user_collections
 

@@ -14,8 +14,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.base.clock import Clock, NewId, new_id, system_clock
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.observability import make_logger, measure_refusal
-from qwestly_agent.base.secrets import Secrets
-from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.settings import Secrets, Settings
 from qwestly_agent.base.traces import Traces
 from qwestly_agent.clients.aws import AWS
 from qwestly_agent.clients.candidate_app import CandidateApp
@@ -24,7 +23,7 @@ from qwestly_agent.clients.job_boards import make_job_boards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.references import look_up_all
 from qwestly_agent.clients.workflows import Workflows
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.due import Sweeps
@@ -64,8 +63,7 @@ async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: 
 async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> ModelServices:
     """Build the services of a handler that calls models. Raises `InvalidSettings` before anything is opened."""
     # Lazy: the slowest import, which commands and handlers without models do not need.
-    from qwestly_agent.llm.models import make_judges, make_models
-    from qwestly_agent.llm.traced import with_tracing
+    from qwestly_agent.llm.models import make_judges, make_models, with_tracing
 
     aws = AWS()
     secrets = await _read_secrets(settings, aws, clock)

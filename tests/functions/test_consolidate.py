@@ -36,7 +36,7 @@ from qwestly_agent.memory.plan import MOST_OUTDATED, YEAR, plan
 from qwestly_agent.memory.reconcile import decide_on_notes
 from qwestly_agent.memory.sum_up import PASSING
 from qwestly_agent.memory.undo_consolidation import Undone, undo
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import journal, memories
 from qwestly_agent.stores.journal import ConsolidationRun

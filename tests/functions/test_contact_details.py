@@ -16,8 +16,7 @@ from pymongo.database import Database
 from infra.local.candidate_app import LINKEDIN_SUGGESTIONS, CandidateAppServer
 from infra.local.model_server import ModelServer, Reply, ToolCall
 from qwestly_agent.stores import knowledge, profiles
-from qwestly_agent.text.contact_details import ContactDetails
-from qwestly_agent.text.contacts import contacts_in
+from qwestly_agent.text.contacts import ContactDetails, contacts_in
 from tests.counts import count
 from tests.servers import ChatServer, Client
 

@@ -12,7 +12,7 @@ import pytest
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.text.stems import content_stems
+from qwestly_agent.text.language import content_stems
 from tests.counts import count
 from tests.functions.talking import Talk, talking
 from tests.functions.test_forgetting import chatting, put

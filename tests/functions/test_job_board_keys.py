@@ -9,8 +9,7 @@ import pytest
 from infra.local.job_boards import KEY, JobBoardsServer
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import make_logger
-from qwestly_agent.base.secrets import Secrets
-from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.settings import Secrets, Settings
 from qwestly_agent.clients.job_boards import JobQuery, make_job_boards
 from tests.servers import FakeClock, settings_for
 

@@ -15,7 +15,7 @@ from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.chat.turn_store import TurnStore
 from qwestly_agent.domain.rollout import Rollout, begin_trial
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import FakeClock, settings_for
 

@@ -15,8 +15,8 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_server import ModelServer
 from qwestly_agent.base import traces
-from qwestly_agent.base.origin import ORIGIN_HEADER
-from qwestly_agent.base.secrets import READ_AGAIN_AFTER_SECONDS
+from qwestly_agent.base.http import ORIGIN_HEADER
+from qwestly_agent.base.settings import READ_AGAIN_AFTER_SECONDS
 from tests.collector import Collector
 from tests.functions.rotating import Stage, people
 from tests.locked_database import LockedDatabase

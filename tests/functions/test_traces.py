@@ -16,7 +16,7 @@ from pymongo import MongoClient
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.observability import SERVICE, make_logger
-from qwestly_agent.base.secrets import Secrets
+from qwestly_agent.base.settings import Secrets
 from qwestly_agent.base.traces import Traces, trace_ids_of
 from tests.collector import Collector, Received
 from tests.servers import ChatServer, Client, FakeClock, settings_for

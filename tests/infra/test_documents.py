@@ -27,8 +27,8 @@ from qwestly_agent.approvals.gate import TABLE
 from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.base import errors
 from qwestly_agent.base.errors import AgentError
+from qwestly_agent.base.http import ORIGIN_HEADER
 from qwestly_agent.base.observability import Event
-from qwestly_agent.base.origin import ORIGIN_HEADER
 from qwestly_agent.base.settings import LONGEST_HOURS_TO_DECIDE, Settings, is_reference
 from qwestly_agent.cards import GENERATE_CARD
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS

@@ -23,8 +23,7 @@ from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
 from infra.mongo.roles import CANDIDATE_APPS
 from qwestly_agent.bootstrap import make_embeddings
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.platform.collection import Expires, MongoCollection
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection
 from qwestly_agent.stores import docs, knowledge, memories, messages
 from qwestly_agent.stores.docs import Docs
 from tests.servers import SECRET, settings_for

@@ -18,7 +18,7 @@ from infra.mongo import roles
 from qwestly_agent import container
 from qwestly_agent.account import erase, export
 from qwestly_agent.base.errors import AgentError, Braked, ModelUnavailable, StageOverBudget
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
 from qwestly_agent.stores import briefings, due, journal, runs
 from qwestly_agent.stores.stage_day import StageDay

@@ -11,7 +11,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.monitoring import CommandListener, CommandStartedEvent, CommandSucceededEvent
 
 from infra.mongo.indexes import INDEXES
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from tests.mongo_rule import Watch, filter_of
 from tests.servers import mongo_server
 

@@ -3,7 +3,7 @@
 import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.docs import Docs, DocSection
 
 pytestmark = pytest.mark.anyio

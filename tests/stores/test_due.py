@@ -9,7 +9,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores import approvals
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.usage import Usage

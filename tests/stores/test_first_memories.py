@@ -12,7 +12,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.find import EMBEDDING_SECONDS, MOST_SALIENT, best_by_words, first_memories
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memories import Memories
 from tests.servers import USER

@@ -8,7 +8,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.memory import Memory, salience
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores import memories as memories_
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.journal import (

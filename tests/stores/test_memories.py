@@ -9,7 +9,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.memory import Memory, salience
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.memories import COLLECTION, Memories
 from qwestly_agent.stores.ranks import to_binary
 from tests.servers import USER

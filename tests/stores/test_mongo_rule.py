@@ -10,7 +10,7 @@ import pytest
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.memories import Memories
 from tests.mongo_rule import Watch
 from tests.servers import USER

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.profiles import (
     CANDIDATES,
     CARDS,

@@ -12,7 +12,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ExecutionTimeout
 
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.knowledge import COLLECTION, Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.ranks import to_binary

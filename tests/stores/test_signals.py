@@ -7,7 +7,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.user_settings import STOPS_KEPT, Signal, Signals
 from tests.servers import USER
 

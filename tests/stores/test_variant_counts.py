@@ -6,7 +6,7 @@ import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.domain.rollout import Assignment
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.conversations import Conversations, PartialAnswers
 from qwestly_agent.stores.messages import NewTurn
 from qwestly_agent.stores.variant_counts import COLLECTION, REMEMBERED_RUNS, VariantCounts

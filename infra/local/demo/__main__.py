@@ -19,7 +19,7 @@ from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
 from qwestly_agent.domain import candidate
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores import knowledge
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.memories import Memories

@@ -19,8 +19,8 @@ from qwestly_agent.domain.approval import Level
 from qwestly_agent.interviews.service import InterviewService
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.learning.service import LearningService
+from qwestly_agent.llm.embeddings import QueryVectors
 from qwestly_agent.llm.models import Tier, TierModel
-from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.stores.approvals import Approvals

@@ -47,7 +47,7 @@ from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, NotFound, TooManySteps
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Effect
-from qwestly_agent.llm.vendor_patches import HAS_MARKUP
+from qwestly_agent.llm.client import HAS_MARKUP
 from qwestly_agent.text.clean import ids_in, quoted, visible_data, well_formed
 
 Context: TypeAlias = RunContext[AgentDeps]

@@ -8,8 +8,7 @@ from pydantic import BaseModel
 from qwestly_agent.agents.base import Models
 from qwestly_agent.agents.design import ROLES, Design, Designs, Role, TurnAgent, build_designs
 from qwestly_agent.base.errors import InvalidSettings
-from qwestly_agent.llm.models import make_judges, make_models
-from qwestly_agent.llm.traced import with_tracing
+from qwestly_agent.llm.models import make_judges, make_models, with_tracing
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant
 from qwestly_agent.services import ModelServices

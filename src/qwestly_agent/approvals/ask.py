@@ -27,7 +27,7 @@ from qwestly_agent.domain.approval import (
 from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import visible
-from qwestly_agent.text.contact_details import ContactDetails
+from qwestly_agent.text.contacts import ContactDetails
 
 
 @dataclass(frozen=True)

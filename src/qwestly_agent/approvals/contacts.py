@@ -12,7 +12,7 @@ from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.resumes import Resumes
 from qwestly_agent.text.clean import strings_in
-from qwestly_agent.text.contact_details import ContactDetails
+from qwestly_agent.text.contacts import ContactDetails
 
 LEFT_OUT = "Contact details: what stands in your documents of them is put into no text for others."
 NOT_PUBLISHED = "It has contact details from your documents, and those are not published. Nothing was done."

@@ -14,8 +14,7 @@ import httpx2
 from aws_lambda_powertools import Logger
 
 from qwestly_agent.base.observability import SERVICE, Event, cause_of
-from qwestly_agent.base.secrets import Secrets
-from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.settings import Secrets, Settings
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

@@ -6,8 +6,7 @@ from qwestly_agent.approvals.contacts import LEFT_OUT
 from qwestly_agent.cards.outline import OUTLINES, usual_heading
 from qwestly_agent.domain.card import CheckedCard, Claim, LeftOut, Section
 from qwestly_agent.grounding.model import GroundingVerdict
-from qwestly_agent.text.contact_details import ContactDetails
-from qwestly_agent.text.contacts import contacts_in
+from qwestly_agent.text.contacts import ContactDetails, contacts_in
 
 HIDDEN = Claim(text="A claim")
 """Replaces a claim with contact details, so that neither a judge nor a draft gets its text."""

@@ -21,10 +21,9 @@ from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
-from qwestly_agent.text.clean import quoted, visible, well_formed
+from qwestly_agent.text.clean import quoted, safe_text, visible, well_formed
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE
-from qwestly_agent.text.sanitize import safe_text
 from qwestly_agent.workflow_state import state
 
 MODEL: Tier = "fast"

@@ -27,11 +27,10 @@ from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.planted import record_plants_of
 from qwestly_agent.model_calls.structured import ContentRefused, structured_output
 from qwestly_agent.services import ModelServices
-from qwestly_agent.text.clean import quoted, visible, well_formed
-from qwestly_agent.text.contact_details import ContactDetails
+from qwestly_agent.text.clean import quoted, safe_text, visible, well_formed
+from qwestly_agent.text.contacts import ContactDetails
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import ADVERTS, BEFORE, EVIDENCE, WISH
-from qwestly_agent.text.sanitize import safe_text
 
 WRITER: Tier = "pro"
 SECONDS = 90.0

@@ -15,7 +15,7 @@ from qwestly_agent.chat.outcomes import AnswerItems, approvals_shown_with, items
 from qwestly_agent.chat.remembered_view import RememberedView, current_memories
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.domain.approval import Level
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.conversations import is_running
 from qwestly_agent.stores.messages import (
     Feedback,

@@ -9,8 +9,7 @@ from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.chat.conversation_view import ConversationSummary, summary_of
 from qwestly_agent.stores.conversation_search import ConversationSearch, SearchHit, SearchPage, word_start_pattern
 from qwestly_agent.stores.conversations import TITLE_CHARACTERS
-from qwestly_agent.text.clean import one_line
-from qwestly_agent.text.sanitize import safe_text
+from qwestly_agent.text.clean import one_line, safe_text
 
 MOST_WORDS = 10
 LONGEST_QUERY_CHARACTERS = 200

@@ -58,17 +58,16 @@ from qwestly_agent.domain.learning import LearningTalk
 from qwestly_agent.interviews.service import InterviewService
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.learning.service import LearningService
+from qwestly_agent.llm.embeddings import QueryVectors
 from qwestly_agent.llm.moderation import PATIENCE_SECONDS
-from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import failure_of, truncation_error
 from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import PartialAnswers
 from qwestly_agent.stores.messages import Message, has_untrusted_text
-from qwestly_agent.text.clean import visible, visible_data, well_formed
+from qwestly_agent.text.clean import SafeText, safe_text, visible, visible_data, well_formed
 from qwestly_agent.text.language import language_of
-from qwestly_agent.text.sanitize import SafeText, safe_text
 from qwestly_agent.text.trouble import Trouble
 from qwestly_agent.text.user_text import holds_others_words, typed_in
 

@@ -13,10 +13,9 @@ from qwestly_agent.base.errors import AgentError
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
-from qwestly_agent.text.clean import one_line, quoted
+from qwestly_agent.text.clean import one_line, quoted, safe_text
+from qwestly_agent.text.language import content_stems
 from qwestly_agent.text.prompt_tags import SAID
-from qwestly_agent.text.sanitize import safe_text
-from qwestly_agent.text.stems import content_stems
 from qwestly_agent.text.user_text import trouble_in, typed_in
 
 LONGEST_CHARACTERS = 60

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from qwestly_agent.base.errors import Unavailable
-from qwestly_agent.base.secrets import Secrets
-from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.settings import Secrets, Settings
 
 TIMEOUT_SECONDS = 15.0
 ATTEMPT_SECONDS = 6.0

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.base.secrets import Secrets
-from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.settings import Secrets, Settings
 from qwestly_agent.clients.job_board_requests import ask, with_current_key
 from qwestly_agent.domain.job import Advert, Board, Pay, Period
 from qwestly_agent.text.clean import visible

@@ -13,8 +13,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.grounding.dates import Day
-from qwestly_agent.grounding.figures import Figure, figures, is_same
+from qwestly_agent.grounding.figures import Day, Figure, figures, is_same
 from qwestly_agent.grounding.model import Statement
 from qwestly_agent.grounding.quotes import FoundQuote, find_span
 

@@ -15,7 +15,7 @@ from qwestly_agent.grounding.judge import Judge, Judged, Question
 from qwestly_agent.grounding.model import GroundingVerdict, QuotedSource, Statement
 from qwestly_agent.grounding.plants import Plant, RecordPlant, judged_plant, plant_in
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote, find_span
-from qwestly_agent.text.stems import content_stems
+from qwestly_agent.text.language import content_stems
 
 TRUST_FROM_LOWEST = ("external", "inferred", "tool", "user_document", "user_said", "confirmed")
 

@@ -10,9 +10,8 @@ from qwestly_agent.domain.interview import DraftSentence, Interview, Said
 from qwestly_agent.grounding import model as grounding
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote, quoted_words
-from qwestly_agent.text.clean import visible, well_formed
+from qwestly_agent.text.clean import safe_text, visible, well_formed
 from qwestly_agent.text.language import language_of
-from qwestly_agent.text.sanitize import safe_text
 
 MOST_NEW = 12
 

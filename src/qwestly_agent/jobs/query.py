@@ -15,7 +15,7 @@ from qwestly_agent.domain.job import JobWishes
 from qwestly_agent.grounding.figures import is_number_word
 from qwestly_agent.text.clean import mask_secrets
 from qwestly_agent.text.contacts import contacts_in
-from qwestly_agent.text.stems import content_stems, stems_of, tokens_of
+from qwestly_agent.text.language import content_stems, stems_of, tokens_of
 
 MOST_WORDS = 8
 FEWEST_LETTERS_INSIDE = 5

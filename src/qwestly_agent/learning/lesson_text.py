@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from qwestly_agent.domain.learning import Lesson, Module
 from qwestly_agent.learning.library_sources import library_sources
-from qwestly_agent.text.clean import visible, well_formed
-from qwestly_agent.text.sanitize import safe_text
+from qwestly_agent.text.clean import safe_text, visible, well_formed
 
 NO_PAGES = "The library has nothing on it."
 

@@ -1,9 +1,9 @@
-"""The models of each tier, with settings and prices. No other module names a model."""
+"""The models of each tier, with settings, prices and traces. No other module names a model."""
 
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -37,8 +37,19 @@ from pydantic_ai.usage import RequestUsage
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.observability import measure_refusal
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.llm.client import PROVIDER_ADDRESSES, Renew, keys_of, make_key_reader, make_openai_client
-from qwestly_agent.llm.vendor_patches import PatchedChatModel
+from qwestly_agent.base.traces import Traces
+from qwestly_agent.llm.client import (
+    PROVIDER_ADDRESSES,
+    PatchedChatModel,
+    Renew,
+    keys_of,
+    make_key_reader,
+    make_openai_client,
+)
+
+# --- models -----------------------------------------------------------------------------------------------------------
+# The models of each tier, with settings and prices. No other module names a model.
+
 
 Tier: TypeAlias = Literal["fast", "pro"]
 """`fast` routes, extracts and answers; `pro` writes what people read, and judges."""
@@ -296,3 +307,23 @@ PROFILES: dict[str, OpenAIModelProfile] = {
     },
     "openai": _WHOLE_STREAMS,
 }
+
+
+# --- traced -----------------------------------------------------------------------------------------------------------
+# Trace model calls with the library's instrumentation.
+
+
+def with_tracing(models: dict[Tier, TierModel], traces: Traces | None) -> dict[Tier, TierModel]:
+    """Return the models with tracing; unchanged without `traces`."""
+    if traces is None:
+        return models
+    from pydantic_ai.models.instrumented import InstrumentationSettings
+
+    instrumentation = InstrumentationSettings(
+        tracer_provider=traces.provider,
+        include_content=traces.includes_content,
+        include_binary_content=False,
+        # It would repeat every tool and instruction in each span.
+        include_model_request_parameters=False,
+    )
+    return {tier: replace(model, instrumentation=instrumentation) for tier, model in models.items()}

@@ -9,7 +9,7 @@ from qwestly_agent.domain.memory import Memory, MemorySource, MemoryStatus, Memo
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.text.stems import content_stems
+from qwestly_agent.text.language import content_stems
 
 LONGEST_CONTENT_CHARACTERS = 300
 LONGEST_QUOTE_CHARACTERS = 600

@@ -15,8 +15,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.platform.collection import Expires, MongoCollection, index
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, index
 
 RETENTION = timedelta(days=90)
 FEED = MongoCollection(

@@ -15,9 +15,8 @@ from pymongo.errors import DuplicateKeyError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.platform.collection import Expires, MongoCollection
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Store
 from qwestly_agent.platform.outbox import add_event, copy_after_write, outbox_fields, with_events
-from qwestly_agent.platform.store import Document, Store
 
 TRIES = 10
 """Maximum attempts of a change: each conflict means that another process has changed the record meanwhile."""

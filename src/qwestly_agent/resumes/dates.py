@@ -1,6 +1,6 @@
 """Parse dates for the JSON Resume schema."""
 
-from qwestly_agent.grounding.dates import DATES, Day, days_of
+from qwestly_agent.grounding.figures import DATES, Day, days_of
 
 
 def iso_date(written: str) -> str:

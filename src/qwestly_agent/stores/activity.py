@@ -9,9 +9,9 @@ from typing import Any
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.platform.outbox import FEED as COLLECTION
 from qwestly_agent.platform.outbox import add_event, copy_events
-from qwestly_agent.platform.store import Document, Store
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from pymongo import ReturnDocument, UpdateOne
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.job import Advert, Pay
-from qwestly_agent.platform.collection import Expires, MongoCollection
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Store
 
 LONGEST_TEXT = 12_000
 RETENTION = timedelta(days=30)

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.rollout import AnswerDay
-from qwestly_agent.platform.collection import MongoCollection, Permanent
-from qwestly_agent.platform.store import Store
+from qwestly_agent.platform.collection import MongoCollection, Permanent, Store
 from qwestly_agent.stores import messages
 
 COLLECTION = MongoCollection(

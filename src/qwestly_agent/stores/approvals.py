@@ -7,9 +7,8 @@ from typing import Any
 
 from qwestly_agent.domain.activity import ActivityEvent, of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
-from qwestly_agent.platform.collection import Expires, MongoCollection, index
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, index
 from qwestly_agent.platform.records import Records
-from qwestly_agent.platform.store import Document
 
 RETENTION = timedelta(days=365)
 COLLECTION = MongoCollection(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from qwestly_agent.text.stems import tokens_of
+from qwestly_agent.text.language import tokens_of
 
 K1, B = 1.2, 0.75
 

@@ -12,7 +12,7 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.briefing import BriefingSettings, Planned, next_briefing
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.stores.user_settings import COLLECTION, UserSettings
 
 _PREFIX = "briefing_"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.domain.conversation import SaidBefore
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.bm25 import TokenCounts, bm25_scores
 from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_query, make_title

@@ -17,8 +17,7 @@ from pymongo.errors import DuplicateKeyError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ConversationBusy, NotFound
 from qwestly_agent.domain.rollout import Assignment
-from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store, index
 from qwestly_agent.stores.messages import (
     RETENTION_SECONDS,
     RETENTION_SLACK_SECONDS,

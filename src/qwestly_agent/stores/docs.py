@@ -6,8 +6,7 @@ from typing import Self
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.platform.collection import MongoCollection, Permanent
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, MongoCollection, Permanent, Store
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Searchable
 

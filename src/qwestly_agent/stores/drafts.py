@@ -9,9 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity
-from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, index
 from qwestly_agent.platform.records import Records, as_text, compare_and_set
-from qwestly_agent.platform.store import Document
 
 RETENTION = timedelta(days=90)
 COLLECTION = MongoCollection(

@@ -15,8 +15,7 @@ from typing import Any, Literal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.approval import EVERYBODY, SENT
 from qwestly_agent.domain.briefing import run_of
-from qwestly_agent.platform.collection import MongoCollection, Permanent
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, MongoCollection, Permanent, Store
 from qwestly_agent.stores import (
     activity,
     applications,

@@ -11,9 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
+from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, index
 from qwestly_agent.platform.records import Records
-from qwestly_agent.platform.store import Document
 from qwestly_agent.stores.ranks import to_binary, to_floats
 
 RETENTION = timedelta(days=30)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.interview import Interview
+from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.platform.outbox import copy_after_write, with_events
 from qwestly_agent.platform.records import compare_and_set
-from qwestly_agent.platform.store import Document, Store
 from qwestly_agent.stores.conversations import COLLECTION, key_query
 
 ABANDONED_AFTER_SECONDS = 14 * 86_400.0

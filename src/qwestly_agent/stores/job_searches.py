@@ -10,10 +10,9 @@ from pydantic import ValidationError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.job import JobMatch, JobWishes
-from qwestly_agent.platform.collection import MongoCollection, Permanent, index
+from qwestly_agent.platform.collection import Document, MongoCollection, Permanent, Store, index
 from qwestly_agent.platform.outbox import copy_after_write, with_events
 from qwestly_agent.platform.records import compare_and_set
-from qwestly_agent.platform.store import Document, Store
 
 COLLECTION = MongoCollection(
     "agent_job_searches",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.search import Searchable
 from qwestly_agent.text.contacts import Contact, contacts_in, without_contacts
 

@@ -8,9 +8,8 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.learning import LearningPlan, LearningTalk
-from qwestly_agent.platform.collection import Expires, MongoCollection
+from qwestly_agent.platform.collection import Expires, MongoCollection, Store
 from qwestly_agent.platform.records import as_text, compare_and_set
-from qwestly_agent.platform.store import Store
 from qwestly_agent.stores import conversations, lessons
 
 RETENTION = timedelta(days=365)

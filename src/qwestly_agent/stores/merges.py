@@ -10,7 +10,7 @@ from bson.binary import BinaryVectorDtype
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.domain.memory import salience
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.stores.memories import (
     ACTIVE,
     COLLECTION,

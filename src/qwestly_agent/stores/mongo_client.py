@@ -11,7 +11,7 @@ from pymongo import AsyncMongoClient
 from pymongo.auth_shared import MongoCredential
 from pymongo.errors import OperationFailure
 
-from qwestly_agent.platform.store import Document
+from qwestly_agent.platform.collection import Document
 
 AUTHENTICATION_ERRORS = (13, 18, 8000)
 """Unauthorized (also for a deleted user), AuthenticationFailed, and Atlas's code for both."""

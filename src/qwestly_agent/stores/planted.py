@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pymongo import ReturnDocument
 
 from qwestly_agent.grounding.model import JudgedPlant
-from qwestly_agent.platform.collection import MongoCollection, Permanent
-from qwestly_agent.platform.store import Store
+from qwestly_agent.platform.collection import MongoCollection, Permanent, Store
 from qwestly_agent.stores.search import Document
 
 COLLECTION = MongoCollection(

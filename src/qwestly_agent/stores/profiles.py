@@ -24,7 +24,7 @@ from qwestly_agent.domain.candidate import (
     query,
     to_our_fields,
 )
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, Store
 
 STINTS_LIMIT = 30
 CARDS_LIMIT = 20

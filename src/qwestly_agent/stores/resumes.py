@@ -15,8 +15,7 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import of_deleted
 from qwestly_agent.domain.approval import Status
 from qwestly_agent.domain.resume import UNDER_WAY, ResumeRecord
-from qwestly_agent.platform.collection import Expires, MongoCollection, index
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Store, index
 from qwestly_agent.platform.work import Stage, Work
 from qwestly_agent.text.contacts import Contact
 

@@ -6,9 +6,8 @@ from pydantic import ValidationError
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.domain.rollout import Rollout
-from qwestly_agent.platform.collection import MongoCollection, Permanent
+from qwestly_agent.platform.collection import MongoCollection, Permanent, Store
 from qwestly_agent.platform.records import compare_and_set
-from qwestly_agent.platform.store import Store
 
 COLLECTION = MongoCollection("agent_rollout", Permanent("One document."), no_user_reason="The state of each trial.")
 """One document: `flags` (Powertools' feature flags: who has which variant), `trial`, `journal` (the last 200 entries),

@@ -6,8 +6,7 @@ from typing import Any
 from pymongo import ReturnDocument
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection, index
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store, index
 
 RETENTION = timedelta(days=1)
 """How long a run is kept; a receipt keeps its name for good."""

@@ -12,7 +12,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure
 
 from qwestly_agent.stores.ranks import CachedText, Ranks, fuse_ranks, normalize, rank_ids, to_floats
-from qwestly_agent.text.stems import indexed_words, query_words
+from qwestly_agent.text.language import indexed_words, query_words
 
 if TYPE_CHECKING:
     pass

@@ -5,7 +5,7 @@
 
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.conversation import Summary
-from qwestly_agent.platform.store import Store
+from qwestly_agent.platform.collection import Store
 from qwestly_agent.stores.conversations import COLLECTION, key_query
 from qwestly_agent.stores.messages import summary_of
 

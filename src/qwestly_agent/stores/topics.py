@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from qwestly_agent.domain.learning import Module
-from qwestly_agent.platform.collection import MongoCollection, Permanent, index
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, MongoCollection, Permanent, Store, index
 
 COLLECTION = MongoCollection(
     "learning_topics",

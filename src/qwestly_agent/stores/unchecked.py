@@ -6,11 +6,11 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import Memory
+from qwestly_agent.platform.collection import Store
 from qwestly_agent.platform.outbox import copy_after_write, with_events
-from qwestly_agent.platform.store import Store
 from qwestly_agent.stores.memories import COLLECTION, UNCHECKED, WITHOUT_VECTORS, memories_of
 from qwestly_agent.stores.ranks import to_binary
-from qwestly_agent.text.stems import indexed_words
+from qwestly_agent.text.language import indexed_words
 
 
 class Unchecked(Store):

@@ -8,8 +8,7 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.platform.collection import ALL_ACTIONS, Expires, MongoCollection
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store
 
 MINUTE_SECONDS = 60.0
 DAYS_KEPT = 31

@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator
 from functools import cache
 
-from qwestly_agent.platform.collection import MongoCollection
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, MongoCollection, Store
 from qwestly_agent.stores import activity, collections, conversations, messages, user_settings
 
 # First: a turn that ends afterwards finds its conversation missing and removes its messages again.

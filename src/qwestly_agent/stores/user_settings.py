@@ -38,9 +38,8 @@ from qwestly_agent.domain.approval import (
     sha256_hex,
 )
 from qwestly_agent.domain.job import HeadField
-from qwestly_agent.platform.collection import MongoCollection, Permanent, index
+from qwestly_agent.platform.collection import Document, MongoCollection, Permanent, Store, index
 from qwestly_agent.platform.outbox import OUTBOX, copy_after_write, with_events
-from qwestly_agent.platform.store import Document, Store
 
 COLLECTION = MongoCollection(
     "agent_settings",

@@ -9,8 +9,7 @@ from datetime import timedelta
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.platform.collection import Expires, MongoCollection, index
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Store, index
 from qwestly_agent.stores.messages import ClaimedConversation
 
 RETENTION = timedelta(days=90)

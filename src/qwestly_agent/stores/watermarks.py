@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.platform.store import Document, Store
+from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.stores.conversations import COLLECTION, key_query
 
 

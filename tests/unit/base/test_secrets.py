@@ -8,8 +8,7 @@ import pytest
 
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.observability import make_logger
-from qwestly_agent.base.secrets import READ_AGAIN_AFTER_SECONDS, Secrets
-from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.settings import READ_AGAIN_AFTER_SECONDS, Secrets, Settings
 from tests.servers import FakeClock, settings_for
 
 pytestmark = pytest.mark.anyio

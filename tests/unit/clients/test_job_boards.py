@@ -5,7 +5,7 @@ from typing import Any, cast
 import httpx2
 import pytest
 
-from qwestly_agent.base.secrets import Secrets
+from qwestly_agent.base.settings import Secrets
 from qwestly_agent.clients.job_boards import Adzuna, JSearch, _advert
 from qwestly_agent.domain.job import Advert
 

@@ -9,9 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infra.local.environment import SafeLoader
-from qwestly_agent.grounding.dates import MONTHS_BY_NAME
 from qwestly_agent.grounding.facts import Facts, check_facts
-from qwestly_agent.grounding.figures import figures
+from qwestly_agent.grounding.figures import MONTHS_BY_NAME, figures
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 

@@ -11,8 +11,8 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
+from qwestly_agent.llm.client import HAS_MARKUP, VisibleText
 from qwestly_agent.llm.models import make_models
-from qwestly_agent.llm.vendor_patches import HAS_MARKUP, VisibleText
 from tests.counts import count
 from tests.servers import settings_for
 

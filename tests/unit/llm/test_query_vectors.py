@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from qwestly_agent.base.errors import Unavailable
-from qwestly_agent.llm.query_vectors import QueryVectors
+from qwestly_agent.llm.embeddings import QueryVectors
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 
-from qwestly_agent.llm import vendor_patches
+from qwestly_agent.llm import client
 
 
 @pytest.mark.parametrize(("library", "read"), [("openai", "3.52.0"), ("pydantic-ai-slim", "2.68.0")])
@@ -17,9 +17,9 @@ def test_the_version_is_the_one_whose_private_methods_were_read(library: str, re
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
-        (vendor_patches.PatchedClient, AsyncOpenAI),
-        (vendor_patches.PatchedChatModel, OpenAIChatModel),
-        (vendor_patches.PatchedStreamedResponse, OpenAIStreamedResponse),
+        (client.PatchedClient, AsyncOpenAI),
+        (client.PatchedChatModel, OpenAIChatModel),
+        (client.PatchedStreamedResponse, OpenAIStreamedResponse),
     ],
 )
 def test_each_method_that_is_overridden_is_still_there(ours: type, theirs: type) -> None:

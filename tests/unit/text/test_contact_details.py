@@ -2,8 +2,7 @@
 
 import pytest
 
-from qwestly_agent.text.contact_details import ContactDetails
-from qwestly_agent.text.contacts import contacts_in
+from qwestly_agent.text.contacts import ContactDetails, contacts_in
 
 LETTERHEAD = "Ines Falk\n14 Harbour Row, Flat 3, Bristol BS1 4QD • +44 20 7946 0958 • ines.falk@example.org"
 DETAILS = ContactDetails.of(contacts_in(LETTERHEAD))

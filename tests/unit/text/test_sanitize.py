@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from qwestly_agent.text.sanitize import SafeText, safe_text
+from qwestly_agent.text.clean import SafeText, safe_text
 
 HOSTS = ["qwestly.com", "qwestly.dev"]
 

@@ -20,8 +20,7 @@ from qwestly_agent.approvals.word_difference import diff_words
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import ShownClaim
-from qwestly_agent.text.clean import disable_links, visible
-from qwestly_agent.text.sanitize import safe_text
+from qwestly_agent.text.clean import disable_links, safe_text, visible
 
 FOLDER = Path(__file__).parent
 NOT_FOUND = "We didn’t find the underlined words in what you gave us. Compare them before you decide."

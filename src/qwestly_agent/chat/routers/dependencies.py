@@ -10,7 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic_core import from_json
 
 from qwestly_agent.base.errors import Invalid, Unauthorized
-from qwestly_agent.base.origin import check_origin
+from qwestly_agent.base.http import check_origin
 from qwestly_agent.chat.auth import UnknownSignature, verify_token
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.text.clean import visible
