@@ -13,8 +13,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_http_client
 from qwestly_agent.grounding.judge import Judge, Judgement, make_judge
 from qwestly_agent.llm.models import make_judges
-from qwestly_agent.model_calls.budget import Budget, BudgetOnly
-from qwestly_agent.model_calls.structured import make_typed_agent
+from qwestly_agent.model_calls import Budget, BudgetOnly, make_typed_agent
 
 CONFIGURES = ("MODEL_BASE_URL", "DEEPSEEK_API_KEY", "OPENAI_API_KEY")
 WRITER = "pro"

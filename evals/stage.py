@@ -25,7 +25,7 @@ from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_controls import SCRIPT
 from infra.local.ports import free_port
 from infra.topics import read_library
-from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.stores import knowledge, memories, profiles, topics
 from tests.servers import API_SECRET, ChatServer, Client, settings_for, wait_for_port
 

@@ -18,7 +18,7 @@ from qwestly_agent.memory.extract import JUDGE_SECONDS, WRITER, find_notes
 from qwestly_agent.memory.meaning import ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note
 from qwestly_agent.memory.user_messages import UserMessage
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.text.language import stems_of
 
 NOT_NOTED, REFUSED, UNCHECKED = "not noted", "refused by the judge", "not judged"

@@ -42,7 +42,7 @@ from qwestly_agent.chat.routers.dependencies import (
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.chat.turn_request import posted_definitions
-from qwestly_agent.model_calls.failures import failure_of
+from qwestly_agent.model_calls import failure_of
 
 LARGEST_BODY_BYTES = 6 * 1024 * 1024
 """Lambda's own limit. AI SDK clients post their whole history."""

@@ -31,13 +31,12 @@ from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_embeddings, make_http_client, make_moderation
 from qwestly_agent.cards.write_section import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
-from qwestly_agent.clients.mail import Mail
+from qwestly_agent.clients.aws import Mail
 from qwestly_agent.domain.memory import DIMENSIONS
 from qwestly_agent.llm.embeddings import MODEL
 from qwestly_agent.llm.models import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_judges, make_models, price_of
 from qwestly_agent.llm.moderation import MODEL as MODERATION_MODEL
-from qwestly_agent.model_calls.budget import Budget, BudgetOnly
-from qwestly_agent.model_calls.structured import make_typed_agent
+from qwestly_agent.model_calls import Budget, BudgetOnly, make_typed_agent
 
 OLDEST_PRICES_DAYS = 90
 SIMULATOR = "success@simulator.amazonses.com"

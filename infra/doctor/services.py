@@ -11,8 +11,7 @@ from infra.doctor.target import Target
 from infra.stages import Stage
 from qwestly_agent.base.clock import system_clock
 from qwestly_agent.bootstrap import new_id
-from qwestly_agent.clients.candidate_answers import NeverArrived
-from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.candidate_app import CandidateApp, NeverArrived
 
 FIRST_HOUR_SECONDS = 3_600.0
 PENDING = "PendingConfirmation"

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_answers import Outcome
+from qwestly_agent.clients.candidate_app import Outcome
 from qwestly_agent.domain.approval import Approval, Effect, Kind, Preview, canonical_json, sha256_hex
 
 S = TypeVar("S")

@@ -16,13 +16,9 @@ from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.observability import make_logger, measure_refusal
 from qwestly_agent.base.settings import Secrets, Settings
 from qwestly_agent.base.traces import Traces
-from qwestly_agent.clients.aws import AWS
+from qwestly_agent.clients.aws import AWS, EventBus, Mail, Workflows, look_up_all
 from qwestly_agent.clients.candidate_app import CandidateApp
-from qwestly_agent.clients.event_bus import EventBus
 from qwestly_agent.clients.job_boards import make_job_boards
-from qwestly_agent.clients.mail import Mail
-from qwestly_agent.clients.references import look_up_all
-from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.docs import Docs

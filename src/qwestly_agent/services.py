@@ -12,11 +12,9 @@ from qwestly_agent.action import Action
 from qwestly_agent.base.clock import Clock, NewId
 from qwestly_agent.base.settings import Secrets, Settings
 from qwestly_agent.base.traces import Traces
+from qwestly_agent.clients.aws import EventBus, Mail, Workflows
 from qwestly_agent.clients.candidate_app import CandidateApp
-from qwestly_agent.clients.event_bus import EventBus
 from qwestly_agent.clients.job_boards import JobBoards
-from qwestly_agent.clients.mail import Mail
-from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.platform.work import Work
 from qwestly_agent.stores.activity import Activity

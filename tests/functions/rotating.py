@@ -20,7 +20,7 @@ from infra.local.tokens import mint
 from qwestly_agent import container
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_resumes
-from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.services import Services
 from tests.collector import Collector

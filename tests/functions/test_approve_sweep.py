@@ -17,7 +17,7 @@ from functions.approve import pages, sweep
 from infra.local.aws_functions import Context
 from qwestly_agent.approvals import sweep as due
 from qwestly_agent.approvals.decide import Decision, decide
-from qwestly_agent.clients.event_bus import EventBus
+from qwestly_agent.clients.aws import EventBus
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.services import Services

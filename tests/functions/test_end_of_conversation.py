@@ -13,7 +13,7 @@ from pymongo import MongoClient
 from infra.local.aws import AwsServer
 from infra.local.environment import Template
 from infra.local.model_server import ModelServer
-from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.clients.aws import Workflows
 from tests.functions.approving import local_aws
 from tests.servers import ChatServer, Client, settings_for
 

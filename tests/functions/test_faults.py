@@ -18,10 +18,10 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_controls import RecordedRequest
 from infra.local.model_faults import Fault
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent import model_calls
 from qwestly_agent.base.errors import DeadlineExceeded, ModelUnavailable
 from qwestly_agent.chat.routers.turns import RESERVE_SECONDS
 from qwestly_agent.llm import models
-from qwestly_agent.model_calls import failures
 from tests.servers import ChatServer, Client, Event, free_port, settings_for, user_says
 
 Protocol: TypeAlias = Literal["plain", "ai_sdk"]
@@ -75,7 +75,7 @@ def fails_twice(status: Fault, sentence: str, *, retry_after: float | None = 0.0
     return Case((Reply(fault=status, retry_after=retry_after),) * 2, sentence, requests=2)
 
 
-def breaks_off(fault: Fault, sentence: str = failures.BROKE_OFF, **more: Any) -> Case:
+def breaks_off(fault: Fault, sentence: str = model_calls.BROKE_OFF, **more: Any) -> Case:
     return Case((Reply(HALF, fault=fault),), sentence, "Half of ", **more)
 
 
@@ -91,40 +91,40 @@ def in_the_second_step(case: Case) -> Case:
     return Case((LOOKS_UP, *case.replies), case.sentence, case.said, case.requests + 1, case.seconds, 1)
 
 
-BUSY, DOWN = failures.BUSY.format(when=SOON), failures.DOWN.format(when=SOON)
+BUSY, DOWN = model_calls.BUSY.format(when=SOON), model_calls.DOWN.format(when=SOON)
 
 CASES: dict[str, Case] = {
     # instead of an answer
     "429": fails_twice(429, BUSY, retry_after=None),
     "429, come back in a moment": fails_twice(429, BUSY),
-    "429, come back in two minutes": refuses(429, failures.BUSY.format(when="in 2 minutes"), retry_after=120),
-    "503, come back in 45 seconds": refuses(503, failures.DOWN.format(when="in 45 seconds"), retry_after=45),
+    "429, come back in two minutes": refuses(429, model_calls.BUSY.format(when="in 2 minutes"), retry_after=120),
+    "503, come back in 45 seconds": refuses(503, model_calls.DOWN.format(when="in 45 seconds"), retry_after=45),
     "500": fails_twice(500, DOWN),
     "502": fails_twice(502, DOWN),
     "503": fails_twice(503, DOWN),
     "504": fails_twice(504, DOWN),
     "408": fails_twice(408, DOWN),
     "409": fails_twice(409, DOWN),
-    "400": refuses(400, failures.NOT_FOR_US),
-    "400, for what is said": refuses("content_risk", failures.REFUSED),
-    "422": refuses(422, failures.NOT_FOR_US),
-    "401, the key is refused": refuses(401, failures.NOT_FOR_US),
-    "402, the account is empty": refuses(402, failures.NOT_FOR_US),
-    "403": refuses(403, failures.NOT_FOR_US),
-    "404, there is no such model": refuses(404, failures.NOT_FOR_US),
+    "400": refuses(400, model_calls.NOT_FOR_US),
+    "400, for what is said": refuses("content_risk", model_calls.REFUSED),
+    "422": refuses(422, model_calls.NOT_FOR_US),
+    "401, the key is refused": refuses(401, model_calls.NOT_FOR_US),
+    "402, the account is empty": refuses(402, model_calls.NOT_FOR_US),
+    "403": refuses(403, model_calls.NOT_FOR_US),
+    "404, there is no such model": refuses(404, model_calls.NOT_FOR_US),
     "reset": fails_twice("reset", DOWN),
     "429 once": answers(Reply(fault=429, retry_after=0.01), Reply(HALF), said="Half of it.", requests=2),
     "500 once": answers(Reply(fault=500, retry_after=0.01), Reply(HALF), said="Half of it.", requests=2),
     "reset once": answers(Reply(fault="reset"), Reply(HALF), said="Half of it.", requests=2),
     "no first byte": Case((Reply(fault="slow"),), DEADLINE, seconds=SHORT),
-    "nothing with 200": refuses("refuse_body", failures.UNUSABLE),
-    "an HTML page with 200": refuses("html", failures.UNUSABLE),
-    "half an object with 200": refuses("bad_json", failures.UNUSABLE),
+    "nothing with 200": refuses("refuse_body", model_calls.UNUSABLE),
+    "an HTML page with 200": refuses("html", model_calls.UNUSABLE),
+    "half an object with 200": refuses("bad_json", model_calls.UNUSABLE),
     "an error object at once": Case((Reply(HALF, fault="error_in_stream", fault_after=0),), DOWN),
-    "JSON of another shape at once": Case((Reply(HALF, fault="other_shape", fault_after=0),), failures.UNUSABLE),
-    "an answer without a word": Case((Reply([]), Reply([])), failures.UNUSABLE, requests=2),
-    "too long before the first word": Case((Reply(HALF, fault="length", fault_after=0),), failures.TOO_LONG),
-    "declined": Case((Reply(HALF, fault="content_filter", fault_after=0),), failures.DECLINED),
+    "JSON of another shape at once": Case((Reply(HALF, fault="other_shape", fault_after=0),), model_calls.UNUSABLE),
+    "an answer without a word": Case((Reply([]), Reply([])), model_calls.UNUSABLE, requests=2),
+    "too long before the first word": Case((Reply(HALF, fault="length", fault_after=0),), model_calls.TOO_LONG),
+    "declined": Case((Reply(HALF, fault="content_filter", fault_after=0),), model_calls.DECLINED),
     # in the middle of it
     "cut": breaks_off("cut"),
     "cut in a line": breaks_off("cut_mid_line"),
@@ -136,10 +136,10 @@ CASES: dict[str, Case] = {
     "a line that is no JSON": breaks_off("bad_json_line"),
     "a line of another shape": breaks_off("other_shape"),
     "a line of 10 MB": breaks_off("huge_line"),
-    "too long": breaks_off("length", failures.TOO_LONG),
-    "declined in the middle": breaks_off("content_filter", failures.DECLINED_THE_REST),
+    "too long": breaks_off("length", model_calls.TOO_LONG),
+    "declined in the middle": breaks_off("content_filter", model_calls.DECLINED_THE_REST),
     "out of machines": Case(
-        (Reply(HALF, finish_reason="insufficient_system_resource"),), failures.BROKE_OFF, "Half of it."
+        (Reply(HALF, finish_reason="insufficient_system_resource"),), model_calls.BROKE_OFF, "Half of it."
     ),
     "no end in sight": Case((Reply(["Half of ", *MORE * 99], chunk_delay=0.1),), DEADLINE, "Half of ", seconds=SHORT),
     # odd, and an answer all the same
@@ -174,9 +174,9 @@ CASES: dict[str, Case] = {
     "a call in words": answers(
         Reply(["Let me look. <", "｜", CALL_IN_WORDS]), Reply(HALF), said="Let me look. \n\nHalf of it.", requests=2
     ),
-    "calls in words alone": Case((Reply([f"<｜{CALL_IN_WORDS}"]),) * 2, failures.UNUSABLE, requests=2),
+    "calls in words alone": Case((Reply([f"<｜{CALL_IN_WORDS}"]),) * 2, model_calls.UNUSABLE, requests=2),
     "calls in words, twice": Case(
-        (Reply(["So: ", f"<｜{CALL_IN_WORDS}"]),) * 2, failures.BROKE_OFF, "So: \n\nSo: ", requests=2
+        (Reply(["So: ", f"<｜{CALL_IN_WORDS}"]),) * 2, model_calls.BROKE_OFF, "So: \n\nSo: ", requests=2
     ),
     "the end of an answer in words": answers(Reply([*HALF, "<｜end▁of▁", "sentence｜>"]), said="Half of it."),
     "a thought in words": answers(Reply(["<think>Who", "?</think>\n", *HALF]), said="Half of it."),
@@ -189,7 +189,7 @@ CASES: dict[str, Case] = {
     "cut in the second step": in_the_second_step(breaks_off("cut")),
     "503 in the second step, after a word": Case(
         (Reply(["Let me look."], tool_calls=[CALL]), *(Reply(fault=503, retry_after=0.01),) * 2),
-        failures.BROKE_OFF,
+        model_calls.BROKE_OFF,
         "Let me look.",
         requests=3,
         steps=1,
@@ -252,8 +252,8 @@ def test_a_provider_without_an_address(
 
 
 SLOW_CASES = {
-    "no first byte": Case((Reply(fault="slow"),), failures.TOO_SLOW),
-    "a head without a body": Case((Reply(HALF, hold_after=0),), failures.TOO_SLOW),
+    "no first byte": Case((Reply(fault="slow"),), model_calls.TOO_SLOW),
+    "a head without a body": Case((Reply(HALF, hold_after=0),), model_calls.TOO_SLOW),
     "stalls": breaks_off("stall"),
 }
 
@@ -332,7 +332,7 @@ def test_of_two_providers_that_both_fail_the_one_is_told_that_may_soon_be_there_
 ) -> None:
     model.script(Reply(fault=429, retry_after=120), Reply(fault=401))
     with a_user_of(doubled) as user:
-        assert user.say("Hello").last.data["message"] == failures.BUSY.format(when="in 2 minutes")
+        assert user.say("Hello").last.data["message"] == model_calls.BUSY.format(when="in 2 minutes")
 
 
 @pytest.mark.thorough

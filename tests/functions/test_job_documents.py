@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.resumes.docx_text import text_of_docx
 from tests.functions.test_jobs import found
 from tests.servers import ChatServer, Client

@@ -12,7 +12,7 @@ from pymongo import MongoClient
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.domain.job import Advert, Application, ApplicationStatus, JobMatch, Reason
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.job_matches import JobMatches

@@ -13,7 +13,7 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from infra.topics import read_library
 from qwestly_agent.base.errors import Unavailable
-from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.domain.learning import Gap, LessonQuote
 from qwestly_agent.domain.resume import ReadField, ResumeRecord
 from qwestly_agent.memory.forget_elsewhere import forget_in_learning

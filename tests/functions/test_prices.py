@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.bootstrap import bootstrap_models
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from tests.servers import ChatServer, Client, FakeClock, settings_for
 
 RENAMED = {"deepseek-flash": "deepseek-v4.1-flash-1017", "deepseek-v4-pro": "another-name"}

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from infra.local.model_server import ModelServer
+from qwestly_agent import model_calls
 from qwestly_agent.base.errors import ModelRefused
-from qwestly_agent.model_calls import failures
 from tests.functions.talking import talking
 from tests.servers import ChatServer, Client
 
@@ -59,7 +59,7 @@ async def test_a_model_that_its_provider_does_not_know_is_told_to_us_and_is_nobo
 ) -> None:
     settings = replace(chat.settings, model_fast="deepseek:deepseek-v3")
     with ChatServer(settings) as server, Client(server.url, client.user_id) as user:
-        assert user.say("Hello").last.data["message"] == failures.NOT_FOR_US
+        assert user.say("Hello").last.data["message"] == model_calls.NOT_FOR_US
     async with talking(mongodb_uri, database_name, model, model_fast="deepseek:deepseek-v3") as talk:
         await talk.says("I live in Lisbon.")
         with pytest.raises(ModelRefused):

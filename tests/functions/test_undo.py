@@ -20,8 +20,7 @@ from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, ChangedMeanwhile, NotFound
 from qwestly_agent.cards.actions import SAVE_CARD_AS_ACTIVE
-from qwestly_agent.clients.candidate_answers import Outcome
-from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.candidate_app import CandidateApp, Outcome
 from qwestly_agent.domain.approval import LOOK_SECONDS, UNDO_SECONDS, Approval
 from qwestly_agent.domain.job import JobWishes
 from qwestly_agent.profile.actions import UPDATE_PREFERENCE, UPDATE_PROFILE, UPDATE_PROFILE_FIELD

@@ -19,9 +19,8 @@ from openapi_spec_validator import validate
 
 from infra.local.candidate_app import APPLICATIONS, CHUNKS, CONTRACT, DOCUMENTS, FAULTS, OPERATIONS, Fault, api_of
 from infra.local.environment import API_PATH, SafeLoader
-from qwestly_agent.clients.candidate_answers import Done, Pending
-from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Effect
-from qwestly_agent.clients.event_bus import EventBus
+from qwestly_agent.clients.aws import EventBus
+from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Done, Effect, Pending
 from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.stores.profiles import CANDIDATES, LINKEDIN, LINKEDIN_SUGGESTIONS, PREFERENCES, READ_FIELDS

@@ -9,8 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 from qwestly_agent.approvals import decide, execute
-from qwestly_agent.clients.candidate_answers import Done, Outcome, Unknown
-from qwestly_agent.clients.candidate_app import Effect
+from qwestly_agent.clients.candidate_app import Done, Effect, Outcome, Unknown
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.domain.approval import SENT, Approval
 from qwestly_agent.platform import records

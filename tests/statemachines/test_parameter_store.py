@@ -14,7 +14,7 @@ from qwestly_agent import bootstrap as composition
 from qwestly_agent import container
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
-from qwestly_agent.clients.references import look_up_all
+from qwestly_agent.clients.aws import look_up_all
 from qwestly_agent.container import Container
 from qwestly_agent.services import Services
 from tests.statemachines.conftest import Person, World

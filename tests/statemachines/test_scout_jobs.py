@@ -28,8 +28,8 @@ from qwestly_agent.base.errors import (
     OverBudget,
     Unavailable,
 )
-from qwestly_agent.clients import job_board_requests, job_boards
-from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.clients import job_boards
+from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.domain.job import JobMatch, JobWishes
 from qwestly_agent.jobs import rank as ranking
@@ -40,7 +40,7 @@ from qwestly_agent.jobs.rank import NOT_COMPARED
 from qwestly_agent.jobs.start import AGAIN_SECONDS, SAME_AGAIN, start_requested, start_scout
 from qwestly_agent.jobs.sweep import next_night, sweep
 from qwestly_agent.memory.forget_elsewhere import forget_in_jobs
-from qwestly_agent.model_calls.structured import ContentRefused
+from qwestly_agent.model_calls import ContentRefused
 from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.job_matches import JobMatches
 from qwestly_agent.stores.job_searches import SEARCHING_SECONDS, JobSearch, JobSearches
@@ -195,7 +195,7 @@ def test_with_a_board_down_the_night_goes_on_and_says_which_was_missing(
             return await own(asking, name, *rest)
 
         monkeypatch.setattr(job_boards, "ask", ask)
-    monkeypatch.setattr(job_board_requests, "LONGEST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(job_boards, "LONGEST_WAIT_SECONDS", 0.0)
     seeker.world.boards.api.faults = {board: fault}
     assert seeker.searches() == "SUCCEEDED"
     assert {each.advert.board for each in seeker.matches()} == {other}

@@ -22,7 +22,7 @@ from qwestly_agent.learning.service import LearningService
 from qwestly_agent.llm.embeddings import QueryVectors
 from qwestly_agent.llm.models import Tier, TierModel
 from qwestly_agent.memory.service import MemoryService
-from qwestly_agent.model_calls.budget import Budget
+from qwestly_agent.model_calls import Budget
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.docs import Docs

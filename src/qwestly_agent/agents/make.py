@@ -11,7 +11,7 @@ from qwestly_agent.agents.calls import MOST_CALLS
 from qwestly_agent.agents.guardrails import BoundedTools, FencedData, MeasuredWaits
 from qwestly_agent.agents.help import HelpInTrouble
 from qwestly_agent.llm.models import TierModel, capabilities_of
-from qwestly_agent.model_calls.budget import BoundedCost
+from qwestly_agent.model_calls import BoundedCost
 
 
 def guardrails() -> list[AbstractCapability[Any]]:

@@ -11,7 +11,7 @@ from qwestly_agent.approvals.arguments import Arguments
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_answers import Done, Outcome
+from qwestly_agent.clients.candidate_app import Done, Outcome
 from qwestly_agent.domain.approval import (
     LADDER,
     WITHIN_SECONDS,

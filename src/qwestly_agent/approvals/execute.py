@@ -24,8 +24,7 @@ from qwestly_agent.approvals.previews import refresh_preview
 from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.errors import AgentError, Braked, NotFound
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Pending, Refused, Unknown
-from qwestly_agent.clients.candidate_app import Effect
+from qwestly_agent.clients.candidate_app import Changed, Done, Effect, NeverArrived, Outcome, Pending, Refused, Unknown
 from qwestly_agent.domain.approval import (
     FINAL,
     KEYS_KEPT_SECONDS,

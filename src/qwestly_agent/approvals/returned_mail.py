@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from qwestly_agent.clients.mail import TAG
+from qwestly_agent.clients.aws import TAG
 from qwestly_agent.domain.approval import Returned
 from qwestly_agent.services import Services
 

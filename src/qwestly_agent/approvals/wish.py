@@ -18,7 +18,7 @@ from qwestly_agent.domain.approval import Change
 from qwestly_agent.domain.candidate import WORK_MODE_LABELS
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import AnyAction, ModelServices, Services
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.plain_words import names_exactly, orders_in

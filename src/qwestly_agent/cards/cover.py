@@ -19,7 +19,7 @@ from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted, safe_text, visible, well_formed
 from qwestly_agent.text.language import language_of

@@ -24,8 +24,7 @@ from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.plants import RecordPlant
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.planted import record_plants_of
-from qwestly_agent.model_calls.structured import ContentRefused, structured_output
+from qwestly_agent.model_calls import ContentRefused, record_plants_of, structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted, safe_text, visible, well_formed
 from qwestly_agent.text.contacts import ContactDetails

@@ -28,7 +28,7 @@ from qwestly_agent.chat.encode_plain import plain_events
 from qwestly_agent.chat.turn import AnswerStream
 from qwestly_agent.chat.turn_approvals import QuestionAsked
 from qwestly_agent.chat.turn_request import RESUME_SCHEMA
-from qwestly_agent.model_calls.failures import failure_of
+from qwestly_agent.model_calls import failure_of
 
 
 def ag_ui_error(failure: AgentError) -> str:

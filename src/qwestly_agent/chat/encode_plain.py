@@ -24,7 +24,7 @@ from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.turn import AnswerStream, DraftEnded, Happened
 from qwestly_agent.chat.turn_approvals import QuestionAsked
 from qwestly_agent.chat.used_sources import SourcesNamed
-from qwestly_agent.model_calls.failures import failure_of
+from qwestly_agent.model_calls import failure_of
 from qwestly_agent.text.clean import visible_data
 
 

@@ -61,8 +61,7 @@ from qwestly_agent.learning.service import LearningService
 from qwestly_agent.llm.embeddings import QueryVectors
 from qwestly_agent.llm.moderation import PATIENCE_SECONDS
 from qwestly_agent.memory.service import MemoryService
-from qwestly_agent.model_calls.budget import Budget
-from qwestly_agent.model_calls.failures import failure_of, truncation_error
+from qwestly_agent.model_calls import Budget, failure_of, truncation_error
 from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import PartialAnswers
 from qwestly_agent.stores.messages import Message, has_untrusted_text

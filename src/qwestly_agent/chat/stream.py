@@ -14,7 +14,7 @@ from qwestly_agent.chat.run_turn import run_turn
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn import AnswerStream, Turn, step_of
 from qwestly_agent.chat.turn_request import Protocol
-from qwestly_agent.model_calls.failures import failure_of
+from qwestly_agent.model_calls import failure_of
 from qwestly_agent.text.clean import well_formed
 
 KEEP_ALIVE_SECONDS = 10.0

@@ -11,7 +11,7 @@ from pydantic_ai.framing import wrap
 
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import one_line, quoted, safe_text
 from qwestly_agent.text.language import content_stems

@@ -46,7 +46,7 @@ from qwestly_agent.chat.prompt import FirstTurnContext, UnderWay, text_response,
 from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.turn_approvals import QuestionAsked, TurnApprovals, note_of
 from qwestly_agent.chat.used_sources import ReturnedRecord, SourcesNamed, used_sources
-from qwestly_agent.clients.workflows import Start
+from qwestly_agent.clients.aws import Start
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.conversation import Summary
 from qwestly_agent.domain.rollout import Assignment

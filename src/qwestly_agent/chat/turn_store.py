@@ -37,7 +37,7 @@ from qwestly_agent.chat.turn import Record, Turn, is_ours, replaced_runs
 from qwestly_agent.chat.turn_approvals import TurnApprovals, decide_all, nothing_new_error, read_typed_answer
 from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE
 from qwestly_agent.chat.turn_request import TurnRequest
-from qwestly_agent.clients.workflows import Start
+from qwestly_agent.clients.aws import Start
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.memory import FoundMemory, Memory
 from qwestly_agent.domain.rollout import Assignment, Rollout
@@ -279,7 +279,7 @@ class TurnStore:
             return created
 
     async def _admit(self, user_id: str, load: Load, now: float) -> None:
-        """Check rate and budget before any cost arises; `model_calls/budget.py` limits the cost afterwards. Raises
+        """Check rate and budget before any cost arises; `model_calls.py` limits the cost afterwards. Raises
         `OverBudget` and `TooManyTurns`."""
         settings = self.services.settings
         await self.services.stage_day.check(now)

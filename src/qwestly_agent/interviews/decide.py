@@ -4,7 +4,7 @@ from qwestly_agent.interviews.decision import NextMove
 from qwestly_agent.interviews.draft_state import MOST_MESSAGES, DraftState, by_number, is_behind, renamed, transcript_of
 from qwestly_agent.interviews.prompts import orchestrator_context
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.workflow_state import state
 

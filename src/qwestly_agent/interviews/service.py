@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from qwestly_agent.clients.workflows import Start
+from qwestly_agent.clients.aws import Start
 from qwestly_agent.domain.interview import Ended, Interview
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote

@@ -40,8 +40,7 @@ from qwestly_agent.interviews.written_draft import (
     unwanted_in,
 )
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.planted import record_plants_of
-from qwestly_agent.model_calls.structured import ContentRefused, structured_output
+from qwestly_agent.model_calls import ContentRefused, record_plants_of, structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import BEFORE

@@ -13,7 +13,7 @@ from qwestly_agent.approvals.arguments import Arguments, DraftId, Line, to_json_
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
+from qwestly_agent.clients.candidate_app import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
 from qwestly_agent.domain.job import Application, ApplicationStatus, application_id, planned_at
 from qwestly_agent.services import Services

@@ -14,7 +14,7 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.jobs.person import Person, person_of
 from qwestly_agent.jobs.rank import MODEL
 from qwestly_agent.jobs.scout_state import MOST_REQUESTS, ScoutState
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of

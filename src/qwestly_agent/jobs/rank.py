@@ -15,8 +15,7 @@ from qwestly_agent.jobs.person import Person, person_of
 from qwestly_agent.jobs.scout_state import MOST_REQUESTS, ScoutState
 from qwestly_agent.jobs.weights import learned_weight
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
-from qwestly_agent.model_calls.vectors import embed_and_record
+from qwestly_agent.model_calls import embed_and_record, structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.bm25 import TokenCounts
 from qwestly_agent.stores.job_searches import JobSearch

@@ -13,7 +13,7 @@ from qwestly_agent.domain.learning import Offer
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.learning.phrases import agrees, extract_name
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID

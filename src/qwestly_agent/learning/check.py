@@ -9,7 +9,7 @@ from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.learning.library_sources import ABOUT_THE_LIBRARY, library_sources
 from qwestly_agent.learning.write import WRITER, statement_of
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.workflow_state import state
 

@@ -23,7 +23,7 @@ from qwestly_agent.learning.chosen_jobs import posting_of
 from qwestly_agent.learning.library_sources import ABOUT_THE_LIBRARY, WrittenQuote, library_sources
 from qwestly_agent.learning.tree import Tree
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of

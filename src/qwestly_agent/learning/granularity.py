@@ -9,7 +9,7 @@ from qwestly_agent.domain.learning import Granularity
 from qwestly_agent.learning.phrases import extract_name
 from qwestly_agent.learning.tree import Node, Tree
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import SAID

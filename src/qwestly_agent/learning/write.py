@@ -14,7 +14,7 @@ from qwestly_agent.learning.lesson_state import LessonState
 from qwestly_agent.learning.lesson_text import clean_line, pages, wish_of
 from qwestly_agent.learning.library_sources import WrittenQuote, library_sources
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import KNOWN, LESSON, WISH

@@ -15,7 +15,7 @@ from qwestly_agent.approvals.arguments import Arguments
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.previews import format_value
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
+from qwestly_agent.clients.candidate_app import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval, Change, Preview, sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.forget import STAYS, filter_proposed, forget_exactly

@@ -13,7 +13,7 @@ from pydantic_ai.framing import wrap
 
 from qwestly_agent.grounding.figures import Figure, figures, is_same
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of

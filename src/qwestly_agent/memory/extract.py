@@ -18,7 +18,7 @@ from qwestly_agent.memory.find import vectors_or_none
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note, is_evidence, user_messages_in
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.extractions import Batch
 from qwestly_agent.text.clean import quoted

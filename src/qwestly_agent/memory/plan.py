@@ -8,7 +8,7 @@ from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
 from qwestly_agent.memory.find import embed_missing
-from qwestly_agent.model_calls.structured import ContentRefused
+from qwestly_agent.model_calls import ContentRefused
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.journal import ConsolidationRun, find_unfinished
 from qwestly_agent.stores.merges import ComparedMemory, Merges

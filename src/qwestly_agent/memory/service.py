@@ -28,7 +28,7 @@ from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.plain_order import is_plain_order
 from qwestly_agent.memory.user_messages import UserMessage, find_note, user_messages_in
 from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, count_repetition, keep, write_memory
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 
 WRITER: Tier = "fast"

@@ -17,7 +17,7 @@ from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.messages import Message, has_untrusted_text
 from qwestly_agent.text.clean import quoted

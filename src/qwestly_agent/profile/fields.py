@@ -12,7 +12,7 @@ from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.approvals.previews import format_or_none, readable_name
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_answers import Done, Outcome
+from qwestly_agent.clients.candidate_app import Done, Outcome
 from qwestly_agent.domain.approval import Approval, Change, Preview
 from qwestly_agent.domain.candidate import ProfileField
 from qwestly_agent.domain.job import wishes_as_fields, with_wishes

@@ -11,7 +11,7 @@ from qwestly_agent.grounding.ground import ground as ground_statements
 from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.resumes.dates import iso_date
 from qwestly_agent.resumes.parser import PARSED_BY
 from qwestly_agent.resumes.resume_state import ResumeState

@@ -2,8 +2,7 @@
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Braked
-from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Refused
-from qwestly_agent.clients.candidate_app import Effect
+from qwestly_agent.clients.candidate_app import Changed, Done, Effect, NeverArrived, Outcome, Refused
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, sha256_hex
 from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.resumes.resume_state import NotKept, ResumeState

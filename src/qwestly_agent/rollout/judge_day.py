@@ -22,8 +22,7 @@ from qwestly_agent.base.traces import child_span
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.rollout import AnswerDay
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.budget import Budget, BudgetOnly
-from qwestly_agent.model_calls.structured import make_typed_agent
+from qwestly_agent.model_calls import Budget, BudgetOnly, make_typed_agent
 from qwestly_agent.rollout.exchange import Exchange, read_exchange
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.answers import GivenAnswer

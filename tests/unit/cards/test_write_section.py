@@ -19,7 +19,7 @@ from qwestly_agent.cards.write_section import LONGEST_CLAIM, OUTPUT_RETRIES, Sec
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft
 from qwestly_agent.grounding.model import JudgedPlant, Quote
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.model_calls.structured import ContentRefused
+from qwestly_agent.model_calls import ContentRefused
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.planted import COLLECTION, MOST_PASSED, WINDOW

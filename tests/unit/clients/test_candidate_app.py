@@ -22,24 +22,22 @@ from infra.local.candidate_app import CandidateAppServer, Fault
 from qwestly_agent.base.errors import InvalidSettings, Unauthorized, Unavailable
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.auth import OUR_ISSUER, verify_token
-from qwestly_agent.clients import candidate_answers, candidate_app
-from qwestly_agent.clients.candidate_answers import (
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_app import (
+    ISSUER,
     LARGEST_ANSWER_BYTES,
     LONGEST_REASON_CHARACTERS,
+    CandidateApp,
+    CardSection,
+    CardText,
     Changed,
     Done,
+    Effect,
     NeverArrived,
     Outcome,
     Pending,
     Refused,
     Unknown,
-)
-from qwestly_agent.clients.candidate_app import (
-    ISSUER,
-    CandidateApp,
-    CardSection,
-    CardText,
-    Effect,
     card_subject,
     suggestion_subject,
 )
@@ -259,7 +257,7 @@ class Endless(httpx2.AsyncByteStream):
 
 async def test_an_answer_that_never_ends_is_not_read_for_ever(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidate_app, "TIMEOUT_SECONDS", 0.05)
-    monkeypatch.setattr(candidate_answers, "LARGEST_ANSWER_BYTES", 10**12)
+    monkeypatch.setattr(candidate_app, "LARGEST_ANSWER_BYTES", 10**12)
     app = answered(lambda _: httpx2.Response(200, stream=Endless()))
     async with asyncio.timeout(2):
         assert await app.set_profile_fields(effect(user), {"headline": "x"}) == Unknown()

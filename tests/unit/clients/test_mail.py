@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qwestly_agent.base.errors import Unavailable
-from qwestly_agent.clients.mail import Mail
+from qwestly_agent.clients.aws import Mail
 
 
 def raw(unsubscribe: str) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsError
 
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
-from qwestly_agent.clients.references import LONGEST_SECONDS, WAITS_SECONDS, look_up_all
+from qwestly_agent.clients.aws import LONGEST_SECONDS, WAITS_SECONDS, look_up_all
 
 
 class Store:

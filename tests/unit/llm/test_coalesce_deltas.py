@@ -23,7 +23,7 @@ from infra.local.model_faults import Fault
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.llm.coalesce_deltas import LONGEST_LINE_BYTES, LONGEST_STREAM_BYTES, CoalescingTransport
-from qwestly_agent.model_calls.failures import failure_of
+from qwestly_agent.model_calls import failure_of
 
 pytestmark = pytest.mark.anyio
 

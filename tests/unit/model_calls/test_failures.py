@@ -31,13 +31,13 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.messages import FinishReason, ModelRequest, ModelResponse, TextPart
 from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
 
+from qwestly_agent import model_calls
 from qwestly_agent.base.errors import AgentError, ConversationBusy
-from qwestly_agent.model_calls import failures
-from qwestly_agent.model_calls.failures import failure_of, truncation_error
+from qwestly_agent.model_calls import failure_of, truncation_error
 
 KEY = "sk-12345"
 REQUEST = httpx2.Request("POST", f"http://{KEY}/")
-BUSY, DOWN = failures.BUSY.format(when="in a moment"), failures.DOWN.format(when="in a moment")
+BUSY, DOWN = model_calls.BUSY.format(when="in a moment"), model_calls.DOWN.format(when="in a moment")
 
 
 def http(category: type[Any] | None, status: int, **headers: str) -> ModelHTTPError:
@@ -80,32 +80,32 @@ CONTENT_RISK = ModelHTTPError.for_category(
 
 BEFORE_AND_AFTER: list[tuple[Exception, str, str]] = [
     (http(ModelRateLimitError, 429), BUSY, BUSY),
-    (http(ModelQuotaExceededError, 402), failures.NOT_FOR_US, failures.NOT_FOR_US),
-    (http(ModelAuthenticationError, 401), failures.NOT_FOR_US, failures.NOT_FOR_US),
-    (http(ModelNotFoundError, 404), failures.NOT_FOR_US, failures.NOT_FOR_US),
-    (http(ModelRequestRejectedError, 400), failures.NOT_FOR_US, failures.NOT_FOR_US),
-    (CONTENT_RISK, failures.REFUSED, failures.REFUSED),
+    (http(ModelQuotaExceededError, 402), model_calls.NOT_FOR_US, model_calls.NOT_FOR_US),
+    (http(ModelAuthenticationError, 401), model_calls.NOT_FOR_US, model_calls.NOT_FOR_US),
+    (http(ModelNotFoundError, 404), model_calls.NOT_FOR_US, model_calls.NOT_FOR_US),
+    (http(ModelRequestRejectedError, 400), model_calls.NOT_FOR_US, model_calls.NOT_FOR_US),
+    (CONTENT_RISK, model_calls.REFUSED, model_calls.REFUSED),
     (
         http(ModelContextWindowExceededError, 400),
-        failures.TOO_LONG_A_CONVERSATION,
-        failures.TOO_LONG_A_CONVERSATION,
+        model_calls.TOO_LONG_A_CONVERSATION,
+        model_calls.TOO_LONG_A_CONVERSATION,
     ),
-    (http(ModelServerError, 500), DOWN, failures.BROKE_OFF),
-    (http(ModelUnavailableError, 503), DOWN, failures.BROKE_OFF),
-    (http(ModelOverloadedError, 529), DOWN, failures.BROKE_OFF),
-    (http(None, 408), DOWN, failures.BROKE_OFF),
-    (ModelAPIError("m", KEY, in_stream=True), DOWN, failures.BROKE_OFF),
-    (ModelAPIError("m", KEY), failures.UNUSABLE, failures.BROKE_OFF),
-    (UnexpectedModelBehavior(KEY), failures.UNUSABLE, failures.BROKE_OFF),
-    (ModelConnectionError("m", KEY, phase="connect"), DOWN, failures.BROKE_OFF),
-    (ModelConnectionError("m", KEY, phase="read"), DOWN, failures.BROKE_OFF),
-    (ModelTimeoutError("m", KEY, phase="connect"), DOWN, failures.BROKE_OFF),
-    (ModelTimeoutError("m", KEY, phase="read"), failures.TOO_SLOW, failures.BROKE_OFF),
-    (ModelRequestTimeout("m", 30, setting="first_event_timeout"), failures.TOO_SLOW, failures.BROKE_OFF),
-    (ContentFilterError(KEY), failures.DECLINED, failures.DECLINED_THE_REST),
-    (OutputTokenLimitExceeded(KEY), failures.TOO_LONG, failures.TOO_LONG),
-    (IncompleteToolCall(KEY), failures.TOO_LONG, failures.TOO_LONG),
-    (UsageLimitExceeded(KEY), failures.TOO_MANY_STEPS, failures.TOO_MANY_STEPS),
+    (http(ModelServerError, 500), DOWN, model_calls.BROKE_OFF),
+    (http(ModelUnavailableError, 503), DOWN, model_calls.BROKE_OFF),
+    (http(ModelOverloadedError, 529), DOWN, model_calls.BROKE_OFF),
+    (http(None, 408), DOWN, model_calls.BROKE_OFF),
+    (ModelAPIError("m", KEY, in_stream=True), DOWN, model_calls.BROKE_OFF),
+    (ModelAPIError("m", KEY), model_calls.UNUSABLE, model_calls.BROKE_OFF),
+    (UnexpectedModelBehavior(KEY), model_calls.UNUSABLE, model_calls.BROKE_OFF),
+    (ModelConnectionError("m", KEY, phase="connect"), DOWN, model_calls.BROKE_OFF),
+    (ModelConnectionError("m", KEY, phase="read"), DOWN, model_calls.BROKE_OFF),
+    (ModelTimeoutError("m", KEY, phase="connect"), DOWN, model_calls.BROKE_OFF),
+    (ModelTimeoutError("m", KEY, phase="read"), model_calls.TOO_SLOW, model_calls.BROKE_OFF),
+    (ModelRequestTimeout("m", 30, setting="first_event_timeout"), model_calls.TOO_SLOW, model_calls.BROKE_OFF),
+    (ContentFilterError(KEY), model_calls.DECLINED, model_calls.DECLINED_THE_REST),
+    (OutputTokenLimitExceeded(KEY), model_calls.TOO_LONG, model_calls.TOO_LONG),
+    (IncompleteToolCall(KEY), model_calls.TOO_LONG, model_calls.TOO_LONG),
+    (UsageLimitExceeded(KEY), model_calls.TOO_MANY_STEPS, model_calls.TOO_MANY_STEPS),
 ]
 
 
@@ -136,8 +136,8 @@ def test_each_kind_has_its_sentence_before_the_first_word_and_after(error: Excep
 )
 def test_who_must_wait_is_told_how_long(headers: dict[str, str], when: str, retry_after: int | None) -> None:
     for category, status, sentence in (
-        (ModelRateLimitError, 429, failures.BUSY),
-        (ModelUnavailableError, 503, failures.DOWN),
+        (ModelRateLimitError, 429, model_calls.BUSY),
+        (ModelUnavailableError, 503, model_calls.DOWN),
     ):
         failure = failure_of(http(category, status, **headers))
         assert (failure.message, failure.retry_after) == (sentence.format(when=when), retry_after)
@@ -145,18 +145,18 @@ def test_who_must_wait_is_told_how_long(headers: dict[str, str], when: str, retr
 
 def test_of_several_models_the_one_is_told_that_may_soon_be_there_again() -> None:
     key_refused, busy = http(ModelAuthenticationError, 401), http(ModelRateLimitError, 429, retry_after="120")
-    in_two_minutes = failures.BUSY.format(when="in 2 minutes")
+    in_two_minutes = model_calls.BUSY.format(when="in 2 minutes")
     assert failure_of(FallbackExceptionGroup(KEY, [key_refused, busy])).message == in_two_minutes
     assert failure_of(FallbackExceptionGroup(KEY, [busy, key_refused])).message == in_two_minutes
-    assert failure_of(FallbackExceptionGroup(KEY, [key_refused, key_refused])).message == failures.NOT_FOR_US
+    assert failure_of(FallbackExceptionGroup(KEY, [key_refused, key_refused])).message == model_calls.NOT_FOR_US
 
 
 @pytest.mark.parametrize(
     ("finish_reason", "sentence"),
     [
-        ("length", failures.TOO_LONG),
-        ("content_filter", failures.DECLINED_THE_REST),
-        ("error", failures.BROKE_OFF),
+        ("length", model_calls.TOO_LONG),
+        ("content_filter", model_calls.DECLINED_THE_REST),
+        ("error", model_calls.BROKE_OFF),
         ("stop", None),
         ("tool_call", None),
         (None, None),

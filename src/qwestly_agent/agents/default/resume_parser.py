@@ -8,7 +8,7 @@ from pydantic_ai.framing import wrap
 from qwestly_agent.domain.resume import FoundResume, found_fields
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import TierModel
-from qwestly_agent.model_calls.structured import structured_output
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import Services
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import RESUME

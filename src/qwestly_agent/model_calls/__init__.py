@@ -1,1 +1,0 @@
-"""Typed answers of models: budget, retries and failures."""
