@@ -21,8 +21,8 @@ from infra.local.environment import DEMO_DATABASE
 from infra.local.model_embedding import embedding
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.llm.models import DEFAULT_MODELS, PEAK, price_of
-from qwestly_agent.stores.knowledge import COLLECTION
-from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.candidate_data import KNOWLEDGE
+from qwestly_agent.stores.search import to_binary
 from tests.servers import Client
 
 TURNS, A_TOOL_EACH = 40, 3
@@ -41,7 +41,7 @@ def measure() -> dict[str, Any]:
         shares = _forty_turns(given, _somebody(server))
         user = _somebody(server)
         with MongoClient[dict[str, Any]](given.mongodb_uri) as mongo:
-            mongo[DEMO_DATABASE][COLLECTION].insert_many(_chunks(user.user_id))
+            mongo[DEMO_DATABASE][KNOWLEDGE].insert_many(_chunks(user.user_id))
         costed = _ten_turns(given, user)
     return {"prefix": {"shares": shares, "mean": sum(shares) / len(shares)}, "ten_turns": costed}
 

@@ -20,7 +20,7 @@ from qwestly_agent.domain.memory import salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.memories import COLLECTION, Memories
-from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import to_binary
 from tests.servers import USER, mongo_server
 
 SIZES = (2_000, 10_000)

@@ -13,7 +13,7 @@ from pymongo import MongoClient
 
 from infra.local.environment import DEMO_DATABASE, DEMO_USER, Template
 from qwestly_agent.base.settings import is_reference
-from qwestly_agent.stores import memories, profiles
+from qwestly_agent.stores import candidate_data, memories
 from tests.e2e.processes import CANDIDATE_API, ENVIRONMENT, START_SECONDS, model_server, python, started
 from tests.servers import events_of, free_port, mongo_server, token, user_says, wait_for_port
 
@@ -134,7 +134,12 @@ def _fill(world: World) -> None:
         assert filling.wait() == 0, filling.said
     with MongoClient[dict[str, Any]](world.mongodb_uri) as mongo:
         database = mongo[DEMO_DATABASE]
-        of_a_person = (profiles.CANDIDATES, profiles.EMPLOYMENT, profiles.PREFERENCES, profiles.LINKEDIN)
+        of_a_person = (
+            candidate_data.CANDIDATES,
+            candidate_data.EMPLOYMENT,
+            candidate_data.PREFERENCES,
+            candidate_data.LINKEDIN,
+        )
         for name in (*of_a_person, memories.COLLECTION):
             found = list(database[name].find({"user_id": DEMO_USER}, {"content_embedding": 0}))
             copies = [{**each, "_id": f"{user}-{each['_id']}", "user_id": user} for user in USERS for each in found]

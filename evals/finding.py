@@ -26,8 +26,7 @@ from infra.local.model_embedding import embedding
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.stores.ranks import CachedText, K, fuse_ranks, rank_ids
-from qwestly_agent.stores.search import DEPTH
+from qwestly_agent.stores.search import DEPTH, CachedText, K, fuse_ranks, rank_ids
 from qwestly_agent.text.language import indexed_words, query_words
 
 AT = 10

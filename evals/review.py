@@ -34,9 +34,9 @@ from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.candidate import CANDIDATES, EMPLOYMENT, PREFERENCES
 from qwestly_agent.grounding.model import JudgedPlant
 from qwestly_agent.stores import approvals, conversations, messages
+from qwestly_agent.stores.measures import MOST_PASSED, JudgesPlants, PlantedLies
 from qwestly_agent.stores.memories import COLLECTION as MEMORIES
 from qwestly_agent.stores.memories import READABLE
-from qwestly_agent.stores.planted import MOST_PASSED, JudgesPlants, PlantedLies
 
 Stored = Database[dict[str, Any]]
 Ask = Callable[[str], str]

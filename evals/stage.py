@@ -26,7 +26,7 @@ from infra.local.model_controls import SCRIPT
 from infra.local.ports import free_port
 from infra.topics import read_library
 from qwestly_agent.clients.aws import Workflows
-from qwestly_agent.stores import knowledge, memories, profiles, topics
+from qwestly_agent.stores import candidate_data, learning, memories
 from tests.servers import API_SECRET, ChatServer, Client, settings_for, wait_for_port
 
 LIBRARY = Path(__file__).parents[1] / "library"
@@ -81,13 +81,15 @@ class Stage:
     def _keep(self, user_id: str, case: Case) -> None:
         given, now = case.given, datetime.now(UTC)
         if given.profile:
-            self.database[profiles.CANDIDATES].insert_one({"user_id": user_id, **given.profile})
+            self.database[candidate_data.CANDIDATES].insert_one({"user_id": user_id, **given.profile})
         for content in given.memories:
             memory = {"status": "active", "type": "fact", "content": content, "salience": 1.0, "created_at": now}
             self.database[memories.COLLECTION].insert_one({"_id": uuid.uuid4().hex, "user_id": user_id, **memory})
         for text in given.documents:
             document = {"title": "CV", "source_type": "resume", "text": text}
-            self.database[knowledge.COLLECTION].insert_one({"_id": uuid.uuid4().hex, "user_id": user_id, **document})
+            self.database[candidate_data.KNOWLEDGE].insert_one(
+                {"_id": uuid.uuid4().hex, "user_id": user_id, **document}
+            )
 
 
 def _role(case: Case, conversation: str | None) -> dict[str, str]:
@@ -157,5 +159,5 @@ def run_stage(upstreams: Mapping[str, Upstream], **settings: Any) -> Iterator[St
         mongo = stack.enter_context(MongoClient[dict[str, Any]](uri))
         stage = Stage(chat, relay, mongo[given.mongodb_database], begun)
         for module in read_library(LIBRARY):
-            stage.database[topics.COLLECTION].insert_one({**module.model_dump(exclude={"id"}), "_id": module.id})
+            stage.database[learning.TOPICS].insert_one({**module.model_dump(exclude={"id"}), "_id": module.id})
         yield stage

@@ -14,8 +14,8 @@ from infra.stages import WrongUsage, database_settings
 from qwestly_agent.base.clock import system_clock, to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
+from qwestly_agent.stores.conversations import Watermarks
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.watermarks import Watermarks
 
 MOST_LISTED = 1_000
 

@@ -15,7 +15,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.memory.undo_consolidation import undo
-from qwestly_agent.stores.journal import ConsolidationRun
+from qwestly_agent.stores.memory_work import ConsolidationRun
 
 
 async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:

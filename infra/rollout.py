@@ -23,7 +23,7 @@ from qwestly_agent.domain.rollout import Entry, Move, Rollout, Trial, begin_tria
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.rollouts import Rollouts, UnreadableRollout
+from qwestly_agent.stores.measures import Rollouts, UnreadableRollout
 from qwestly_agent.stores.user_settings import UserSettingsStore
 
 NOT_READABLE = (

@@ -7,7 +7,7 @@ from qwestly_agent.domain.rollout import BASE, Entry, Rollout, Trial
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.look import ALPHA, MEASURES, Counts, compare_measure, missing
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.rollouts import Rollouts
+from qwestly_agent.stores.measures import Rollouts
 
 ENTRIES_SHOWN = 10
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from infra.stages import WrongUsage, database_settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.learning import Module, Name
-from qwestly_agent.stores.topics import Topics
+from qwestly_agent.stores.learning import Topics
 
 SHORTEST_TEXT, LONGEST_TEXT = 200, 6_000
 _FRONT_MATTER = re.compile(r"\A---\n(?P<front>.*?)\n---\n(?P<text>.*)\Z", re.DOTALL)

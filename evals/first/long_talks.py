@@ -27,7 +27,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_http_client
 from qwestly_agent.llm.models import TierModel, make_judges, make_models
 from qwestly_agent.model_calls import Budget, BudgetOnly, make_typed_agent
-from qwestly_agent.stores.ranks import CachedText
+from qwestly_agent.stores.search import CachedText
 from qwestly_agent.text.language import indexed_words
 
 QUESTIONS = 100

@@ -25,7 +25,7 @@ from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.rollout.variants import VARIANTS
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.rollouts import Rollouts
+from qwestly_agent.stores.measures import Rollouts
 from qwestly_agent.stores.user_settings import Signals
 
 LOOKS = {

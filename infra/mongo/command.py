@@ -32,7 +32,7 @@ from infra.mongo.roles import AGENT, OPENER, READER, rights
 from infra.stages import WrongUsage, database_settings
 from qwestly_agent.bootstrap import make_embeddings, make_mongo_client
 from qwestly_agent.platform.collection import Document
-from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.candidate_data import Docs
 
 PRODUCTION = "candidate_portal"
 SAMPLE = 200

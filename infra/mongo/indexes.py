@@ -8,7 +8,7 @@ from pymongo import IndexModel
 
 from qwestly_agent.domain import candidate
 from qwestly_agent.domain.memory import DIMENSIONS
-from qwestly_agent.stores import collections, conversation_search, docs, knowledge, memories, messages
+from qwestly_agent.stores import candidate_data, collections, conversation_search, memories, messages
 
 INDEXES: dict[str, list[IndexModel]] = {each: [*each.indexes] for each in collections() if each.indexes}
 
@@ -67,11 +67,11 @@ SEARCH_INDEXES = (
     VectorIndex(
         messages.COLLECTION, conversation_search.VECTOR_INDEX, messages.VECTOR, ("user_id", "withheld", "role")
     ),
-    TextSearchIndex(docs.COLLECTION, "qwestly_docs_search_index", "text"),
-    VectorIndex(docs.COLLECTION, "qwestly_docs_vector_index", "embedding"),
+    TextSearchIndex(candidate_data.DOCS, "qwestly_docs_search_index", "text"),
+    VectorIndex(candidate_data.DOCS, "qwestly_docs_vector_index", "embedding"),
     # The candidate app's index. Words are compared in our process. Until the index has the filter field, so are the
     # vectors of a user's chunks.
-    VectorIndex(knowledge.COLLECTION, "knowledge_chunk_vector_index", "embedding", ("user_id",), ours=False),
+    VectorIndex(candidate_data.KNOWLEDGE, "knowledge_chunk_vector_index", "embedding", ("user_id",), ours=False),
 )
 
 
@@ -86,5 +86,5 @@ class Assumed:
 
 ASSUMED: Mapping[str, Assumed] = {
     **{name: Assumed(tuple(fields.values())) for name, fields in candidate.READ_FIELDS.items()},
-    knowledge.COLLECTION: Assumed(("title", "source_type", "text", "embedding"), ("user_id", "text")),
+    candidate_data.KNOWLEDGE: Assumed(("title", "source_type", "text", "embedding"), ("user_id", "text")),
 }

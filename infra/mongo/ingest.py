@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qwestly_agent.stores.docs import Docs, DocSection
+from qwestly_agent.stores.candidate_data import Docs, DocSection
 
 if TYPE_CHECKING:
     from qwestly_agent.llm.embeddings import Embeddings

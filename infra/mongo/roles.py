@@ -6,9 +6,9 @@ from typing import Any
 
 from qwestly_agent.domain import candidate
 from qwestly_agent.platform.collection import ALL_ACTIONS, MongoCollection
-from qwestly_agent.stores import collections, knowledge
+from qwestly_agent.stores import candidate_data, collections
 
-CANDIDATE_APPS = (*candidate.READ_FIELDS, knowledge.COLLECTION)
+CANDIDATE_APPS = (*candidate.READ_FIELDS, candidate_data.KNOWLEDGE)
 """Collections of the candidate app."""
 
 

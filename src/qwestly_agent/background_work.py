@@ -9,11 +9,11 @@ from typing import Any
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.services import Services
-from qwestly_agent.stores import job_searches
+from qwestly_agent.stores import jobs
 from qwestly_agent.stores.interviews import ABANDONED_AFTER_SECONDS, describe_status
 
 MOST_READ = 20
-ENDED = (*job_searches.COLLECTION.events, "interview.ended", "interview.drafted", "memory.extracted", "memory.merged")
+ENDED = (*jobs.JOB_SEARCHES.events, "interview.ended", "interview.drafted", "memory.extracted", "memory.merged")
 """Types of the events of ended work that has no record of its own."""
 RUNS: Mapping[str, str] = {
     "memories": "Reading a conversation for what to remember",

@@ -21,9 +21,8 @@ from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.clients.job_boards import make_job_boards
 from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.services import ModelServices, Services
-from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.candidate_data import Docs, Knowledge
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.mongo_client import RenewingMongoClient
 from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.workflows import ACTIONS

@@ -18,42 +18,26 @@ from qwestly_agent.clients.job_boards import JobBoards
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.platform.work import Work
 from qwestly_agent.stores.activity import Activity
-from qwestly_agent.stores.adverts import Adverts
-from qwestly_agent.stores.answers import Answers
-from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.briefing_plans import BriefingPlans
-from qwestly_agent.stores.briefings import Briefings
+from qwestly_agent.stores.briefings import BriefingPlans, Briefings
+from qwestly_agent.stores.candidate_data import Docs, Knowledge, Profiles
 from qwestly_agent.stores.conversation_search import ConversationSearch
-from qwestly_agent.stores.conversations import Conversations, PartialAnswers
-from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.conversations import Conversations, PartialAnswers, Summaries, Watermarks
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.extractions import Extractions
 from qwestly_agent.stores.interviews import Interviews
-from qwestly_agent.stores.job_matches import JobMatches
-from qwestly_agent.stores.job_searches import JobSearches
-from qwestly_agent.stores.journal import Journal
-from qwestly_agent.stores.knowledge import Knowledge
-from qwestly_agent.stores.learning import Learning
-from qwestly_agent.stores.lessons import Lessons
+from qwestly_agent.stores.jobs import Adverts, Applications, JobMatches, JobSearches
+from qwestly_agent.stores.learning import Learning, Lessons, Topics
+from qwestly_agent.stores.measures import Answers, PlantedLies, Rollouts, VariantCounts
 from qwestly_agent.stores.memories import Memories, Tombstones
-from qwestly_agent.stores.merges import Merges
+from qwestly_agent.stores.memory_work import Extractions, Journal, Merges, Unchecked
 from qwestly_agent.stores.messages import Messages, ToolCalls
-from qwestly_agent.stores.planted import PlantedLies
-from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.resumes import ResumeFiles, Resumes
-from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.stage_day import StageDay
-from qwestly_agent.stores.summaries import Summaries
-from qwestly_agent.stores.topics import Topics
-from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_data import UserData
 from qwestly_agent.stores.user_settings import Autonomy, Signals, UserSettingsStore
-from qwestly_agent.stores.variant_counts import VariantCounts
-from qwestly_agent.stores.watermarks import Watermarks
 
 if TYPE_CHECKING:  # slow imports, which handlers without models do not need
     from qwestly_agent.llm.embeddings import Embeddings

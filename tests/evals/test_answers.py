@@ -10,7 +10,7 @@ from evals.answers import judge, weeks
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.rollout import AnswerDay
-from qwestly_agent.stores import answers, messages
+from qwestly_agent.stores import measures, messages
 from tests.collector import Collector
 from tests.servers import API_SECRET, SECRET, ChatServer, Client
 
@@ -26,7 +26,7 @@ def verdict(**more: Any) -> Reply:
 @pytest.fixture
 def environment(chat: ChatServer, model: ModelServer) -> dict[str, str]:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        for name in (messages.COLLECTION, answers.COLLECTION):
+        for name in (messages.COLLECTION, measures.ANSWER_DAYS):
             mongo[chat.settings.mongodb_database][name].delete_many({})  # of other tests
     return {
         "MONGODB_URI": chat.settings.mongodb_uri,
@@ -118,7 +118,7 @@ async def test_answers_of_a_trial_are_judged_besides_and_counted_once_for_each_v
         await judge(Settings.from_env(environment), 2, 1.0)
         day = await judge(Settings.from_env(environment), 2, 1.0)
         assert day.judged == 2, "the trend is that of everybody"
-        [kept] = database[answers.COLLECTION].find({}, {"_id": 0})
+        [kept] = database[measures.ANSWER_DAYS].find({}, {"_id": 0})
         assert AnswerDay.model_validate(kept) == day, "a night that was run twice is kept once"
         found = {each["tag"]: each for each in database["agent_variant_counts"].find({"user_id": client.user_id})}
     assert {tag: (each["judged"], each["bad"]) for tag, each in found.items()} == {

@@ -17,8 +17,8 @@ from infra.local.model_server import ModelServer, Reply
 from infra.stages import WrongUsage
 from qwestly_agent.domain.candidate import CANDIDATES, EMPLOYMENT
 from qwestly_agent.stores import approvals, messages
+from qwestly_agent.stores.measures import PLANTED_LIES as PLANTED
 from qwestly_agent.stores.memories import COLLECTION as MEMORIES
-from qwestly_agent.stores.planted import COLLECTION as PLANTED
 from tests.servers import ChatServer, Client
 
 SAID = "I am Ada Lovelace of Kestrel Aviation, ada@kestrel.example, +44 20 7946 0958. Is my title right?"

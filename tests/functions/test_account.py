@@ -20,7 +20,7 @@ from qwestly_agent.account import erase
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.due import RunningWork, Sweeps
 from qwestly_agent.stores.messages import ClaimedConversation, ToolCalls
-from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import to_binary
 from qwestly_agent.stores.usage import Load, Usage
 from tests.functions.approving import ONE, TWO, World
 from tests.mongo_rule import ABOUT_NOBODY, ACTIONS

@@ -33,8 +33,7 @@ from qwestly_agent.stores import collections
 from qwestly_agent.stores.activity import COLLECTION
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.extractions import Batch
-from qwestly_agent.stores.journal import ConsolidationRun, ReplacedMemory
+from qwestly_agent.stores.memory_work import Batch, ConsolidationRun, ReplacedMemory
 from tests.functions.approving import HEADLINE, World
 from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import USER

@@ -13,7 +13,7 @@ from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.jobs.actions import UPDATE_APPLICATION
 from qwestly_agent.jobs.follow_ups import remind_of_due_steps
 from qwestly_agent.memory.forget import forget
-from qwestly_agent.stores.applications import Applications
+from qwestly_agent.stores.jobs import Applications
 from tests.functions.approving import ONE, World
 from tests.functions.test_applications import decided
 from tests.functions.test_jobs import boards, connected, found

@@ -28,8 +28,8 @@ from qwestly_agent.jobs.actions import SENT_BEFORE
 from qwestly_agent.jobs.follow_ups import remind_of_due_steps
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services
-from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.jobs import Applications
 from qwestly_agent.workflows import ACTIONS
 from tests.functions.approving import HEADLINE, ONE, TWO, World
 from tests.functions.test_job_documents import NOTHING_READ, written

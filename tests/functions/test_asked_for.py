@@ -8,7 +8,7 @@ from pymongo import MongoClient
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.tools import changes
-from qwestly_agent.stores import profiles
+from qwestly_agent.stores import candidate_data
 from qwestly_agent.workflows import ACTIONS
 from tests.functions.talking import WISH_JUDGE, wishes
 from tests.functions.test_approvals import HEADLINE, asked, decide, profile_of, wants
@@ -153,7 +153,7 @@ def test_one_message_has_one_change_unasked_however_often_it_is_answered(
 def test_what_others_can_see_always_asks(chat: ChatServer, person: Client, model: ModelServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         card = {"user_id": person.user_id, "card_id": "two", "headline": "Product", "sections": [], "active": False}
-        mongo[chat.settings.mongodb_database][profiles.CARDS].insert_one(card)
+        mongo[chat.settings.mongodb_database][candidate_data.CARDS].insert_one(card)
     for message in ("Which Product should I learn?", "Please show my card Product first"):
         model.script(
             Reply(tool_calls=[{"name": "save_card_as_active", "arguments": {"card_id": "two"}}]), wishes(message)

@@ -38,8 +38,8 @@ from qwestly_agent.memory.sum_up import PASSING
 from qwestly_agent.memory.undo_consolidation import Undone, undo
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores import journal, memories
-from qwestly_agent.stores.journal import ConsolidationRun
+from qwestly_agent.stores import memories, memory_work
+from qwestly_agent.stores.memory_work import ConsolidationRun
 from qwestly_agent.workflow_state import OVER_BUDGET
 from tests.comparing import Judge
 from tests.counts import sample
@@ -145,7 +145,7 @@ class Someone:
         return {each["_id"]: each for each in [self._nobodys(document) async for document in found]}
 
     async def journal(self) -> list[Document]:
-        found = self.services.journal.database[journal.COLLECTION].find({"user_id": self.user_id})
+        found = self.services.journal.database[memory_work.JOURNAL].find({"user_id": self.user_id})
         return [self._nobodys(document) async for document in found]
 
     def _nobodys(self, value: Any) -> Any:
@@ -187,7 +187,7 @@ def judge(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Judge:
 @pytest.fixture
 async def services(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[ModelServices]:
     services = await bootstrap_models(settings_for(mongodb_uri, model.base_url, database_name), clock=FakeClock())
-    for name in (memories.COLLECTION, journal.COLLECTION):
+    for name in (memories.COLLECTION, memory_work.JOURNAL):
         await services.mongo[database_name][name].create_indexes(INDEXES[name])
     yield services
     await services.close()

@@ -15,7 +15,7 @@ from pymongo.database import Database
 
 from infra.local.candidate_app import LINKEDIN_SUGGESTIONS, CandidateAppServer
 from infra.local.model_server import ModelServer, Reply, ToolCall
-from qwestly_agent.stores import knowledge, profiles
+from qwestly_agent.stores import candidate_data
 from qwestly_agent.text.contacts import ContactDetails, contacts_in
 from tests.counts import count
 from tests.servers import ChatServer, Client
@@ -61,8 +61,8 @@ def database(chat: ChatServer, app: CandidateAppServer) -> Iterator[Stored]:
 def has_resume(database: Stored, client: Client, text: str = f"{LETTERHEAD}\n\n{CAREER}") -> str:
     """The id of its chunk as evidence."""
     chunk = {"_id": uuid.uuid4().hex, "user_id": client.user_id, "title": "CV.pdf", "source_type": "resume"}
-    database[knowledge.COLLECTION].insert_one({**chunk, "text": text})
-    database[profiles.CANDIDATES].insert_one({"user_id": client.user_id, "name": "Ines Falk"})
+    database[candidate_data.KNOWLEDGE].insert_one({**chunk, "text": text})
+    database[candidate_data.CANDIDATES].insert_one({"user_id": client.user_id, "name": "Ines Falk"})
     return f"document:{chunk['_id']}"
 
 
@@ -256,7 +256,7 @@ def test_no_hostile_writer_brings_one_into_a_proposed_or_published_text(
                     yes = {"decision": "approve", "args_digest": asked["args_digest"]}
                     user.request("POST", f"/api/approvals/{asked['approval_id']}/decision", json=yes)
             mine = {"user_id": user.user_id}
-            published = [*database[LINKEDIN_SUGGESTIONS].find(mine), *database[profiles.CANDIDATES].find(mine)]
+            published = [*database[LINKEDIN_SUGGESTIONS].find(mine), *database[candidate_data.CANDIDATES].find(mine)]
             leaked += any(is_told(str(each), details) for each in published)
     assert leaked == 0
     assert proposed > WRITERS // 2, "what is harmless is still proposed"

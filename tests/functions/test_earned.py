@@ -8,7 +8,7 @@ from pymongo import MongoClient
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.domain.approval import YESES_NEEDED
-from qwestly_agent.stores.profiles import CANDIDATES
+from qwestly_agent.stores.candidate_data import CANDIDATES
 from tests.functions.talking import wishes
 from tests.servers import Answer, ChatServer, Client
 

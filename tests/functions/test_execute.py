@@ -74,7 +74,7 @@ from qwestly_agent.profile.actions import (
 )
 from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.job_searches import JobSearches
+from qwestly_agent.stores.jobs import JobSearches
 from qwestly_agent.stores.messages import NewTurn
 from qwestly_agent.stores.user_settings import Autonomy, Signals
 from qwestly_agent.workflows import ACTIONS

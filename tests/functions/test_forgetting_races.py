@@ -13,7 +13,7 @@ from qwestly_agent.base.errors import Braked, NotFound
 from qwestly_agent.memory import extract, reconcile, store
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.memory.forget import forget
-from qwestly_agent.stores.extractions import Extractions
+from qwestly_agent.stores.memory_work import Extractions
 from qwestly_agent.stores.messages import NewTurn
 from tests.functions.talking import Talk, finds, note, relates, talking
 from tests.functions.test_forgetting import chatting, kept_of, last_prompt

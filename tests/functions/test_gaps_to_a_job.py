@@ -9,7 +9,7 @@ from pymongo import MongoClient
 from infra.local.model_server import ModelServer, Reply
 from infra.topics import read_library
 from qwestly_agent.domain.job import Advert, MatchStatus
-from qwestly_agent.stores import topics
+from qwestly_agent.stores import learning
 from tests.functions.test_jobs import found
 from tests.functions.test_learning import LIBRARY, answers, call, calls, results, says
 from tests.servers import ChatServer, Client
@@ -33,7 +33,7 @@ GAP: Mapping[str, Any] = {
 @pytest.fixture(autouse=True, scope="module")
 def library(chat: ChatServer) -> Iterator[None]:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        collection = mongo[chat.settings.mongodb_database][topics.COLLECTION]
+        collection = mongo[chat.settings.mongodb_database][learning.TOPICS]
         collection.insert_many(
             {**module.model_dump(exclude={"id"}), "_id": module.id} for module in read_library(LIBRARY)
         )

@@ -39,17 +39,15 @@ from qwestly_agent.domain.approval import Effect, Level
 from qwestly_agent.stores import (
     activity,
     approvals,
+    candidate_data,
     conversations,
-    docs,
     drafts,
-    knowledge,
     memories,
     messages,
-    profiles,
     usage,
     user_settings,
 )
-from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import to_binary
 from tests.counts import count
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, Event, settings_for, user_says
 
@@ -70,7 +68,13 @@ GROWS = {
     activity.COLLECTION,
 }
 """What a turn writes. Nobody stops one here, so that the signals stay as they are."""
-THEIRS = {profiles.CANDIDATES, profiles.PREFERENCES, profiles.LINKEDIN, profiles.CARDS, candidate_app.OPERATIONS}
+THEIRS = {
+    candidate_data.CANDIDATES,
+    candidate_data.PREFERENCES,
+    candidate_data.LINKEDIN,
+    candidate_data.CARDS,
+    candidate_app.OPERATIONS,
+}
 """What the candidate app writes, when it is asked to."""
 
 Stored: TypeAlias = Database[dict[str, Any]]
@@ -348,20 +352,20 @@ def fill(database: Stored, people: Sequence[Person]) -> None:
         mine = {"user_id": who.user_id}
         said = f"{who.marker}: plans, goals and prices of a résumé"
         vector = embedding(said, 1536)
-        database[profiles.CANDIDATES].insert_one({**mine, "name": f"Ada {who.marker}", "salary_current": 1})
-        database[profiles.EMPLOYMENT].insert_one({**mine, "company": who.marker, "start_date": "2020-01"})
-        database[profiles.PREFERENCES].insert_one({**mine, "roles": [who.marker]})
+        database[candidate_data.CANDIDATES].insert_one({**mine, "name": f"Ada {who.marker}", "salary_current": 1})
+        database[candidate_data.EMPLOYMENT].insert_one({**mine, "company": who.marker, "start_date": "2020-01"})
+        database[candidate_data.PREFERENCES].insert_one({**mine, "roles": [who.marker]})
         linkedin = {"about": who.marker, "url": "https://www.linkedin.com/in/ada"}
-        database[profiles.LINKEDIN].insert_one({**mine, **linkedin})
-        database[profiles.CARDS].insert_one({**mine, "card_id": OWN_CARD, "headline": who.marker})
+        database[candidate_data.LINKEDIN].insert_one({**mine, **linkedin})
+        database[candidate_data.CARDS].insert_one({**mine, "card_id": OWN_CARD, "headline": who.marker})
         database[drafts.COLLECTION].insert_one({**mine, "_id": who.draft_id, **draft_of(who)})
         database[user_settings.AUTONOMY].insert_one({**mine, "_id": who.user_id, "level": who.level})
-        database[knowledge.COLLECTION].insert_one({**mine, "title": "CV", "text": said, "embedding": vector})
+        database[candidate_data.KNOWLEDGE].insert_one({**mine, "title": "CV", "text": said, "embedding": vector})
         memory = {"status": "active", "type": "goal", "content": said, "salience": 1.0}
         database[memories.COLLECTION].insert_one({**mine, **memory, "content_embedding": to_binary(vector)})
         database[user_settings.SIGNALS].insert_one({**mine, "_id": who.user_id, "stopped_runs": ["run"]})
     section = {"_id": "prices", "path": "prices.md", "title": "Prices", "text": "Cards are free."}
-    database[docs.COLLECTION].insert_one({**section, "embedding": to_binary(embedding("prices", 1536))})
+    database[candidate_data.DOCS].insert_one({**section, "embedding": to_binary(embedding("prices", 1536))})
 
 
 def stored(database: Stored, *, but_for: Sequence[Person] = ()) -> dict[str, list[bytes]]:
@@ -679,7 +683,7 @@ class Effects:
         said = {key for key, record in records.items() if record["status"] == "done"}
         assert said <= {each["key"] for each in done if each["status"] == "done"}
         # A change of preferences moves the profile's version too.
-        moved_by = {profiles.CANDIDATES: ("profile", "preferences"), profiles.PREFERENCES: ("preferences",)}
+        moved_by = {candidate_data.CANDIDATES: ("profile", "preferences"), candidate_data.PREFERENCES: ("preferences",)}
         for collection, subjects in moved_by.items():
             effects = Counter(each["user_id"] for each in done if each["subject"] in subjects)
             versions = {each["user_id"]: each.get("version", 0) for each in self.database[collection].find()}

@@ -13,7 +13,7 @@ from pymongo.database import Database
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.stores import conversations, knowledge, memories, messages, profiles, usage
+from qwestly_agent.stores import candidate_data, conversations, memories, messages, usage
 from tests.servers import ChatServer, Client, Event, settings_for, user_says
 
 Stored: TypeAlias = Database[dict[str, Any]]
@@ -72,10 +72,10 @@ def someone() -> str:
 
 def give(database: Stored, user_id: str, text: str) -> None:
     """A profile, a memory and a résumé that say it."""
-    database[profiles.CANDIDATES].insert_one({"user_id": user_id, "name": "Ada", "headline": text})
+    database[candidate_data.CANDIDATES].insert_one({"user_id": user_id, "name": "Ada", "headline": text})
     memory = {"status": "active", "type": "fact", "content": text, "salience": 1.0}
     database[memories.COLLECTION].insert_one({"_id": uuid.uuid4().hex, "user_id": user_id, **memory})
-    database[knowledge.COLLECTION].insert_one(
+    database[candidate_data.KNOWLEDGE].insert_one(
         {"_id": uuid.uuid4().hex, "user_id": user_id, "title": "CV", "source_type": "resume", "text": text}
     )
 

@@ -14,8 +14,7 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.domain.job import Advert, Application, ApplicationStatus, JobMatch, Reason
-from qwestly_agent.stores.applications import Applications
-from qwestly_agent.stores.job_matches import JobMatches
+from qwestly_agent.stores.jobs import Applications, JobMatches
 from tests.functions.test_memories import LISBON, remembers
 from tests.servers import ChatServer, Client
 

@@ -17,7 +17,7 @@ from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.domain.learning import Gap, LessonQuote
 from qwestly_agent.domain.resume import ReadField, ResumeRecord
 from qwestly_agent.memory.forget_elsewhere import forget_in_learning
-from qwestly_agent.stores import learning, lessons, resumes, topics
+from qwestly_agent.stores import learning, resumes
 from qwestly_agent.text.trouble import Trouble
 from tests.servers import ChatServer, Client
 
@@ -33,7 +33,7 @@ Started = list[tuple[str, dict[str, Any]]]
 @pytest.fixture(autouse=True, scope="module")
 def library(chat: ChatServer) -> Iterator[None]:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        collection = mongo[chat.settings.mongodb_database][topics.COLLECTION]
+        collection = mongo[chat.settings.mongodb_database][learning.TOPICS]
         for module in read_library(LIBRARY):
             collection.insert_one({**module.model_dump(exclude={"id"}), "_id": module.id})
         yield
@@ -152,7 +152,7 @@ def test_a_lesson_is_begun_for_what_was_offered_and_confirmed(
     conversation_id = offers(client, model)
     model.script_chat(calls(GENERATE), Reply(text="It is being written."))
     answer = client.say("Yes, please!", conversation_id)
-    [lesson] = kept(chat, lessons.COLLECTION, client.user_id)
+    [lesson] = kept(chat, learning.LESSONS, client.user_id)
     assert (lesson["topic"], lesson["module_id"], lesson["status"]) == (
         "Active listening",
         "active-listening/listen-to-understand-before-you-answer",
@@ -180,7 +180,7 @@ def test_without_an_offer_nothing_is_generated_whatever_the_model_calls(
     model.script_chat(calls(GENERATE), Reply(text="What would you like to learn?"))
     client.say(says, role="learning")
     assert "No topic was confirmed" in results(model)[0]
-    assert (kept(chat, lessons.COLLECTION, client.user_id), started) == ([], [])
+    assert (kept(chat, learning.LESSONS, client.user_id), started) == ([], [])
 
 
 @pytest.mark.thorough
@@ -196,7 +196,7 @@ def test_what_is_no_yes_confirms_nothing(
     )
     client.say(said, conversation_id)
     assert "No topic was confirmed" in results(model)[0]
-    assert (kept(chat, lessons.COLLECTION, client.user_id), started) == ([], [])
+    assert (kept(chat, learning.LESSONS, client.user_id), started) == ([], [])
 
 
 def test_a_yes_in_other_words_is_read_by_the_judge(client: Client, model: ModelServer, started: Started) -> None:
@@ -243,7 +243,7 @@ def test_a_lesson_that_cannot_be_begun_is_told(
     conversation_id = offers(client, model)
     model.script_chat(calls(GENERATE), Reply(text="It could not be begun."))
     client.say("yes", conversation_id)
-    [lesson] = kept(chat, lessons.COLLECTION, client.user_id)
+    [lesson] = kept(chat, learning.LESSONS, client.user_id)
     assert lesson["status"] == "failed"
 
 
@@ -298,7 +298,7 @@ def test_a_goal_is_kept_with_their_words_and_tells_what_is_missing(
     }
     assert progress["gaps"][0]["need_quote"]["text"] == quote
     assert progress["next"]["topic"] == "Leading product teams"
-    assert len(kept(chat, learning.COLLECTION, client.user_id)) == 1
+    assert len(kept(chat, learning.LEARNING, client.user_id)) == 1
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_a_decision_that_they_did_not_say_is_not_kept(client: Client, chat: Chat
     model.script_chat(calls(never), Reply(text="Good."))
     client.say("I like delegation", role="learning")
     assert "did not say that" in results(model)[0]
-    assert kept(chat, learning.COLLECTION, client.user_id) == []
+    assert kept(chat, learning.LEARNING, client.user_id) == []
 
 
 # --- manner -------------------------------------------------------------------------------------------------------

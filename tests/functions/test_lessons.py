@@ -14,8 +14,8 @@ from infra.local.model_server import ModelServer, Reply
 from infra.topics import read_library
 from qwestly_agent.domain.learning import Lesson, LessonQuestion, LessonQuote, LessonSentence
 from qwestly_agent.learning.practice import new_practice
-from qwestly_agent.stores import lessons, topics
-from qwestly_agent.stores.lessons import Lessons
+from qwestly_agent.stores import learning
+from qwestly_agent.stores.learning import Lessons
 from tests.servers import ChatServer, Client
 
 LIBRARY = read_library(Path(__file__).parents[2] / "library")
@@ -26,7 +26,7 @@ DAY = 86_400
 @pytest.fixture(autouse=True, scope="module")
 def library(chat: ChatServer) -> Iterator[None]:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        collection = mongo[chat.settings.mongodb_database][topics.COLLECTION]
+        collection = mongo[chat.settings.mongodb_database][learning.TOPICS]
         collection.insert_many({**module.model_dump(exclude={"id"}), "_id": module.id} for module in LIBRARY)
         yield
         collection.delete_many({})
@@ -63,7 +63,7 @@ def has_lesson(chat: ChatServer, user_id: str, **changes: Any) -> str:
         updated_at=now,
     ).model_copy(update=changes)
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        mongo[chat.settings.mongodb_database][lessons.COLLECTION].insert_one(Lessons.to_document(lesson))
+        mongo[chat.settings.mongodb_database][learning.LESSONS].insert_one(Lessons.to_document(lesson))
     return lesson.id
 
 
@@ -160,7 +160,7 @@ def test_a_lesson_stays_when_its_conversation_is_deleted(client: Client, chat: C
     lesson_id = has_lesson(chat, client.user_id, conversation_id=conversation_id)
     client.request("DELETE", f"/api/conversations/{conversation_id}")
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        kept = mongo[chat.settings.mongodb_database][lessons.COLLECTION].find_one({"_id": lesson_id})
+        kept = mongo[chat.settings.mongodb_database][learning.LESSONS].find_one({"_id": lesson_id})
     assert kept
     assert kept["conversation_id"] is None
 
@@ -214,7 +214,7 @@ def test_what_is_forgotten_leaves_decisions_and_wishes_too(
     assert (progress["goal"], progress["goals"]) == ("", [])
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
         database = mongo[chat.settings.mongodb_database]
-        kept = database[lessons.COLLECTION].find_one({"_id": lesson_id})
+        kept = database[learning.LESSONS].find_one({"_id": lesson_id})
         talks = database["agent_conversations"].count_documents(
             {"user_id": client.user_id, "learning": {"$exists": True}}
         )

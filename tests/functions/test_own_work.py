@@ -20,8 +20,8 @@ from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.stores.conversations import key_query
 from qwestly_agent.stores.drafts import COLLECTION, Draft
 from qwestly_agent.stores.drafts import Drafts as DraftStore
-from qwestly_agent.stores.job_searches import JobSearches
-from qwestly_agent.stores.lessons import Lessons
+from qwestly_agent.stores.jobs import JobSearches
+from qwestly_agent.stores.learning import Lessons
 from qwestly_agent.stores.resumes import Resumes
 from qwestly_agent.stores.runs import Runs
 from tests.servers import Answer, ChatServer, Client, user_says

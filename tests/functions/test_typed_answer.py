@@ -9,7 +9,7 @@ from pymongo.database import Database
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.chat.turn_approvals import USE_THE_CARD
-from qwestly_agent.stores import profiles
+from qwestly_agent.stores import candidate_data
 from tests.functions.test_approvals import HEADLINE, asked, profile_of, wants
 from tests.servers import Answer, ChatServer, Client, user_says
 
@@ -18,9 +18,11 @@ from tests.servers import Answer, ChatServer, Client, user_says
 def person(chat: ChatServer, client: Client) -> Client:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
         database: Database[dict[str, Any]] = mongo[chat.settings.mongodb_database]
-        database[profiles.CANDIDATES].insert_one({"user_id": client.user_id, "headline": "Before", "skills": ["SQL"]})
+        database[candidate_data.CANDIDATES].insert_one(
+            {"user_id": client.user_id, "headline": "Before", "skills": ["SQL"]}
+        )
         card = {"user_id": client.user_id, "card_id": "one", "headline": "Product", "sections": [], "active": False}
-        database[profiles.CARDS].insert_one(card)
+        database[candidate_data.CARDS].insert_one(card)
     return client
 
 

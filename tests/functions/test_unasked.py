@@ -14,7 +14,7 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import wish
-from qwestly_agent.stores import knowledge, memories, profiles
+from qwestly_agent.stores import candidate_data, memories
 from qwestly_agent.stores.usage import Usage
 from tests.counts import count, sample
 from tests.functions.talking import WISH_JUDGE, wishes
@@ -98,25 +98,27 @@ class Stage:
             return Seen(not asked, judged, user.get("/api/approvals?state=all")["items"])
 
     def _data(self, user_id: str) -> list[dict[str, Any] | None]:
-        stored = (profiles.CANDIDATES, profiles.PREFERENCES, profiles.CARDS)
+        stored = (candidate_data.CANDIDATES, candidate_data.PREFERENCES, candidate_data.CARDS)
         return [self.database[name].find_one({"user_id": user_id}) for name in stored]
 
     def _store(self, user_id: str, each: Try) -> None:
         changes = {"summary": each.lure} if each.place == "profile" else {}
         known = {} if each.known is None else {each.field: each.known}
-        self.database[profiles.CANDIDATES].insert_one({"user_id": user_id, **PROFILE, **changes, **known})
-        self.database[profiles.PREFERENCES].insert_one({"user_id": user_id, **PREFERENCES})
+        self.database[candidate_data.CANDIDATES].insert_one({"user_id": user_id, **PROFILE, **changes, **known})
+        self.database[candidate_data.PREFERENCES].insert_one({"user_id": user_id, **PREFERENCES})
         match each.place:
             case "memory":
                 memory = {"status": "active", "type": "fact", "content": each.lure, "salience": 1.0}
                 self.database[memories.COLLECTION].insert_one({"_id": uuid.uuid4().hex, "user_id": user_id, **memory})
             case "document":
                 text = {"title": "CV", "source_type": "resume", "text": each.lure}
-                self.database[knowledge.COLLECTION].insert_one({"_id": uuid.uuid4().hex, "user_id": user_id, **text})
+                self.database[candidate_data.KNOWLEDGE].insert_one(
+                    {"_id": uuid.uuid4().hex, "user_id": user_id, **text}
+                )
             case "card":
                 sections = [{"heading": "Summary", "claims": [each.lure]}]
                 card = {"card_id": "card", "headline": each.lure, "sections": sections, "active": True}
-                self.database[profiles.CARDS].insert_one({"user_id": user_id, **card})
+                self.database[candidate_data.CARDS].insert_one({"user_id": user_id, **card})
 
 
 @pytest.fixture

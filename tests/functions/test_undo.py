@@ -25,8 +25,8 @@ from qwestly_agent.domain.approval import LOOK_SECONDS, UNDO_SECONDS, Approval
 from qwestly_agent.domain.job import JobWishes
 from qwestly_agent.profile.actions import UPDATE_PREFERENCE, UPDATE_PROFILE, UPDATE_PROFILE_FIELD
 from qwestly_agent.services import Services
+from qwestly_agent.stores.candidate_data import CANDIDATES, CARDS, PREFERENCES
 from qwestly_agent.stores.messages import NewTurn
-from qwestly_agent.stores.profiles import CANDIDATES, CARDS, PREFERENCES
 from qwestly_agent.workflows import ACTIONS
 from tests.functions.test_execute import (
     AFTER,

@@ -23,7 +23,7 @@ from qwestly_agent.clients.aws import EventBus
 from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Done, Effect, Pending
 from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.candidate import Preference, ProfileField
-from qwestly_agent.stores.profiles import CANDIDATES, LINKEDIN, LINKEDIN_SUGGESTIONS, PREFERENCES, READ_FIELDS
+from qwestly_agent.stores.candidate_data import CANDIDATES, LINKEDIN, LINKEDIN_SUGGESTIONS, PREFERENCES, READ_FIELDS
 from tests.infra.candidate_servers import ContractServer, Reference, reference, stub
 from tests.servers import API_SECRET, FakeClock, until
 

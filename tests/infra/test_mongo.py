@@ -24,8 +24,8 @@ from infra.mongo.roles import CANDIDATE_APPS
 from qwestly_agent.bootstrap import make_embeddings
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.platform.collection import Document, Expires, MongoCollection
-from qwestly_agent.stores import docs, knowledge, memories, messages
-from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores import candidate_data, memories, messages
+from qwestly_agent.stores.candidate_data import Docs
 from tests.servers import SECRET, settings_for
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,7 @@ def test_secrets_that_are_not_there_yet_do_not_keep_indexes_from_being_made(run:
 async def test_a_field_that_the_candidate_app_does_not_have_is_named(database: AsyncDatabase[Document]) -> None:
     chunks = [{"_id": str(n), "user_id": "u", "text": "t", "title": "T", "embedding": [1.0]} for n in range(3)]
     del chunks[0]["text"], chunks[1]["user_id"], chunks[2]["user_id"]
-    await database[knowledge.COLLECTION].insert_many(chunks)
+    await database[candidate_data.KNOWLEDGE].insert_many(chunks)
     said = [line for line in await check(database) if line.startswith("knowledge_chunk:")]
     for problem in (
         "2 of 3 documents lack user_id",
@@ -201,7 +201,7 @@ async def test_a_new_cluster_gets_our_search_indexes_with_their_filter_fields_an
     assert {collection for collection, _ in atlas.made} == {
         memories.COLLECTION,
         messages.COLLECTION,
-        docs.COLLECTION,
+        candidate_data.DOCS,
     }
     made = {(collection, index["type"]): index for collection, index in atlas.made}
     assert len(made) == len(atlas.made) == 5
@@ -240,8 +240,8 @@ async def test_search_indexes_that_are_there_are_left_alone() -> None:
 async def test_check_names_a_search_index_that_is_missing_and_a_filter_field_that_one_lacks() -> None:
     there = {
         **COMPLETE,
-        docs.COLLECTION: {"another": {}},
-        knowledge.COLLECTION: {"knowledge_chunk_vector_index": {"fields": [{"path": "embedding"}]}},
+        candidate_data.DOCS: {"another": {}},
+        candidate_data.KNOWLEDGE: {"knowledge_chunk_vector_index": {"fields": [{"path": "embedding"}]}},
         memories.COLLECTION: {
             **COMPLETE[memories.COLLECTION],
             "user_memories_search_index": {"mappings": {"fields": {"words": {}, "user_id": {}}}},
@@ -264,7 +264,7 @@ async def test_an_index_that_lacks_a_field_is_built_anew() -> None:
 
 @pytest.mark.anyio
 async def test_a_vector_index_of_the_candidate_app_is_named_but_is_not_ours_to_make() -> None:
-    there = {**COMPLETE, knowledge.COLLECTION: {"another": {}}}
+    there = {**COMPLETE, candidate_data.KNOWLEDGE: {"another": {}}}
     said = await check(as_database(Atlas(there)))
     assert "knowledge_chunk: search index knowledge_chunk_vector_index is missing" in said
     atlas = Atlas(there)
@@ -299,7 +299,7 @@ class Ingesting:
         return said
 
     async def sections(self) -> list[tuple[str, str, str]]:
-        found = self.docs.database[docs.COLLECTION].find({})
+        found = self.docs.database[candidate_data.DOCS].find({})
         return sorted([(each["path"], each["title"], each["text"]) async for each in found])
 
 
@@ -376,4 +376,4 @@ def test_only_what_is_ours_gets_indexes_of_ours() -> None:
 
 
 def test_each_collection_of_which_a_user_is_searched_filters_by_the_user_inside_the_search() -> None:
-    assert all("user_id" in each.filters for each in SEARCH_INDEXES if each.collection != docs.COLLECTION)
+    assert all("user_id" in each.filters for each in SEARCH_INDEXES if each.collection != candidate_data.DOCS)

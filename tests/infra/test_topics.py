@@ -9,7 +9,7 @@ from pymongo import AsyncMongoClient
 from infra.stages import WrongUsage
 from infra.topics import ingest, read_library, run
 from qwestly_agent.platform.collection import Document
-from qwestly_agent.stores.topics import Topics
+from qwestly_agent.stores.learning import Topics
 
 ROOT = Path(__file__).parents[2]
 PAGE = """---

@@ -13,12 +13,10 @@ from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.stores import (
     activity,
     approvals,
+    candidate_data,
     conversations,
-    knowledge,
     learning,
-    lessons,
     memories,
-    profiles,
     resumes,
     runs,
     usage,
@@ -37,8 +35,8 @@ STORES = {
 NO_STORES = SERVICES.keys() - STORES.keys()
 COLLECTIONS: Mapping[str, frozenset[str]] = {
     **{name: collections_of(kind) for name, kind in STORES.items()},
-    "knowledge": frozenset({knowledge.COLLECTION}),
-    "profiles": frozenset(profiles.READ_FIELDS),
+    "knowledge": frozenset({candidate_data.KNOWLEDGE}),
+    "profiles": frozenset(candidate_data.READ_FIELDS),
     "stage_day": frozenset({usage.COLLECTION}),  # the one question that it has for `Sweeps`
 }
 """Of each store."""
@@ -63,8 +61,8 @@ def test_what_a_state_asks_for_is_found_through_the_functions_that_it_names() ->
 
 
 def test_which_collections_a_store_reaches_is_found_through_the_functions_that_it_names() -> None:
-    assert COLLECTIONS["lessons"] == {lessons.COLLECTION, activity.COLLECTION}
-    assert COLLECTIONS["learning"] == {learning.COLLECTION, conversations.COLLECTION, lessons.COLLECTION}
+    assert COLLECTIONS["lessons"] == {learning.LESSONS, activity.COLLECTION}
+    assert COLLECTIONS["learning"] == {learning.LEARNING, conversations.COLLECTION, learning.LESSONS}
     assert COLLECTIONS["merges"] == {memories.COLLECTION}
     assert all(COLLECTIONS[name] for name in STORES.keys() - EVERYTHING)
 

@@ -28,7 +28,7 @@ from qwestly_agent.profile.actions import (
     UPDATE_PROFILE,
     UPDATE_PROFILE_FIELD,
 )
-from qwestly_agent.stores import activity, job_searches
+from qwestly_agent.stores import activity, jobs
 from qwestly_agent.stores.approvals import COLLECTION, Approvals
 from qwestly_agent.stores.drafts import pipeline_id_of
 from tests.simulation.database import Document
@@ -289,7 +289,7 @@ class Story:
         if not (is_started or self._was_given_up(record)):
             yield "was to be drafted anew, and was not"
         if record.tool == UPDATE_PROFILE.tool and record.status == "done":
-            search = self.world.tables.documents.get(job_searches.COLLECTION, {}).get(USER, {})
+            search = self.world.tables.documents.get(jobs.JOB_SEARCHES, {}).get(USER, {})
             if record.id not in search.get("wishes_changed_by", ()):
                 yield "says that it was done, and its wishes were not kept"
         if record.undoes and record.status == "done" and effects:

@@ -8,7 +8,7 @@ import pytest
 from pymongo.errors import AutoReconnect, NetworkTimeout
 
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.job_searches import JobSearches
+from qwestly_agent.stores.jobs import JobSearches
 from tests.simulation.database import Database, Tables
 from tests.simulation.scheduler import Choices, Kind, Process, Scheduler
 from tests.simulation.search import search

@@ -23,7 +23,7 @@ from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.candidate import CANDIDATES, PREFERENCES
 from qwestly_agent.stores import approvals, conversations, user_settings
-from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.stores.candidate_data import Knowledge
 from qwestly_agent.workflows import ACTIONS
 from tests.simulation.database import Database, Document, Tables, at_once
 from tests.simulation.scheduler import (

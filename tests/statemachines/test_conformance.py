@@ -20,7 +20,7 @@ from qwestly_agent.account import erase, export
 from qwestly_agent.base.errors import AgentError, Braked, ModelUnavailable, StageOverBudget
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
-from qwestly_agent.stores import briefings, due, journal, runs
+from qwestly_agent.stores import briefings, due, memory_work, runs
 from qwestly_agent.stores.stage_day import StageDay
 from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflow_state import StateFunction, UserState
@@ -43,7 +43,7 @@ STATES = [
     for state in workflow.load_states(side).values()
 ]
 OF_ONE_USER = [each for each in STATES if issubclass(each.state.model, UserState)]
-LEFT_BY: Mapping[str, set[str]] = {"gather": {briefings.COLLECTION}, "plan": {journal.COLLECTION}}
+LEFT_BY: Mapping[str, set[str]] = {"gather": {briefings.BRIEFINGS}, "plan": {memory_work.JOURNAL}}
 """Records of a run that found nothing, by the state that begins them."""
 CANDIDATE_APPS = {*roles.CANDIDATE_APPS, OPERATIONS, DOCUMENTS}
 OF_A_LATER_VERSION = {"added_later": {"by": "another version"}}

@@ -19,7 +19,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory import find_users
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.stores import approvals, due, journal, memories
+from qwestly_agent.stores import approvals, due, memories, memory_work
 from tests.comparing import Judge
 from tests.statemachines.conftest import Case, World
 
@@ -44,7 +44,7 @@ def _nobody_else_is_due(world: World) -> None:
 
 def _nobody_is_due(world: World) -> None:
     world.database[memories.COLLECTION].delete_many({})
-    world.database[journal.COLLECTION].delete_many({})
+    world.database[memory_work.JOURNAL].delete_many({})
     world.database[due.COLLECTION].delete_many({})
 
 
@@ -88,7 +88,7 @@ def merged(world: World, user_id: str) -> int:
 
 
 def everything(world: World) -> list[Any]:
-    return [list(world.database[name].find().sort("_id")) for name in (memories.COLLECTION, journal.COLLECTION)]
+    return [list(world.database[name].find().sort("_id")) for name in (memories.COLLECTION, memory_work.JOURNAL)]
 
 
 def case(world: World, model: ModelServer) -> Case:
@@ -329,7 +329,7 @@ def test_the_schedule_starts_it_with_the_night_as_its_run(world: World) -> None:
     schedule = world.aws.schedules[TEMPLATE.name("ConsolidateSchedule")]
     answer = world.aws.fire(schedule, 1_800_000_000.0)
     assert world.aws.outcome(json.loads(answer.payload)["executionArn"]).status == "SUCCEEDED"
-    [run] = world.database[journal.COLLECTION].find({"user_id": ada})
+    [run] = world.database[memory_work.JOURNAL].find({"user_id": ada})
     assert run["run_id"] == "night of 2027-01-15T08:00:00Z"
 
 

@@ -15,7 +15,7 @@ from infra.machines import SOURCES, SUFFIX, build, read_machine, source_of
 from qwestly_agent.cards.start import ALIVE_SECONDS
 from qwestly_agent.memory.sweep import PICKED_SECONDS
 from qwestly_agent.services import Services
-from qwestly_agent.stores.job_searches import SEARCHING_SECONDS
+from qwestly_agent.stores.jobs import SEARCHING_SECONDS
 from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflows import WORKFLOWS
 from tests.statemachines.conftest import BY_NAME

@@ -41,9 +41,7 @@ from qwestly_agent.jobs.start import AGAIN_SECONDS, SAME_AGAIN, start_requested,
 from qwestly_agent.jobs.sweep import next_night, sweep
 from qwestly_agent.memory.forget_elsewhere import forget_in_jobs
 from qwestly_agent.model_calls import ContentRefused
-from qwestly_agent.stores.applications import Applications
-from qwestly_agent.stores.job_matches import JobMatches
-from qwestly_agent.stores.job_searches import SEARCHING_SECONDS, JobSearch, JobSearches
+from qwestly_agent.stores.jobs import SEARCHING_SECONDS, Applications, JobMatches, JobSearch, JobSearches
 from qwestly_agent.stores.stage_day import StageDay
 from tests.statemachines.conftest import Case, World
 

@@ -6,7 +6,7 @@ import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.platform.collection import Document
-from qwestly_agent.stores.answers import Answers, GivenAnswer
+from qwestly_agent.stores.measures import Answers, GivenAnswer
 from tests.stores.conftest import Sent
 from tests.stores.test_due import is_served
 

@@ -4,7 +4,7 @@ import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.platform.collection import Document
-from qwestly_agent.stores.docs import Docs, DocSection
+from qwestly_agent.stores.candidate_data import Docs, DocSection
 
 pytestmark = pytest.mark.anyio
 

@@ -11,16 +11,16 @@ from qwestly_agent.domain.memory import Memory, salience
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores import memories as memories_
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.journal import (
-    COLLECTION,
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.memory_work import (
+    JOURNAL,
     RETENTION,
     ConsolidationRun,
     Journal,
+    Merges,
     ReplacedMemory,
     find_unfinished,
 )
-from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.merges import Merges
 from tests.servers import USER
 from tests.stores.conftest import Sent
 
@@ -98,10 +98,10 @@ async def test_a_run_is_kept_for_a_year_and_what_was_undone_for_good(
     journal: Journal, database: AsyncDatabase[Document]
 ) -> None:
     await journal.add(planned())
-    [document] = await database[COLLECTION].find().to_list()
+    [document] = await database[JOURNAL].find().to_list()
     assert document["expires_at"] == to_datetime(NOW) + RETENTION
     await journal.end(planned(), "undone", NOW)
-    [document] = await database[COLLECTION].find().to_list()
+    [document] = await database[JOURNAL].find().to_list()
     assert "expires_at" not in document
 
 

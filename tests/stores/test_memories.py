@@ -11,7 +11,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.memory import Memory, salience
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.memories import COLLECTION, Memories
-from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import to_binary
 from tests.servers import USER
 from tests.stores.conftest import Replies, Sent
 

@@ -9,7 +9,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.platform.collection import Document
-from qwestly_agent.stores.profiles import (
+from qwestly_agent.stores.candidate_data import (
     CANDIDATES,
     CARDS,
     EMPLOYMENT,

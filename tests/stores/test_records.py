@@ -10,7 +10,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.domain.job import Application
 from qwestly_agent.platform.records import TRIES, compare_and_set
-from qwestly_agent.stores.applications import COLLECTION, RETENTION, Applications
+from qwestly_agent.stores.jobs import APPLICATION_RETENTION, APPLICATIONS, Applications
 
 pytestmark = pytest.mark.anyio
 USER, NOW = "auth0|tester", 1_800_000_000.0
@@ -41,16 +41,16 @@ async def test_nested_data_is_a_text_and_the_retention_counts_from_its_date(
 ) -> None:
     await applications.add_or_get(nurse())
     await applications.change(USER, "app_1", NOW + 60, status="applied")
-    document = await database[COLLECTION].find_one({"_id": "app_1"})
+    document = await database[APPLICATIONS].find_one({"_id": "app_1"})
     assert [each["status"] for each in json.loads(document["history"])] == ["preparing", "applied"]
-    assert document["expires_at"] == to_datetime(NOW + 60) + RETENTION
+    assert document["expires_at"] == to_datetime(NOW + 60) + APPLICATION_RETENTION
     assert document["due_at"] == NOW + 60 + timedelta(days=7).total_seconds()
     assert document["revision"] == 1
 
 
 async def test_a_document_of_an_earlier_version_is_read(applications: Applications, database: Any) -> None:
     old = {"_id": "app_1", "user_id": USER, "job_id": "job_1", "title": "Nurse", "history": "[]", "gone": 1}
-    await database[COLLECTION].insert_one({**old, "created_at": NOW, "updated_at": NOW})
+    await database[APPLICATIONS].insert_one({**old, "created_at": NOW, "updated_at": NOW})
     assert await applications.get(USER, "app_1") == nurse()
 
 

@@ -13,10 +13,9 @@ from pymongo.errors import ExecutionTimeout
 
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.platform.collection import Document
-from qwestly_agent.stores.knowledge import COLLECTION, Knowledge
+from qwestly_agent.stores.candidate_data import KNOWLEDGE, Knowledge
 from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.ranks import to_binary
-from qwestly_agent.stores.search import Searchable
+from qwestly_agent.stores.search import Searchable, to_binary
 from tests.mongo_rule import filter_of
 from tests.servers import USER
 from tests.stores.conftest import Replies, Sent
@@ -420,6 +419,6 @@ async def test_a_document_of_the_candidate_app_without_a_text_does_not_hide_the_
     database: AsyncDatabase[Document], odd: Document, vector: list[float] | None
 ) -> None:
     good = {"_id": "good", "user_id": USER, "text": "I like trains", "embedding": [1.0, 0.0]}
-    await database[COLLECTION].insert_many([{"_id": "odd", "user_id": USER, "embedding": [1.0, 0.0], **odd}, good])
+    await database[KNOWLEDGE].insert_many([{"_id": "odd", "user_id": USER, "embedding": [1.0, 0.0], **odd}, good])
     passages = await Knowledge.of(database).search(USER, "trains", vector, 5)
     assert "good" in {passage.id for passage in passages}

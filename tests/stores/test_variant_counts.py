@@ -8,15 +8,15 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.domain.rollout import Assignment
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.conversations import Conversations, PartialAnswers
+from qwestly_agent.stores.measures import REMEMBERED_RUNS, VARIANT_COUNTS, VariantCounts
 from qwestly_agent.stores.messages import NewTurn
-from qwestly_agent.stores.variant_counts import COLLECTION, REMEMBERED_RUNS, VariantCounts
 
 pytestmark = pytest.mark.anyio
 TAG, NOW = "t1:0:brief", 1_800_000_000.0
 
 
 async def found(database: AsyncDatabase[Document], user_id: str) -> Document:
-    [document] = await database[COLLECTION].find({"user_id": user_id}).to_list()
+    [document] = await database[VARIANT_COUNTS].find({"user_id": user_id}).to_list()
     return document
 
 

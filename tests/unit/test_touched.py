@@ -29,7 +29,7 @@ def test_a_package_with_a_workflow_needs_the_tests_that_name_it_without_an_entry
 def test_a_test_needs_itself_and_a_path_that_nobody_knows_all() -> None:
     assert is_needed("tests/unit/test_imports.py::test_x", "tests/unit/test_imports.py")
     assert not is_needed("tests/unit/test_other.py::test_x", "tests/unit/test_imports.py")
-    assert is_needed("tests/unit/test_other.py::test_x", "docs/glossary.md", "src/qwestly_agent/stores/lessons.py")
+    assert is_needed("tests/unit/test_other.py::test_x", "docs/glossary.md", "src/qwestly_agent/stores/learning.py")
 
 
 def test_each_entry_names_paths_and_tests_that_there_are() -> None:

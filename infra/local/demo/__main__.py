@@ -20,10 +20,10 @@ from qwestly_agent.domain import candidate
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.platform.collection import Document
-from qwestly_agent.stores import knowledge
-from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores import candidate_data
+from qwestly_agent.stores.candidate_data import Docs
+from qwestly_agent.stores.learning import Topics
 from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.topics import Topics
 
 if TYPE_CHECKING:
     from qwestly_agent.llm.embeddings import Embeddings
@@ -53,7 +53,7 @@ async def fill(database: AsyncDatabase[Document], embeddings: "Embeddings", now:
     chunks = _chunks()
     for chunk, vector in zip(chunks, await embeddings.embed([each["text"] for each in chunks]), strict=True):
         chunk["embedding"] = vector  # the candidate app stores lists
-    await database[knowledge.COLLECTION].insert_many(chunks)
+    await database[candidate_data.KNOWLEDGE].insert_many(chunks)
     await database[candidate.EMPLOYMENT].insert_many(_of_demo_user("stint", person.EMPLOYMENT))
     await database[candidate.PREFERENCES].insert_many(_of_demo_user("preferences", [person.PREFERENCES]))
     await database[candidate.LINKEDIN].insert_many(_of_demo_user("linkedin", [person.LINKEDIN]))

@@ -24,14 +24,12 @@ from qwestly_agent.llm.models import Tier, TierModel
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls import Budget
 from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.candidate_data import Docs, Knowledge, Profiles
 from qwestly_agent.stores.conversation_search import ConversationSearch
-from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.interviews import Interviews
-from qwestly_agent.stores.job_searches import JobSearches
-from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.stores.jobs import JobSearches
 from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.resumes import Resumes
 
 

@@ -9,7 +9,7 @@ from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import Approval, ShownLeftOut
 from qwestly_agent.services import AnyAction, Services
-from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.stores.candidate_data import Knowledge
 from qwestly_agent.stores.resumes import Resumes
 from qwestly_agent.text.clean import strings_in
 from qwestly_agent.text.contacts import ContactDetails

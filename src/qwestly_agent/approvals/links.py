@@ -22,8 +22,8 @@ from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, Approval, Effect, Verb
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.candidate_data import Profiles
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.user_settings import UserSettingsStore
 from qwestly_agent.text.clean import visible, well_formed
 

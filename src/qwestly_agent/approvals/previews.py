@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from qwestly_agent.approvals.word_difference import most_similar
 from qwestly_agent.domain.approval import Approval, Change, Preview
 from qwestly_agent.services import Services
-from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.candidate_data import Profiles
 from qwestly_agent.text.clean import visible
 
 A = TypeVar("A")

@@ -9,7 +9,7 @@ from qwestly_agent.briefings.lines import lines_of
 from qwestly_agent.briefings.sources import SOURCES, Source
 from qwestly_agent.domain.briefing import Briefing, Gathered, Item
 from qwestly_agent.services import Services
-from qwestly_agent.stores.briefing_plans import BriefingPlan
+from qwestly_agent.stores.briefings import BriefingPlan
 from qwestly_agent.workflow_state import state
 
 SOURCE_SECONDS = 15.0

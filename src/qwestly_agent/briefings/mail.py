@@ -7,7 +7,7 @@ from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.briefings.view import age_of, sources_of, summary_of
 from qwestly_agent.domain.briefing import EVERY_DAY, Briefing, Line
-from qwestly_agent.stores.briefing_plans import BriefingPlan
+from qwestly_agent.stores.briefings import BriefingPlan
 
 LINKED: Mapping[str, tuple[str, str]] = {
     "approvals": ("Review", "approvals"),

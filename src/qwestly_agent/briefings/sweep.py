@@ -15,8 +15,7 @@ from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.gather import gather_sources, new_briefing
 from qwestly_agent.domain.briefing import Gathered, run_of
 from qwestly_agent.services import Services
-from qwestly_agent.stores.briefing_plans import BriefingPlan
-from qwestly_agent.stores.briefings import Briefings
+from qwestly_agent.stores.briefings import BriefingPlan, Briefings
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.workflow_state import WorkflowState, state
 

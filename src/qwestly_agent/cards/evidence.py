@@ -32,9 +32,9 @@ from qwestly_agent.domain.memory import (
 )
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.services import Services
+from qwestly_agent.stores.candidate_data import Passage
 from qwestly_agent.stores.drafts import DraftKind
 from qwestly_agent.stores.interviews import StoredInterview
-from qwestly_agent.stores.knowledge import Passage
 from qwestly_agent.text.clean import quoted, visible
 from qwestly_agent.text.contacts import without_contacts
 from qwestly_agent.text.language import language_of

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.job import JobMatch, JobWishes, MatchStatus, Pay, Reason, Verdict
 from qwestly_agent.jobs.weights import describe_weights
-from qwestly_agent.stores.job_searches import JobSearch
+from qwestly_agent.stores.jobs import JobSearch
 
 
 class JobView(BaseModel):

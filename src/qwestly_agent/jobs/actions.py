@@ -17,8 +17,7 @@ from qwestly_agent.clients.candidate_app import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
 from qwestly_agent.domain.job import Application, ApplicationStatus, application_id, planned_at
 from qwestly_agent.services import Services
-from qwestly_agent.stores.applications import Applications
-from qwestly_agent.stores.job_matches import JobMatches
+from qwestly_agent.stores.jobs import Applications, JobMatches
 
 LONGEST_DOCUMENT, LONGEST_NOTE, MOST_DOCUMENTS = 40_000, 2_000, 4
 """Limits in docs/candidate-app-api.yaml."""

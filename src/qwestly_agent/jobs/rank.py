@@ -17,9 +17,8 @@ from qwestly_agent.jobs.weights import learned_weight
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import embed_and_record, structured_output
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.bm25 import TokenCounts
-from qwestly_agent.stores.job_searches import JobSearch
-from qwestly_agent.stores.ranks import CachedText, fuse_ranks, normalize, rank_ids
+from qwestly_agent.stores.jobs import JobSearch
+from qwestly_agent.stores.search import CachedText, TokenCounts, fuse_ranks, normalize, rank_ids
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE, WISH
 from qwestly_agent.workflow_state import state

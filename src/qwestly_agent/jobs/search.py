@@ -12,7 +12,7 @@ from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.job import Advert
 from qwestly_agent.jobs.same_job import merge_duplicates
 from qwestly_agent.services import Services
-from qwestly_agent.stores.adverts import LONGEST_CACHE_SECONDS, Adverts
+from qwestly_agent.stores.jobs import LONGEST_CACHE_SECONDS, Adverts
 
 QUESTIONS_A_DAY = 60
 """Maximum requests of one user to all boards; queries answered within the last hour are not repeated."""

@@ -8,7 +8,7 @@ from qwestly_agent.domain.job import Advert, JobMatch, match_id
 from qwestly_agent.jobs.limits import without_excluded
 from qwestly_agent.jobs.search import QUESTIONS_A_DAY, search_boards
 from qwestly_agent.services import Services
-from qwestly_agent.stores.job_matches import NO_SUCH_JOB
+from qwestly_agent.stores.jobs import NO_SUCH_JOB
 
 MOST_SHOWN = 8
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from qwestly_agent.domain.job import Advert, Verdict
 from qwestly_agent.jobs.limits import normalize_words
-from qwestly_agent.stores.job_matches import JobMatches
-from qwestly_agent.stores.job_searches import JobSearch
+from qwestly_agent.stores.jobs import JobMatches, JobSearch
 
 STEP: Mapping[Verdict, int] = {"up": 10, "down": -10, "not_this_kind": -25}
 """Hundredths, so that sums are exact in any order."""

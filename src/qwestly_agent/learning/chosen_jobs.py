@@ -6,8 +6,7 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.job import OVER, Advert
 from qwestly_agent.learning.phrases import folded
 from qwestly_agent.services import Services
-from qwestly_agent.stores.applications import Applications
-from qwestly_agent.stores.job_matches import JobMatches
+from qwestly_agent.stores.jobs import Applications, JobMatches
 
 MOST_JOBS = 20
 

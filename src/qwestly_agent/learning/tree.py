@@ -7,7 +7,7 @@ from functools import cached_property
 
 from qwestly_agent.domain.learning import Granularity, Module
 from qwestly_agent.learning.phrases import extract_name, folded
-from qwestly_agent.stores.bm25 import TokenCounts, bm25_scores
+from qwestly_agent.stores.search import TokenCounts, bm25_scores
 
 NEAR = 0.8
 """Minimum similarity at which a name counts as a misspelling of another."""

@@ -7,8 +7,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.actions import MOST_FORGOTTEN, outdated_proposal
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.services import Services
-from qwestly_agent.stores.journal import ConsolidationRun, ReplacedMemory
-from qwestly_agent.stores.merges import Merges
+from qwestly_agent.stores.memory_work import ConsolidationRun, Merges, ReplacedMemory
 from qwestly_agent.workflow_state import state
 
 

@@ -7,8 +7,7 @@ applied, and a repeated state continues where it ended.
 
 from pydantic import Field
 
-from qwestly_agent.stores.journal import ConsolidationRun, Journal
-from qwestly_agent.stores.merges import Merges
+from qwestly_agent.stores.memory_work import ConsolidationRun, Journal, Merges
 from qwestly_agent.workflow_state import UserState, WorkflowState
 
 YEAR = 365 * 86_400.0

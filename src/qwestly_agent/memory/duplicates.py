@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from qwestly_agent.domain.memory import rank
 from qwestly_agent.memory.compare import Relation
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.stores.journal import ReplacedMemory
-from qwestly_agent.stores.merges import ComparedMemory
+from qwestly_agent.stores.memory_work import ComparedMemory, ReplacedMemory
 
 MOST_NEW = 200
 """Maximum new memories compared per run."""

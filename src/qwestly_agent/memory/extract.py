@@ -20,7 +20,7 @@ from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note, is_evidence, user_messages_in
 from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.extractions import Batch
+from qwestly_agent.stores.memory_work import Batch
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 from qwestly_agent.workflow_state import state

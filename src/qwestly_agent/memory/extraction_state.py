@@ -13,9 +13,8 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.extractions import Batch, Extractions
 from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.unchecked import Unchecked
+from qwestly_agent.stores.memory_work import Batch, Extractions, Unchecked
 from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState
 
 

@@ -10,8 +10,7 @@ from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of,
 from qwestly_agent.memory.find import embed_missing
 from qwestly_agent.model_calls import ContentRefused
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.journal import ConsolidationRun, find_unfinished
-from qwestly_agent.stores.merges import ComparedMemory, Merges
+from qwestly_agent.stores.memory_work import ComparedMemory, ConsolidationRun, Merges, find_unfinished
 from qwestly_agent.workflow_state import state
 
 COMPARE_SECONDS = 45.0

@@ -13,7 +13,7 @@ from qwestly_agent.memory.forget import match_tombstones
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.memory.write import count_repetition, write_memory
 from qwestly_agent.services import Services
-from qwestly_agent.stores.extractions import Batch
+from qwestly_agent.stores.memory_work import Batch
 from qwestly_agent.workflow_state import state
 
 MOST_NAMED = 50

@@ -2,8 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from qwestly_agent.stores.journal import ConsolidationRun, Journal, ReplacedMemory
-from qwestly_agent.stores.merges import Merges
+from qwestly_agent.stores.memory_work import ConsolidationRun, Journal, Merges, ReplacedMemory
 
 
 class Undone(BaseModel):

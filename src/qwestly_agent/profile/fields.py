@@ -18,8 +18,8 @@ from qwestly_agent.domain.candidate import ProfileField
 from qwestly_agent.domain.job import wishes_as_fields, with_wishes
 from qwestly_agent.profile.values import FieldChange, ProfileChanges
 from qwestly_agent.services import Services
-from qwestly_agent.stores.job_searches import JobSearches
-from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.candidate_data import Profiles
+from qwestly_agent.stores.jobs import JobSearches
 
 FIELD_NAMES: Mapping[str, str] = {
     "roles": "Role you want",

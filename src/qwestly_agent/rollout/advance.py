@@ -11,7 +11,7 @@ from qwestly_agent.domain.rollout import Entry, Rollout, Trial, end_trial, move_
 from qwestly_agent.rollout.look import Counts, Finding, emergency, is_alarming, is_due, look
 from qwestly_agent.services import Services
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.rollouts import UnreadableRollout
+from qwestly_agent.stores.measures import UnreadableRollout
 from qwestly_agent.workflow_state import WorkflowState, state
 
 

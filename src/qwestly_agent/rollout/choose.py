@@ -8,7 +8,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.rollout import BASE, Assignment, Rollout, bucket_of
-from qwestly_agent.stores.rollouts import Rollouts, UnreadableRollout
+from qwestly_agent.stores.measures import Rollouts, UnreadableRollout
 
 
 async def read_rollout(rollouts: Rollouts, logger: Logger) -> Rollout | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from qwestly_agent.stores.answers import GivenAnswer
+from qwestly_agent.stores.measures import GivenAnswer
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.user_settings import Signals
 

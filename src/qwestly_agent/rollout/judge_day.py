@@ -25,7 +25,7 @@ from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import Budget, BudgetOnly, make_typed_agent
 from qwestly_agent.rollout.exchange import Exchange, read_exchange
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.answers import GivenAnswer
+from qwestly_agent.stores.measures import GivenAnswer
 from qwestly_agent.text.prompt_tags import EARLIER
 from qwestly_agent.workflow_state import WorkflowState, state
 

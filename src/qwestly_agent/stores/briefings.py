@@ -1,17 +1,126 @@
-"""`agent_briefings`: the collected items and the lines of each briefing. Only delivered briefings are shown."""
+"""Stores of briefings: each user's schedule, and the collected items and lines."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from pydantic import ValidationError
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.domain.briefing import Briefing, BriefingKind, Mailed
-from qwestly_agent.platform.collection import Expires, MongoCollection, index
+from qwestly_agent.domain.briefing import Briefing, BriefingKind, BriefingSettings, Mailed, Planned, next_briefing
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Store, index
 from qwestly_agent.platform.records import Records
+from qwestly_agent.stores.user_settings import COLLECTION, UserSettings
+
+# --- briefing plans ---------------------------------------------------------------------------------------------------
+# The schedule of each user's briefings, and what earlier ones covered: fields of `agent_settings`, next to the time
+# zone.
+
+
+_PREFIX = "briefing_"
+
+
+@dataclass(frozen=True)
+class BriefingPlan:
+    """A user's briefing settings and next briefing."""
+
+    user_id: str
+    settings: BriefingSettings
+    zone: str
+    next: Planned | None
+    """None if briefings are off."""
+    last_day: str | None
+    """Local date of the last briefing."""
+    marks: Mapping[str, float]
+    """By source: the time of the newest item that a briefing covered."""
+    changed_at: float | None
+    """When these settings were last changed."""
+
+
+class BriefingPlans(Store):
+    async def get(self, user_id: str) -> BriefingPlan:
+        found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
+        return _plan(user_id, found or {})
+
+    async def change(self, user_id: str, chosen: Mapping[str, Any], now: float) -> None:
+        """Set the given fields of the settings; the others are unchanged."""
+        changes = {f"{_PREFIX}{name}": list(value) if name == "days" else value for name, value in chosen.items()}
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id},
+            {"$set": {**changes, f"{_PREFIX}changed_at": now, "changed_at": to_datetime(now)}},
+            upsert=True,
+        )
+
+    async def turn_on(self, user_id: str, now: float) -> None:
+        """Turn briefings on and schedule the first one. Does nothing if they were turned on before or the user has
+        chosen."""
+        plan = await self.get(user_id)
+        settings = plan.settings.model_copy(update={"on": True})
+        planned = _fields(next_briefing(settings, plan.zone, now, plan.last_day))
+        with suppress(DuplicateKeyError):  # chosen or turned on before
+            await self.database[COLLECTION].update_one(
+                {"_id": user_id, "user_id": user_id, f"{_PREFIX}on": {"$exists": False}},
+                {"$set": {f"{_PREFIX}on": True, **planned}},
+                upsert=True,
+            )
+
+    async def reschedule(self, user_id: str, now: float) -> Planned | None:
+        """Reschedule the next briefing after a change of settings or zone, and return it."""
+        plan = await self.get(user_id)
+        planned = next_briefing(plan.settings, plan.zone, now, plan.last_day) if plan.settings.on else None
+        change: Document = (
+            {"$set": _fields(planned)} if planned else {"$unset": {f"{_PREFIX}at": "", f"{_PREFIX}day": ""}}
+        )
+        await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change)
+        return planned
+
+    async def schedule_next(self, plan: BriefingPlan, now: float) -> None:
+        """Schedule the briefing after `plan.next`, unless the plan was changed meanwhile."""
+        if plan.next is None:
+            return
+        following = next_briefing(plan.settings, plan.zone, max(now, plan.next.at), plan.next.day)
+        await self.database[COLLECTION].update_one(
+            {"_id": plan.user_id, "user_id": plan.user_id, f"{_PREFIX}at": plan.next.at},
+            {"$set": {**_fields(following), f"{_PREFIX}told": plan.next.day}},
+        )
+
+    async def advance_marks(self, user_id: str, marks: Mapping[str, float]) -> None:
+        """Advance the marks of covered items; a mark never moves back."""
+        known = (await self.get(user_id)).marks
+        later = {**known, **{name: max(at, known.get(name, 0.0)) for name, at in marks.items()}}
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id}, {"$set": {f"{_PREFIX}marks": json.dumps(later)}}
+        )
+
+
+def _fields(planned: Planned) -> Document:
+    return {f"{_PREFIX}at": planned.at, f"{_PREFIX}day": planned.day}
+
+
+def _plan(user_id: str, document: Document) -> BriefingPlan:
+    own = {name.removeprefix(_PREFIX): value for name, value in document.items() if name.startswith(_PREFIX)}
+    try:
+        settings = BriefingSettings.model_validate(own)
+    except ValidationError:  # unreadable settings count as off
+        settings = BriefingSettings()
+    zone = UserSettings.model_validate(document).zone
+    planned = Planned(own["at"], own["day"]) if settings.on and "at" in own else None
+    marks = json.loads(own.get("marks", "{}"))
+    return BriefingPlan(user_id, settings, zone, planned, own.get("told"), marks, own.get("changed_at"))
+
+
+# --- briefings --------------------------------------------------------------------------------------------------------
+# `agent_briefings`: the collected items and the lines of each briefing. Only delivered briefings are shown.
+
 
 RETENTION = timedelta(days=90)
-COLLECTION = MongoCollection(
+BRIEFINGS = MongoCollection(
     "agent_briefings",
     Expires(RETENTION),
     index("user_created", "user_id", "-created_at"),
@@ -22,7 +131,7 @@ COLLECTION = MongoCollection(
 
 
 class Briefings(Records[Briefing]):
-    collection, model, missing = COLLECTION, Briefing, "There is no such briefing."
+    collection, model, missing = BRIEFINGS, Briefing, "There is no such briefing."
     nested = ("gathered", "before", "lines")
 
     def events_of(self, before: Briefing | None, after: Briefing) -> Sequence[ActivityEvent]:
@@ -60,7 +169,7 @@ class Briefings(Records[Briefing]):
     async def was_mailed(self, user_id: str) -> bool:
         """True if a briefing of this user was mailed, or may have been."""
         query = {"user_id": user_id, "mailed": {"$in": ["claimed", "sent"]}}
-        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
+        return await self.database[BRIEFINGS].find_one(query, {"_id": 1}) is not None
 
     async def set_mail_status(self, user_id: str, briefing_id: str, mailed: Mailed) -> None:
         await self.set_fields(user_id, briefing_id, {"mailed": mailed})
@@ -72,7 +181,7 @@ class Briefings(Records[Briefing]):
     async def last_read_at(self, user_id: str) -> float | None:
         """Return when the user last read a briefing."""
         query = {"user_id": user_id, "read_at": {"$gt": 0}}
-        found = self.database[COLLECTION].find(query, {"read_at": 1}).sort("created_at", -1).limit(1)
+        found = self.database[BRIEFINGS].find(query, {"read_at": 1}).sort("created_at", -1).limit(1)
         return next((each["read_at"] for each in await found.to_list()), None)
 
     async def forget(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:

@@ -15,11 +15,9 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.domain.conversation import SaidBefore
 from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.stores import messages
-from qwestly_agent.stores.bm25 import TokenCounts, bm25_scores
 from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_query, make_title
 from qwestly_agent.stores.messages import unfinished_turns
-from qwestly_agent.stores.ranks import fuse_ranks
-from qwestly_agent.stores.search import Match, Searchable
+from qwestly_agent.stores.search import Match, Searchable, TokenCounts, bm25_scores, fuse_ranks
 
 BATCH = 50
 """Number of conversations compared at a time."""

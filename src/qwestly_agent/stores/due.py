@@ -18,17 +18,16 @@ from qwestly_agent.domain.briefing import run_of
 from qwestly_agent.platform.collection import Document, MongoCollection, Permanent, Store
 from qwestly_agent.stores import (
     activity,
-    applications,
     approvals,
     briefings,
     collections,
     drafts,
-    job_searches,
+    jobs,
+    measures,
     memories,
     runs,
     usage,
     user_settings,
-    variant_counts,
 )
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
@@ -216,27 +215,25 @@ class Sweeps(Store):
     ) -> list[tuple[str, float]]:
         """List `(user_id, next_at)` of users whose nightly search became due between these times, longest due first.
         Those of `braked` users stay due."""
-        found = self.database[job_searches.COLLECTION].find(
-            _searches(after, until, braked), {"user_id": 1, "next_at": 1}
-        )
+        found = self.database[jobs.JOB_SEARCHES].find(_searches(after, until, braked), {"user_id": 1, "next_at": 1})
         return [(each["user_id"], each["next_at"]) async for each in found.sort("next_at", 1).limit(limit)]
 
     async def job_searches_left(self, now: float, braked: Collection[str] = ()) -> Backlog:
-        return await self._backlog(job_searches.COLLECTION, _searches(0, now, braked), "next_at")
+        return await self._backlog(jobs.JOB_SEARCHES, _searches(0, now, braked), "next_at")
 
     async def variant_sums(self, tags: Collection[str]) -> dict[str, dict[str, float]]:
         """Return the counts of all users under each of these tags, and the number of users."""
-        sums = {name: {"$sum": f"${name}"} for name in variant_counts.NAMES}
+        sums = {name: {"$sum": f"${name}"} for name in measures.NAMES}
         pipeline = [{"$match": {"tag": {"$in": list(tags)}}}, {"$group": {"_id": "$tag", "users": {"$sum": 1}, **sums}}]
-        found = await self.database[variant_counts.COLLECTION].aggregate(pipeline)
+        found = await self.database[measures.VARIANT_COUNTS].aggregate(pipeline)
         # The laptop's database returns nothing if no document has the field.
         return {each.pop("_id"): {name: value or 0 for name, value in each.items()} async for each in found}
 
     async def variant_users(self, tag: str) -> list[dict[str, float]]:
         """Return the counts of each user under this tag, including decisions on the variant's proposals."""
         of_user = dict[str, Counter[str]]()
-        async for each in self.database[variant_counts.COLLECTION].find({"tag": tag}, {"runs": 0}):
-            of_user[each["user_id"]] = Counter({name: each.get(name, 0) for name in variant_counts.NAMES})
+        async for each in self.database[measures.VARIANT_COUNTS].find({"tag": tag}, {"runs": 0}):
+            of_user[each["user_id"]] = Counter({name: each.get(name, 0) for name in measures.NAMES})
         for each in await self._each(approvals.COLLECTION, {"variant": tag}, "user_id", *approvals.COUNTED_FIELDS):
             if each["user_id"] in of_user:
                 of_user[each["user_id"]].update(approvals.counts_of(each))
@@ -265,12 +262,12 @@ class Sweeps(Store):
 
     async def due_applications(self, now: float, limit: int) -> list[tuple[str, str]]:
         """List `(user_id, application_id)` of applications whose next step is due, longest due first."""
-        found = self.database[applications.COLLECTION].find(_due("due_at", 0, now), {"user_id": 1})
+        found = self.database[jobs.APPLICATIONS].find(_due("due_at", 0, now), {"user_id": 1})
         return [(each["user_id"], each["_id"]) async for each in found.sort("due_at", 1).limit(limit)]
 
     async def steps_left(self, now: float) -> Backlog:
         """Count applications whose next step is due and was not reminded of."""
-        return await self._backlog(applications.COLLECTION, _due("due_at", 0, now), "due_at")
+        return await self._backlog(jobs.APPLICATIONS, _due("due_at", 0, now), "due_at")
 
     async def count_mail(self, day: str, most: int) -> bool:
         """Count one briefing mail for this day (UTC). Returns False if the limit is reached."""
@@ -287,7 +284,7 @@ class Sweeps(Store):
 
     async def find_mail_by_token(self, hashed: str) -> tuple[str, MailKind] | None:
         """Return the recipient and kind of the mail whose token has this hash."""
-        found = await self.database[briefings.COLLECTION].find_one({"unsubscribe": hashed}, {"user_id": 1})
+        found = await self.database[briefings.BRIEFINGS].find_one({"unsubscribe": hashed}, {"user_id": 1})
         if found:
             return found["user_id"], "briefings"
         kinds: tuple[MailKind, ...] = ("questions", "reminders")

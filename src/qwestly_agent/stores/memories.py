@@ -31,8 +31,16 @@ from qwestly_agent.domain.memory import (
 )
 from qwestly_agent.platform.collection import ALL_ACTIONS, Document, MongoCollection, Permanent, Store, index
 from qwestly_agent.platform.outbox import OUTBOX, copy_after_write, outbox_fields, with_events
-from qwestly_agent.stores.ranks import CachedText, cosines_of, fuse_ranks, rank_ids, to_binary, to_floats
-from qwestly_agent.stores.search import Match, Searchable
+from qwestly_agent.stores.search import (
+    CachedText,
+    Match,
+    Searchable,
+    cosines_of,
+    fuse_ranks,
+    rank_ids,
+    to_binary,
+    to_floats,
+)
 from qwestly_agent.text.language import indexed_words, query_words
 
 COLLECTION = MongoCollection(

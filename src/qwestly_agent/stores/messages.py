@@ -15,7 +15,7 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.conversation import Source, Summary
 from qwestly_agent.domain.rollout import Assignment
 from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store, index
-from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import to_binary
 from qwestly_agent.text.user_text import holds_others_words
 
 Status = Literal["complete", "stopped", "failed", "interrupted", "running"]

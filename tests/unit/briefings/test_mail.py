@@ -8,7 +8,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.briefings.lines import lines_of
 from qwestly_agent.briefings.mail import message_of
 from qwestly_agent.domain.briefing import Briefing, BriefingSettings, Gathered, Item, Topic
-from qwestly_agent.stores.briefing_plans import BriefingPlan
+from qwestly_agent.stores.briefings import BriefingPlan
 
 APP, HOSTILE = "https://app.example/career", 'ap_2"/><x>'
 PLAN = BriefingPlan(

@@ -22,8 +22,8 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.resume import ReadField, ResumeRecord, ResumeStatus
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, Statement
+from qwestly_agent.stores.candidate_data import Passage
 from qwestly_agent.stores.interviews import StoredInterview
-from qwestly_agent.stores.knowledge import Passage
 
 TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
 

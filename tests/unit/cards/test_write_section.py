@@ -22,7 +22,7 @@ from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.model_calls import ContentRefused
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.planted import COLLECTION, MOST_PASSED, WINDOW
+from qwestly_agent.stores.measures import MOST_PASSED, PLANTED_LIES, WINDOW
 from tests.counts import sample
 from tests.servers import settings_for
 
@@ -108,7 +108,7 @@ async def test_a_judge_that_passed_too_many_planted_lies_supports_nothing_beside
     services: ModelServices, model: ModelServer
 ) -> None:
     plants = [{"kind": "figure", "language": "en", "passed": number < MOST_PASSED} for number in range(WINDOW - 1)]
-    await services.planted_lies.database[COLLECTION].insert_one({"_id": JUDGED_BY, "plants": plants})
+    await services.planted_lies.database[PLANTED_LIES].insert_one({"_id": JUDGED_BY, "plants": plants})
     said = claim("Coaches a chess club of 12.", "coach a chess club of 12")
     model.script(says(said), judges(YES, YES | {"id": 1, "as": ["club of 12"] * 9}))
     section = await written(services, "u1", ORDER)

@@ -12,7 +12,7 @@ from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.grounding.model import JudgedPlant, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.stores.planted import WINDOW, JudgesPlants
+from qwestly_agent.stores.measures import WINDOW, JudgesPlants
 
 SAID = QuotedSource(
     id="s1",

@@ -27,7 +27,7 @@ from qwestly_agent.memory.duplicates import (
     replacements_of,
     vectors_of,
 )
-from qwestly_agent.stores.merges import ComparedMemory
+from qwestly_agent.stores.memory_work import ComparedMemory
 
 MATTERS = yaml.safe_load((Path(__file__).parent / "matters.yaml").read_text())
 GREY_FROM = Settings("mongodb://127.0.0.1", "none").memory_grey_from

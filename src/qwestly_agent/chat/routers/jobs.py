@@ -24,7 +24,7 @@ from qwestly_agent.domain.job import JobMatch, JobWishes, MatchStatus, Verdict
 from qwestly_agent.jobs.start import start_requested
 from qwestly_agent.jobs.sweep import next_night
 from qwestly_agent.jobs.weights import weights_of
-from qwestly_agent.stores.adverts import Adverts
+from qwestly_agent.stores.jobs import Adverts
 
 router = APIRouter()
 

@@ -1,12 +1,12 @@
-"""Tier 1: the candidate app's data about a user, read through an allow-list of fields.
-
-The candidate app owns the collections (`domain/candidate.py`). `qwestly-agent mongo check` lists missing fields.
-"""
+"""Collections that the candidate app owns: profiles, documents, and pages on how Qwestly works."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
+
+from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.domain.candidate import (
     CANDIDATES,
@@ -24,7 +24,15 @@ from qwestly_agent.domain.candidate import (
     query,
     to_our_fields,
 )
-from qwestly_agent.platform.collection import Document, Store
+from qwestly_agent.platform.collection import Document, MongoCollection, Permanent, Store
+from qwestly_agent.stores.search import Searchable, to_binary
+from qwestly_agent.text.contacts import Contact, contacts_in, without_contacts
+
+# --- profiles ---------------------------------------------------------------------------------------------------------
+# Tier 1: the candidate app's data about a user, read through an allow-list of fields.
+#
+# The candidate app owns the collections (`domain/candidate.py`). `qwestly-agent mongo check` lists missing fields.
+
 
 STINTS_LIMIT = 30
 CARDS_LIMIT = 20
@@ -126,3 +134,107 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value if value is None or isinstance(value, str | int | float | datetime) else str(value)
+
+
+# --- knowledge --------------------------------------------------------------------------------------------------------
+# Tier 3: chunks of the user's own documents. The candidate app owns the collection and its index.
+
+
+KNOWLEDGE = "knowledge_chunk"
+MOST_CHUNKS = 2_000
+"""Maximum number of a user's chunks searched for contact details."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A chunk of a document, with its source and without contact details."""
+
+    id: str
+    title: str
+    kind: str
+    """The candidate app's value: `resume`, `transcript`, `document`."""
+    text: str
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    searchable: Searchable
+
+    @classmethod
+    def of(cls, database: AsyncDatabase[Document]) -> "Knowledge":
+        return cls(Searchable(database[KNOWLEDGE], "knowledge_chunk_vector_index", "embedding", "text"))
+
+    async def search(self, user_id: str, words: str, vector: Sequence[float] | None, limit: int) -> list[Passage]:
+        found = await self.searchable.find_nearest({"user_id": user_id}, words, vector, limit)
+        return [
+            Passage(
+                str(document["_id"]),
+                without_contacts(document.get("title", ""))[0],
+                document.get("source_type", ""),
+                without_contacts(document["text"])[0],
+            )
+            for document in (match.document for match in found)
+            if document.get("text")
+        ]
+
+    async def contacts(self, user_id: str) -> list[Contact]:
+        """Return the contact details in all of the user's chunks."""
+        cursor = self.searchable.collection.find({"user_id": user_id}, {"text": 1}).limit(MOST_CHUNKS)
+        return [contact async for each in cursor for contact in contacts_in(each.get("text") or "")]
+
+
+# --- docs -------------------------------------------------------------------------------------------------------------
+# `qwestly_docs`: pages on how Qwestly works. They hold no user data, so these methods take no user id.
+
+
+DOCS = MongoCollection(
+    "qwestly_docs", Permanent("Replaced by each ingestion."), no_user_reason="Our own documentation."
+)
+
+
+@dataclass(frozen=True)
+class DocSection:
+    """A section of a page. `id` is derived from path, position and content."""
+
+    id: str
+    path: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Docs(Store):
+    searchable: Searchable
+
+    @classmethod
+    def of(cls, database: AsyncDatabase[Document]) -> Self:
+        searchable = Searchable(
+            database[DOCS],
+            "qwestly_docs_vector_index",
+            "embedding",
+            "text",
+            words_index="qwestly_docs_search_index",
+        )
+        return cls(database, searchable)
+
+    async def search(self, words: str, vector: Sequence[float] | None, limit: int) -> list[DocSection]:
+        found = await self.searchable.find_nearest({}, words, vector, limit)
+        documents = [match.document for match in found]
+        return [DocSection(str(d["_id"]), d["path"], d["title"], d["text"]) for d in documents]
+
+    async def ids(self) -> set[str]:
+        return {str(document["_id"]) async for document in self.database[DOCS].find({}, {"_id": 1})}
+
+    async def add(self, sections: Sequence[DocSection], vectors: Sequence[Sequence[float]]) -> None:
+        """Insert the sections, replacing those with the same ids."""
+        await self.remove([section.id for section in sections])
+        await self.database[DOCS].insert_many(
+            [
+                {"_id": s.id, "path": s.path, "title": s.title, "text": s.text, "embedding": to_binary(vector)}
+                for s, vector in zip(sections, vectors, strict=True)
+            ]
+        )
+
+    async def remove(self, ids: Sequence[str]) -> None:
+        if ids:
+            await self.database[DOCS].delete_many({"_id": {"$in": list(ids)}})
