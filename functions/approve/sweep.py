@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from qwestly_agent import container
-from qwestly_agent.approvals.returned_mail import SOURCE, note_returned_mail
+from qwestly_agent.approvals.mail import SOURCE, note_returned_mail
 from qwestly_agent.approvals.sweep import sweep
 
 

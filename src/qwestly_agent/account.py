@@ -1,19 +1,25 @@
-"""Export and erasure of a user's data."""
+"""Export and erasure of a user's data, and permanent deletion of a conversation."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from pydantic_core import to_json
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.end import expire, notify_execution
+from qwestly_agent.approvals.end import expire, expire_pending, notify_execution
 from qwestly_agent.base.clock import Clock, to_datetime, with_iso_moments
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.activity import of_conversation
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
 from qwestly_agent.stores.user_data import UserData, user_collections
+
+# --- account ----------------------------------------------------------------------------------------------------------
+# Export and erasure of a user's data.
+
 
 ELSEWHERE = (
     "Profile, employment, preferences, published cards, LinkedIn profile, suggestions for it and documents are kept by "
@@ -81,3 +87,33 @@ async def _end_execution(services: Services, approval: Approval) -> None:
         await notify_execution(services, expired or approval)
     except (AgentError, PyMongoError) as error:
         services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})
+
+
+# --- deletion ---------------------------------------------------------------------------------------------------------
+# Permanent deletion of a conversation.
+
+
+async def delete(services: Services, user_id: str, conversation_id: str) -> None:
+    """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals, its drafts
+    and its lessons. Raises `NotFound`.
+
+    Its event is written first, because the document that could contain it is deleted: if the process dies right
+    afterwards, the user repeats the deletion, which is the same event. Then the conversation is deleted: a running turn
+    sees that, and withdraws its approvals. The other steps run even if the conversation is already gone, so that a
+    retry completes them.
+    """
+    if await services.conversations.exists(user_id, conversation_id):
+        with suppress(PyMongoError):  # the deletion matters more
+            await services.activity.add(of_conversation(user_id, conversation_id, services.clock()))
+    try:
+        await services.conversations.delete(user_id, conversation_id)
+    finally:
+        await expire_pending(services, user_id, conversation_id)
+        await services.approvals.forget_conversation(user_id, conversation_id)
+        await services.drafts.forget_conversation(user_id, conversation_id)
+        await services.lessons.forget_conversation(user_id, conversation_id)
+        await services.extractions.delete_unstored(user_id, conversation_id)
+        await services.unchecked.delete(
+            user_id, [each.id for each in await services.unchecked.list_of_conversation(user_id, conversation_id)]
+        )
+        await services.tool_calls.forget(user_id, conversation_id)

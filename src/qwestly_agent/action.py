@@ -1,21 +1,23 @@
-"""An action that the agent may propose: its arguments, subject, preview, effect and inverse.
-
-Each package defines its own actions, as in `cards/actions.py`; `workflows.ACTIONS` collects them. A tool only proposes
-an action. Only `approvals/execute.py` calls `perform`.
-"""
+"""An action that the agent may propose: its arguments, subject, preview, effect and inverse."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Outcome
 from qwestly_agent.domain.approval import Approval, Effect, Kind, Preview, canonical_json, sha256_hex
+from qwestly_agent.text.clean import visible
+
+# --- action -----------------------------------------------------------------------------------------------------------
+# Each package defines its own actions, as in `cards/actions.py`; `workflows.ACTIONS` collects them. A tool only
+# proposes an action. Only `approvals/execute.py` calls `perform`.
+
 
 S = TypeVar("S")
 """`Services`, which contains all actions."""
@@ -173,3 +175,26 @@ class Actions(Mapping[str, Action[S, Any]]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+# Argument types shared by several actions: pydantic models that remove invisible characters and forbid unknown fields.
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+Line: TypeAlias = Annotated[str, AfterValidator(_in_one_line), StringConstraints(min_length=1, max_length=300)]
+ApprovalId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+CardId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+DraftId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+
+
+class Arguments(BaseModel):
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+
+
+def to_json_types(value: Any) -> Any:
+    """Convert the value to JSON types, without fields that are None."""
+    return TypeAdapter(Any).dump_python(value, mode="json", exclude_none=True)

@@ -33,7 +33,7 @@ ACTIONS: Actions[Services] = Actions(
                 "SUGGEST_LINKEDIN_ABOUT",
             )
         ),
-        "qwestly_agent.approvals.earned.RAISE_AUTONOMY",
+        "qwestly_agent.approvals.autonomy.RAISE_AUTONOMY",
         *(f"{workflow.package}.{each}" for workflow in WORKFLOWS for each in workflow.actions),
     )
 )

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from qwestly_agent.account import delete
 from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat import updates as polls
-from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.updates import updates
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Briefing

@@ -13,8 +13,8 @@ from botocore.exceptions import ClientError
 
 from infra.local.aws import AwsServer
 from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.approvals.autonomy import RAISE_AUTONOMY
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
-from qwestly_agent.approvals.earned import RAISE_AUTONOMY
 from qwestly_agent.approvals.links import hash_of
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, ShownClaim

@@ -35,9 +35,9 @@ from qwestly_agent.approvals.execute import (
     execute,
 )
 from qwestly_agent.approvals.mail import mail_if_due
-from qwestly_agent.approvals.previews import format_value
 from qwestly_agent.approvals.propose import MOST_WAITING, Proposer
 from qwestly_agent.approvals.sweep import LEFT_TO_EXECUTION_SECONDS, handle_due
+from qwestly_agent.approvals.view import format_value
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.base.settings import Settings

@@ -8,8 +8,8 @@ import pytest
 
 from infra import extractions
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent import account
 from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
-from qwestly_agent.chat import deletion
 from qwestly_agent.memory import extract, move_watermark, reconcile, retry_later, sweep
 from qwestly_agent.memory.edit import correct
 from qwestly_agent.memory.extraction_state import ExtractionState
@@ -254,7 +254,7 @@ async def test_of_a_deleted_conversation_nothing_waits(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
     await talk.falls_silent()
-    await deletion.delete(talk.services, talk.user_id, "c1")
+    await account.delete(talk.services, talk.user_id, "c1")
     assert await talk.raw() == []
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer
-from qwestly_agent.approvals.gate import gate
+from qwestly_agent.approvals.autonomy import gate
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.approval import Level

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.account import delete
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, Invalid, NotFound
-from qwestly_agent.chat.deletion import delete
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.domain.memory import Memory, MemorySource, MemoryType
 from qwestly_agent.memory.actions import remember_proposal

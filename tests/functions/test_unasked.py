@@ -13,7 +13,7 @@ from pymongo.database import Database
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals import wish
+from qwestly_agent.approvals import propose
 from qwestly_agent.stores import candidate_data, memories
 from qwestly_agent.stores.usage import Usage
 from tests.counts import count, sample
@@ -171,7 +171,7 @@ WISH = Try("wish", "Please set my location to Lisbon", "location", "Lisbon")
 
 
 def test_a_judge_who_is_late_means_that_it_is_asked(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wish, "JUDGE_SECONDS", 0.05)
+    monkeypatch.setattr(propose, "JUDGE_SECONDS", 0.05)
     late = wishes(WISH.message, hold_after=0)
     assert not stage.attempt(WISH, lambda _: [late]).changed
     stage.model.release()

@@ -12,11 +12,9 @@ import pytest
 from infra.local.candidate_app import OPERATIONS, Fault
 from qwestly_agent.approvals import pause, propose
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.earned import KINDS
-from qwestly_agent.approvals.execute import ASKED_AGAIN, NOT_AS_DONE
-from qwestly_agent.approvals.gate import UNASKED
-from qwestly_agent.approvals.messages import outcome_line
-from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
+from qwestly_agent.approvals.autonomy import KINDS, UNASKED
+from qwestly_agent.approvals.end import outcome_line
+from qwestly_agent.approvals.execute import ASKED_AGAIN, NOT_AS_DONE, NOT_UNDOABLE, undo
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, ChangedMeanwhile, NotFound
 from qwestly_agent.cards.actions import SAVE_CARD_AS_ACTIVE

@@ -23,7 +23,7 @@ from infra.mongo.roles import AGENT
 from infra.stages import Stage
 from qwestly_agent.agents.calls import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
-from qwestly_agent.approvals.gate import TABLE
+from qwestly_agent.approvals.autonomy import TABLE
 from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.base import errors
 from qwestly_agent.base.errors import AgentError

@@ -14,10 +14,9 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.approvals import decide, pause
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.decide import decide_and_follow_up
-from qwestly_agent.approvals.execute import LATEST_SECONDS, NEVER_KNOWN, execute, refresh_outcomes
+from qwestly_agent.approvals.execute import LATEST_SECONDS, NEVER_KNOWN, execute, refresh_outcomes, undo
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
-from qwestly_agent.approvals.undo import undo
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.activity import of_approval

@@ -8,6 +8,7 @@ import pytest
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
+from qwestly_agent.account import delete
 from qwestly_agent.base.errors import Braked, Invalid, NotFound, Unavailable
 from qwestly_agent.cards import profile_texts
 from qwestly_agent.cards.card_state import NothingToTell
@@ -15,7 +16,6 @@ from qwestly_agent.cards.forget import FORGOTTEN, forget_in_drafts
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.cards.start import ALIVE_SECONDS, GONE_ON_WITH_SECONDS, MOST_WAITING, Cards, ProfileText
 from qwestly_agent.cards.text import text_of
-from qwestly_agent.chat.deletion import delete
 from qwestly_agent.domain.card import Style
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft

@@ -41,8 +41,8 @@ from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.calls import Call, Contract, contract_of, contracts_of, unique_call_id, valid_tool_name
 from qwestly_agent.agents.problems import arguments_problem, error_of_tool, tool_problem
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.gate import OFFERED, gate
-from qwestly_agent.approvals.messages import pending_line
+from qwestly_agent.approvals.autonomy import OFFERED, gate
+from qwestly_agent.approvals.end import pending_line
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, NotFound, TooManySteps
 from qwestly_agent.base.observability import Event, cause_of

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
+from qwestly_agent.approvals.autonomy import gate
 from qwestly_agent.approvals.end import notify_with_token, without_forgotten
-from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Approval

@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.earned import note_decision
+from qwestly_agent.approvals.autonomy import note_decision
 from qwestly_agent.approvals.end import finish, notify_execution
 from qwestly_agent.approvals.execute import execute
-from qwestly_agent.approvals.trace import approval_span
+from qwestly_agent.approvals.view import approval_span
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Invalid
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import (

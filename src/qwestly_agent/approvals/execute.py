@@ -1,28 +1,20 @@
-"""Execute approved records: the only place that changes something for a user, once, and only while it is allowed.
-
-A record goes `approved → executing → done | failed | accepted | unknown`. Its id is the effect's idempotency key: an
-interrupted execution is completed by querying the outcome of that key, and is never sent under another one.
-"""
+"""Execute approved records, and undo them: the only place that changes something for a user."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.action import digest_of
+from qwestly_agent.action import digest_of, to_json_types
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.arguments import to_json_types
-from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
-from qwestly_agent.approvals.contacts import NOT_PUBLISHED, has_public_contacts
-from qwestly_agent.approvals.earned import level_of
-from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, finish, has_forgotten_source, work_of
-from qwestly_agent.approvals.gate import gate
-from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.approvals.previews import refresh_preview
-from qwestly_agent.approvals.trace import approval_span
-from qwestly_agent.base.errors import AgentError, Braked, NotFound
+from qwestly_agent.approvals.ask import NOT_PUBLISHED, Proposal, ProposalContext, create_approval, has_public_contacts
+from qwestly_agent.approvals.autonomy import gate, level_of, note_decision
+from qwestly_agent.approvals.end import DRAFT_ENDS, FORGOTTEN, end_forgotten, finish, has_forgotten_source, work_of
+from qwestly_agent.approvals.view import approval_span, refresh_preview
+from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, NotFound
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.clients.candidate_app import Changed, Done, Effect, NeverArrived, Outcome, Pending, Refused, Unknown
 from qwestly_agent.domain.approval import (
@@ -39,6 +31,13 @@ from qwestly_agent.domain.approval import (
 from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
+
+# --- execute ----------------------------------------------------------------------------------------------------------
+# Execute approved records: the only place that changes something for a user, once, and only while it is allowed.
+#
+# A record goes `approved → executing → done | failed | accepted | unknown`. Its id is the effect's idempotency key: an
+# interrupted execution is completed by querying the outcome of that key, and is never sent under another one.
+
 
 REBASES = 3
 """Maximum number of times that the effect is sent again with a new version, if only parts of the subject changed that
@@ -336,3 +335,59 @@ async def _refresh(services: Services, approval: Approval) -> Approval:
     except (AgentError, PyMongoError) as error:
         services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})
         return approval
+
+
+# --- undo -------------------------------------------------------------------------------------------------------------
+# Undo an approval's effect within a day: by a separate record, with the same checks, once.
+#
+# The signed-in user requests exactly this, so no level and no model is involved.
+
+
+NOT_UNDOABLE = "This cannot be undone, or not any more."
+
+
+async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
+    """Undo the effect, and return the undo's record; an earlier one if that is done or in progress.
+
+    Raises `NotFound`, `Braked`, `Unavailable`, and `ChangedMeanwhile` if it cannot be undone, or if it was changed
+    since.
+    """
+    done = await services.approvals.get(user_id, approval_id)
+    number = 1
+    while earlier := await _find(services.approvals, user_id, _id_of(done, number)):
+        if earlier.status not in ("failed", "changed"):  # else nothing was done, and it can be tried again
+            return await execute(services, user_id, earlier.id)
+        number += 1
+    action = services.actions.get(done.tool)
+    if action is None or (inverse := action.inverse) is None or (done.undo_until or 0.0) < services.clock():
+        raise ChangedMeanwhile(NOT_UNDOABLE)
+
+    async def check() -> None:
+        if not await inverse.is_unchanged(services, user_id, action.arguments_of(done)):
+            raise ChangedMeanwhile(NOT_AS_DONE)
+
+    await pause.check(services.signals, user_id)
+    await check()  # and again when the version is known: a deleted subject has none
+    context = ProposalContext(
+        user_id=user_id,
+        run_id=done.run_id,
+        level=await services.autonomy.level(user_id),
+        conversation_id=done.conversation_id,
+        undoes=done.id,
+    )
+    undone = await create_approval(
+        services, _id_of(done, number), Proposal(action, json.loads(done.inverse), check=check), context, "run"
+    )
+    await note_decision(services, undone)
+    return await execute(services, user_id, undone.id)
+
+
+def _id_of(done: Approval, number: int) -> str:
+    return f"ap_{sha256_hex(done.id, 'undo', str(number))[:32]}"
+
+
+async def _find(approvals: Approvals, user_id: str, approval_id: str) -> Approval | None:
+    try:
+        return await approvals.get(user_id, approval_id)
+    except NotFound:
+        return None

@@ -13,9 +13,8 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
-from qwestly_agent.approvals.previews import pair_reworded
 from qwestly_agent.approvals.templates import Brand, moment, render
-from qwestly_agent.approvals.view import public_url
+from qwestly_agent.approvals.view import pair_reworded, public_url
 from qwestly_agent.base.clock import Clock, format_duration
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of

@@ -1,12 +1,214 @@
-"""The API's view of an approval, without task token and link hashes."""
+"""An approval as others see it: its user in previews and in the API, and operators in traces."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
 from qwestly_agent.base.clock import Moment, with_iso_moments
-from qwestly_agent.domain.approval import Approval, Confidence, DecidedBy, Effect, Kind, Preview, Returned, Status
+from qwestly_agent.base.traces import Traces, child_span
+from qwestly_agent.domain.approval import (
+    Approval,
+    Change,
+    Confidence,
+    DecidedBy,
+    Effect,
+    Kind,
+    Preview,
+    Returned,
+    Status,
+)
+from qwestly_agent.services import Services
+from qwestly_agent.stores.candidate_data import Profiles
+from qwestly_agent.text.clean import visible
+
+# --- word difference --------------------------------------------------------------------------------------------------
+# Compare two texts word by word, for the user who decides on the change.
+
+
+MOST_WORDS = 2_000
+LEAST_ALIKE = 0.3
+"""Similarity below which differences are not marked, because nearly everything would be."""
+HALF = 0.5
+_WORDS = re.compile(r"\S+\s*")
+
+
+@dataclass(frozen=True)
+class DifferencePart:
+    text: str
+    differs: bool
+
+
+def diff_words(before: str, after: str) -> tuple[list[DifferencePart], list[DifferencePart]]:
+    """Return the parts of both texts in order; parts in only one text differ."""
+    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    if max(len(old), len(new)) > MOST_WORDS:
+        return [DifferencePart(before, differs=False)], [DifferencePart(after, differs=False)]
+    compared = SequenceMatcher(None, [each.strip() for each in old], [each.strip() for each in new], autojunk=False)
+    if compared.ratio() < LEAST_ALIKE:
+        return [DifferencePart(before, differs=False)], [DifferencePart(after, differs=False)]
+    steps = compared.get_opcodes()
+    return (
+        list(_parts(("".join(old[a:b]), step != "equal") for step, a, b, _, _ in steps)),
+        list(_parts(("".join(new[a:b]), step != "equal") for step, _, _, a, b in steps)),
+    )
+
+
+def most_similar(text: str, others: Sequence[str]) -> str | None:
+    """Return the text with the most words in common; None if none has half of them."""
+    words = text.split()[:MOST_WORDS]
+    alike = {each: SequenceMatcher(None, each.split()[:MOST_WORDS], words, autojunk=False).ratio() for each in others}
+    best = max(alike, key=lambda each: alike[each], default=None)
+    return best if best is not None and alike[best] >= HALF else None
+
+
+def _parts(found: Iterator[tuple[str, bool]]) -> Iterator[DifferencePart]:
+    """Drop empty parts; the blank after a differing part belongs to the next part."""
+    for text, differs in found:
+        words = text.rstrip() if differs else text
+        if words:
+            yield DifferencePart(words, differs)
+        if blank := text[len(words) :]:
+            yield DifferencePart(blank, differs=False)
+
+
+# --- previews ---------------------------------------------------------------------------------------------------------
+# Previews of an action's changes, for the user.
+
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class Replacement(Generic[A]):
+    """Preview of an action that replaces one value by another."""
+
+    title: Callable[[A], str]
+    name: Callable[[A], str]
+    current: Callable[[Services, str, A], Awaitable[str | None]]
+    new: Callable[[A], str | None]
+
+    async def is_unchanged(self, services: Services, user_id: str, args: A) -> bool:
+        """True if the current value is the one that the action wrote with these arguments."""
+        return await self.current(services, user_id, args) == self.new(args)
+
+    async def read_current(self, services: Services, user_id: str, args: A) -> dict[str, str]:
+        current = await self.current(services, user_id, args)
+        return {} if current is None else {self.name(args): current}
+
+    def preview(self, args: A, shown: Mapping[str, str]) -> Preview:
+        name = self.name(args)
+        change = Change(name=name, before=shown.get(name), after=self.new(args))
+        return Preview(title=self.title(args), changes=(change,))
+
+
+def format_value(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case list():
+            return "; ".join(_item(format_value(item), ";") for item in value)
+        case dict():
+            return ", ".join(_item(format_value(item), ",") for item in value.values() if item is not None)
+        case float() if value.is_integer():
+            return str(int(value))
+        case _:
+            return visible(str(value))
+
+
+def _item(item: str, mark: str) -> str:
+    """Quote an item that contains the separator."""
+    return f"“{item}”" if mark in item else item
+
+
+def readable_name(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def format_or_none(value: Any) -> str | None:
+    return format_value(value) or None
+
+
+# --- drafted texts ----------------------------------------------------------------------------------------------------
+
+
+def with_draft(own: Preview, drafted: Preview | None) -> Preview:
+    """Add the drafted text with its quotes, and the left-out claims, to an action's own preview."""
+    if drafted is None:
+        return own
+    return own.model_copy(update={"sections": drafted.sections, "left_out": drafted.left_out})
+
+
+async def with_person(profiles: Profiles, user_id: str, preview: Preview) -> Preview:
+    """Add the name shown above a card."""
+    if not preview.sections:
+        return preview
+    return preview.model_copy(update={"person": (await profiles.get_mail_recipient(user_id)).name})
+
+
+def refresh_preview(earlier: Approval, was_own: Preview, own: Preview) -> Preview:
+    """Return the action's current preview, with the proposer's sections in place of the action's own. `was_own` is the
+    action's own preview at the time of `earlier`."""
+    if earlier.preview.sections == was_own.sections:
+        return own
+    changes = own.changes if earlier.preview.changes else ()
+    return earlier.preview.model_copy(update={"changes": changes, "difference": ()})
+
+
+# --- differences from the previous round ------------------------------------------------------------------------------
+
+
+def with_differences(preview: Preview, shown: Mapping[str, str], earlier: Approval) -> Preview:
+    """Add the differences from the previous approval."""
+    difference = (*_differences(earlier.shown, shown), *_rewritten(earlier.preview, preview))
+    return preview.model_copy(update={"difference": difference})
+
+
+def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """Describe the differences between two sets of shown values, in sentences."""
+    names = dict.fromkeys((*before, *now))
+    return tuple(
+        f"{name} was “{before.get(name) or 'empty'}” and is “{now.get(name) or 'empty'}” now."
+        for name in names
+        if before.get(name) != now.get(name)
+    )
+
+
+def _rewritten(before: Preview, now: Preview) -> Iterator[str]:
+    """Describe the claims that differ from the earlier preview, in sentences."""
+    gone, new = diff_claims(before, now)
+    yield from (f"New: “{text}”" for text in new)
+    yield from (f"Gone: “{text}”" for text in gone)
+
+
+def diff_claims(before: Preview, now: Preview) -> tuple[list[str], list[str]]:
+    """Return the lines only in the earlier preview, and those only in the current one."""
+    old, new = (
+        dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
+        for preview in (before, now)
+    )
+    return [text for text in old if new and text not in new], [text for text in new if old and text not in old]
+
+
+def pair_reworded(before: Preview, now: Preview) -> tuple[list[tuple[str, str]], list[str]]:
+    """Pair lines that were reworded since the earlier preview, and return the remaining sentences of the difference."""
+    gone, new = diff_claims(before, now)
+    pairs: list[tuple[str, str]] = []
+    for text in new:
+        if other := most_similar(text, gone):
+            gone.remove(other)
+            pairs.append((other, text))
+    told = {sentence for one, other in pairs for sentence in (f"Gone: “{one}”", f"New: “{other}”")}
+    return pairs, [each for each in now.difference if each not in told]
+
+
+# --- view -------------------------------------------------------------------------------------------------------------
+# The API's view of an approval, without task token and link hashes.
+
 
 MAIL_PROBLEMS: Mapping[Returned, str] = {
     "bounce": "Your mail came back, so please decide here. Is the address in your profile right?",
@@ -100,3 +302,12 @@ def list_of(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalLi
     more = len(found) > limit
     views = [view_of(each, is_paused=is_paused) for each in items]
     return ApprovalList(items=views, next=repr(items[-1].created_at) if more else None)
+
+
+# --- trace ------------------------------------------------------------------------------------------------------------
+# Spans of an approval's mail, decision and effect, below the span of its run.
+
+
+def approval_span(traces: Traces | None, name: str, approval: Approval, **more: str) -> AbstractContextManager[None]:
+    given = {"tool": approval.tool, "approval_id": approval.id, "status": approval.status, **more}
+    return child_span(traces, name, approval.run_id, {f"qwestly.{key}": value for key, value in given.items()})

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from qwestly_agent.action import Action, Inverse, keep_arguments
-from qwestly_agent.approvals.arguments import Arguments, CardId, DraftId
+from qwestly_agent.action import Action, Arguments, CardId, DraftId, Inverse, keep_arguments
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import CardText
 from qwestly_agent.domain.approval import Change, Preview, ShownClaim, ShownSection

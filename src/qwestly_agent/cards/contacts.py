@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from qwestly_agent.approvals.contacts import LEFT_OUT
+from qwestly_agent.approvals.ask import LEFT_OUT
 from qwestly_agent.cards.outline import OUTLINES, usual_heading
 from qwestly_agent.domain.card import CheckedCard, Claim, LeftOut, Section
 from qwestly_agent.grounding.model import GroundingVerdict

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from qwestly_agent.approvals.contacts import find_contact_details
+from qwestly_agent.approvals.ask import find_contact_details
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState

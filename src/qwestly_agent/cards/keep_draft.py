@@ -5,8 +5,8 @@ From here on the card does not change: the approval refers to this version.
 
 from collections.abc import Mapping
 
-from qwestly_agent.approvals.contacts import find_contact_details
-from qwestly_agent.approvals.gate import gate
+from qwestly_agent.approvals.ask import find_contact_details
+from qwestly_agent.approvals.autonomy import gate
 from qwestly_agent.cards.by_position import by_position
 from qwestly_agent.cards.card_state import CardState, NothingSupported, update_progress
 from qwestly_agent.cards.contacts import without_contacts

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from qwestly_agent.action import has_same_subject
-from qwestly_agent.approvals.arguments import to_json_types
+from qwestly_agent.action import has_same_subject, to_json_types
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.card_state import Overtaken

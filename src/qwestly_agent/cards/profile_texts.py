@@ -6,7 +6,7 @@ twice after an interrupted attempt.
 
 from typing import cast
 
-from qwestly_agent.approvals.contacts import find_contact_details
+from qwestly_agent.approvals.ask import find_contact_details
 from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
 from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft, style_requests

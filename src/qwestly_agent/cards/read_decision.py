@@ -3,8 +3,7 @@
 Only the record is trusted, not the input that resumed the execution.
 """
 
-from qwestly_agent.approvals.end import REPLACED
-from qwestly_agent.approvals.messages import DRAFT_ENDS
+from qwestly_agent.approvals.end import DRAFT_ENDS, REPLACED
 from qwestly_agent.cards.card_state import CardState, update_progress
 from qwestly_agent.cards.forget import drop_forgotten
 from qwestly_agent.domain.approval import Approval

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from qwestly_agent.approvals.messages import outcome_line, running_line
+from qwestly_agent.approvals.end import outcome_line, running_line
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.conversation import Summary
 from qwestly_agent.domain.memory import Memory

@@ -11,9 +11,9 @@ from qwestly_agent.agents.calls import Calls
 from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.tools.confirm import confirm_with_user
 from qwestly_agent.agents.tools.work import ApprovalShown
+from qwestly_agent.approvals.autonomy import UNASKED
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
-from qwestly_agent.approvals.gate import UNASKED
-from qwestly_agent.approvals.messages import draft_line, outcome_line
+from qwestly_agent.approvals.end import draft_line, outcome_line
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.chat.outcomes import approvals_shown_with

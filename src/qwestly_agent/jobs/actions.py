@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from qwestly_agent.action import Action, digest_of, keep_arguments
-from qwestly_agent.approvals.arguments import Arguments, DraftId, Line, to_json_types
+from qwestly_agent.action import Action, Arguments, DraftId, Line, digest_of, keep_arguments, to_json_types
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
 from qwestly_agent.clients import candidate_app

@@ -10,10 +10,9 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field, StringConstraints
 
-from qwestly_agent.action import Action
-from qwestly_agent.approvals.arguments import Arguments
+from qwestly_agent.action import Action, Arguments
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.previews import format_value
+from qwestly_agent.approvals.view import format_value
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval, Change, Preview, sha256_hex

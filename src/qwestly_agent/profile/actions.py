@@ -4,9 +4,8 @@ except for job wishes, which are our own data (`fields.py`)."""
 from collections.abc import Mapping
 from typing import Any
 
-from qwestly_agent.action import Action, FieldValues, Inverse, Redraft, keep_arguments
-from qwestly_agent.approvals.arguments import to_json_types
-from qwestly_agent.approvals.previews import Replacement, format_or_none, format_value, readable_name
+from qwestly_agent.action import Action, FieldValues, Inverse, Redraft, keep_arguments, to_json_types
+from qwestly_agent.approvals.view import Replacement, format_or_none, format_value, readable_name
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.profile.fields import (

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, get_args
 
-from qwestly_agent.approvals.arguments import to_json_types
-from qwestly_agent.approvals.previews import format_or_none, readable_name
+from qwestly_agent.action import to_json_types
+from qwestly_agent.approvals.view import format_or_none, readable_name
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Done, Outcome

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, get_arg
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationInfo, field_validator
 from typing_extensions import TypeIs
 
-from qwestly_agent.approvals.arguments import Arguments, DraftId, Line, to_json_types
+from qwestly_agent.action import Arguments, DraftId, Line, to_json_types
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.domain.job import Wish

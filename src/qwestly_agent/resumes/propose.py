@@ -2,8 +2,8 @@
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
+from qwestly_agent.approvals.autonomy import gate
 from qwestly_agent.approvals.end import close_work
-from qwestly_agent.approvals.gate import gate
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.profile.actions import UPDATE_PROFILE

@@ -11,8 +11,8 @@ from typing import Any, TypeVar, get_args
 import pytest
 
 from qwestly_agent.action import Actions
+from qwestly_agent.approvals.autonomy import RAISE_AUTONOMY, level_of, note_decision
 from qwestly_agent.approvals.decide import Decision, Verb, decide
-from qwestly_agent.approvals.earned import RAISE_AUTONOMY, level_of, note_decision
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import Effect

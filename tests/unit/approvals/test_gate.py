@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from qwestly_agent.approvals.gate import TABLE, UNASKED, gate
+from qwestly_agent.approvals.autonomy import TABLE, UNASKED, gate
 from qwestly_agent.domain.approval import Answer, Effect, Level
 
 EXPECTED: dict[Effect, list[Answer]] = {

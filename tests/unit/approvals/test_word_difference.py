@@ -1,6 +1,6 @@
 """What differs between two texts, word by word."""
 
-from qwestly_agent.approvals.word_difference import diff_words, most_similar
+from qwestly_agent.approvals.view import diff_words, most_similar
 
 
 def marked(before: str, after: str) -> tuple[str, str]:

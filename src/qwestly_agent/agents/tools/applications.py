@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 from pydantic_ai import RunContext
 
+from qwestly_agent.action import DraftId
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import list_result, proposal_tool, require_typed, tool
 from qwestly_agent.agents.tools.jobs import JobId, offered_with_boards
-from qwestly_agent.approvals.arguments import DraftId
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid

@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic_ai import RunContext
 
+from qwestly_agent.action import DraftId
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import Wish, require_typed, tool
-from qwestly_agent.approvals.arguments import DraftId
 from qwestly_agent.cards.start import ProfileText
 from qwestly_agent.cards.text import changed_nothing, headlines_of, text_of, text_of_draft
 from qwestly_agent.domain.card import Style

@@ -8,11 +8,11 @@ from pydantic import Field, WithJsonSchema
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
+from qwestly_agent.action import to_json_types
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import proposal_tool
-from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.previews import format_value
+from qwestly_agent.approvals.view import format_value
 from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.profile.actions import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE_FIELD

@@ -7,13 +7,12 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
+from qwestly_agent.action import to_json_types
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.tools.base import proposal_tool
-from qwestly_agent.approvals.arguments import to_json_types
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.previews import format_value
-from qwestly_agent.approvals.view import view_of
+from qwestly_agent.approvals.view import format_value, view_of
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import ShownQuote, Status

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
+from qwestly_agent.action import CardId, DraftId
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import proposal_tool
-from qwestly_agent.approvals.arguments import CardId, DraftId
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.actions import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic_ai import RunContext
 from pydantic_ai.messages import CustomEvent
 
+from qwestly_agent.action import ApprovalId
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool
-from qwestly_agent.approvals.arguments import ApprovalId
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.domain.approval import FINAL, Approval
 

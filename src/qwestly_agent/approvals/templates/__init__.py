@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from qwestly_agent.approvals.word_difference import diff_words
+from qwestly_agent.approvals.view import diff_words
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import ShownClaim

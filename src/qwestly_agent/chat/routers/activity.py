@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel
 
-from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
+from qwestly_agent.approvals.execute import NOT_UNDOABLE, undo
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.errors import ChangedMeanwhile

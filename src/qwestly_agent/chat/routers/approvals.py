@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 
 from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.autonomy import EarnedView, earned_view_of, list_kinds
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
-from qwestly_agent.approvals.earned import list_kinds
 from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
@@ -20,7 +20,6 @@ from qwestly_agent.chat.conversation_view import (
 )
 from qwestly_agent.chat.draft_view import DraftDetail
 from qwestly_agent.chat.draft_view import detail_of as draft_detail_of
-from qwestly_agent.chat.earned_view import EarnedView, earned_view_of
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
 
 router = APIRouter()

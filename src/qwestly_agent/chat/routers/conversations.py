@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from qwestly_agent.account import delete
 from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.base.clock import Cursor, to_datetime
 from qwestly_agent.base.traces import child_span, flush
@@ -19,7 +20,6 @@ from qwestly_agent.chat.conversation_view import (
     ui_view_of,
     view_of,
 )
-from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.find_conversations import LONGEST_QUERY_CHARACTERS, FoundConversations, Renamed, find, rename
 from qwestly_agent.chat.outcomes import AnswerItems, reshown_approvals
 from qwestly_agent.chat.remembered_view import ids_of

@@ -1,23 +1,24 @@
-"""Earned autonomy: offer, grant and revoke a higher level for one kind of change.
-
-An offer is an approval like any other, but no tool can propose it, and no link can decide it.
-"""
+"""Autonomy: the gate that checks levels, and levels that are earned."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
-from qwestly_agent.action import Action
-from qwestly_agent.approvals.arguments import Arguments
+from pydantic import BaseModel
+
+from qwestly_agent.action import Action, Arguments
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
-from qwestly_agent.approvals.gate import UNASKED
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Done, Outcome
 from qwestly_agent.domain.approval import (
     LADDER,
     WITHIN_SECONDS,
     YESES_NEEDED,
+    Answer,
     Approval,
     Change,
+    Effect,
     Grant,
     Level,
     Preview,
@@ -30,6 +31,64 @@ from qwestly_agent.domain.approval import (
     streak_of,
 )
 from qwestly_agent.services import AnyAction, Services
+
+# --- gate -------------------------------------------------------------------------------------------------------------
+# The table that decides whether a tool's proposal is executed, needs approval or is refused; it is applied at the call
+# and again before the effect. Calls without a proposal (which read, or store a typed memory) are not affected.
+#
+# Two rules are elsewhere: at L3, a change that the user's newest message asks for, and that can be undone, runs at once
+# (`wish.py`); and a user can allow a higher level for one kind of action (`earned.py`).
+
+
+TABLE: Mapping[Effect, Mapping[Level, Answer]] = {
+    "read": {"L0": "run", "L1": "run", "L2": "run", "L3": "run"},
+    "draft": {"L0": "run", "L1": "run", "L2": "run", "L3": "run"},
+    # Memories are our own data, but at every level only the user decides what is stored or forgotten.
+    "memory": {"L0": "ask", "L1": "ask", "L2": "queue", "L3": "ask"},
+    "write": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
+    "outward": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
+    "destructive": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
+}
+
+OFFERED: Mapping[Level, frozenset[Effect]] = {
+    level: frozenset(effect for effect, answers in TABLE.items() if answers[level] != "refuse")
+    for level in get_args(Level)
+}
+"""The effects of the tools that a model is offered at a level."""
+
+REASONS: Mapping[Answer, str] = {
+    "run": "Allowed at this level.",
+    "ask": "This waits for the user's yes.",
+    "queue": "This waits in the user's queue; go on without it.",
+    "refuse": "The user lets you suggest, not change anything. Say what you would do, and let them do it.",
+}
+
+
+@dataclass(frozen=True)
+class GateDecision:
+    answer: Answer
+    reason: str
+    """For the model and for the user."""
+
+
+UNASKED: frozenset[Effect] = frozenset({"write"})
+"""Effects that may run at L3 without approval. Effects that others can see always need approval."""
+
+
+def gate(effect: Effect, level: Level, *, is_requested: bool = False) -> GateDecision:
+    """Decide what a call may do. `is_requested`: the action can be undone, and the user's newest message asks for
+    exactly this."""
+    if level == "L3" and effect in UNASKED and is_requested:
+        return GateDecision("run", "The user asked for exactly this.")
+    answer = TABLE[effect][level]
+    return GateDecision(answer, REASONS[answer])
+
+
+# --- earned -----------------------------------------------------------------------------------------------------------
+# Earned autonomy: offer, grant and revoke a higher level for one kind of change.
+#
+# An offer is an approval like any other, but no tool can propose it, and no link can decide it.
+
 
 KINDS: Mapping[str, str] = {
     "update_profile_field": "A field of your profile",
@@ -168,3 +227,58 @@ def _kind(services: Services, standing: Standing, tool: str, subject: str, decid
     if grant and not is_standing(grant, decided, digest):
         grant = None
     return EarnedKind(tool, subject, standing.with_grant(grant), standing.next_level(grant), streak_of(decided, digest))
+
+
+# --- earned view ------------------------------------------------------------------------------------------------------
+# Earned autonomy as shown to its user: each kind of change with its history.
+
+
+class EarnedKindView(BaseModel):
+    tool: str
+    subject: str
+    title: str
+    level: Level
+    """The effective level: the user's own, or an earned one."""
+    means: str
+    """What the agent may do at this level."""
+    is_earned: bool
+    record: str
+    """For example "12 yes, none changed, since May"."""
+    offers: Level | None
+    """The level offered after ten approvals in thirty days; null at the ceiling."""
+
+
+class EarnedView(BaseModel):
+    level: Level
+    ceiling: Level
+    """The highest level that can be earned; initially the user's level, so that nothing is offered."""
+    kinds: list[EarnedKindView]
+    """By time of the latest decision, newest first."""
+
+
+def earned_view_of(standing: Standing, kinds: Sequence[EarnedKind]) -> EarnedView:
+    return EarnedView(
+        level=standing.level,
+        ceiling=standing.ceiling,
+        kinds=[
+            EarnedKindView(
+                tool=each.tool,
+                subject=each.subject,
+                title=KINDS[each.tool],
+                level=each.level,
+                means=MEANING[each.level],
+                is_earned=each.level != standing.level,
+                record=_record_of(each),
+                offers=each.offers,
+            )
+            for each in kinds
+        ],
+    )
+
+
+def _record_of(kind: EarnedKind) -> str:
+    streak = kind.streak
+    if streak.since is None:
+        return f"No yes in a row yet: {YESES_NEEDED} within thirty days are needed."
+    since = to_datetime(streak.since)
+    return f"{streak.yeses} yes, none changed, since {since:%B}" + ("" if streak.broken_at is None else f" {since.day}")
