@@ -24,7 +24,7 @@ WORKFLOWS = (
 ACTIONS: Actions[Services] = Actions(
     (
         *(
-            f"qwestly_agent.profile.actions.{each}"
+            f"qwestly_agent.profile.{each}"
             for each in (
                 "UPDATE_PROFILE_FIELD",
                 "UPDATE_PROFILE",

@@ -31,7 +31,7 @@ from qwestly_agent.domain.approval import Answer, Approval, Preview, ShownClaim,
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.grounding.model import Quote
-from qwestly_agent.profile.actions import UPDATE_PROFILE_FIELD
+from qwestly_agent.profile import UPDATE_PROFILE_FIELD
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import API_SECRET, USER, FakeClock, settings_for

@@ -19,7 +19,7 @@ from qwestly_agent.approvals.propose import MOST_WAITING
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients.aws import Workflows
-from qwestly_agent.documents.apply import Applying
+from qwestly_agent.documents.service import Applying
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Verb
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.domain.job import DAY_SECONDS, FOLLOW_UP_SECONDS, Advert, Application, JobMatch, application_id

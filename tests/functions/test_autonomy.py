@@ -15,7 +15,7 @@ from qwestly_agent.agents.tools.base import proposal_tool, tool
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.cards.actions import DELETE_CARD, SAVE_CARD_AS_ACTIVE
 from qwestly_agent.domain.approval import Effect
-from qwestly_agent.profile.actions import UPDATE_PROFILE_FIELD
+from qwestly_agent.profile import UPDATE_PROFILE_FIELD
 from qwestly_agent.services import AnyAction
 from tests.servers import ChatServer, Client
 

@@ -65,7 +65,7 @@ from qwestly_agent.domain.approval import (
 )
 from qwestly_agent.domain.job import JobWishes
 from qwestly_agent.jobs.actions import APPLY
-from qwestly_agent.profile.actions import (
+from qwestly_agent.profile import (
     INGEST_LINKEDIN_PROFILE,
     SUGGEST_LINKEDIN_ABOUT,
     UPDATE_PREFERENCE,

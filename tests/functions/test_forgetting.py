@@ -25,7 +25,7 @@ from qwestly_agent.memory.edit import correct, explain
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.forget import Forgotten, forget, match_tombstones
 from qwestly_agent.memory.service import MemoryService
-from qwestly_agent.profile.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.profile import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Messages
 from tests.counts import count

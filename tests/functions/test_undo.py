@@ -21,7 +21,7 @@ from qwestly_agent.cards.actions import SAVE_CARD_AS_ACTIVE
 from qwestly_agent.clients.candidate_app import CandidateApp, Outcome
 from qwestly_agent.domain.approval import LOOK_SECONDS, UNDO_SECONDS, Approval
 from qwestly_agent.domain.job import JobWishes
-from qwestly_agent.profile.actions import UPDATE_PREFERENCE, UPDATE_PROFILE, UPDATE_PROFILE_FIELD
+from qwestly_agent.profile import UPDATE_PREFERENCE, UPDATE_PROFILE, UPDATE_PROFILE_FIELD
 from qwestly_agent.services import Services
 from qwestly_agent.stores.candidate_data import CANDIDATES, CARDS, PREFERENCES
 from qwestly_agent.stores.messages import NewTurn

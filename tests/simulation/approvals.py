@@ -21,12 +21,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import FINAL, MOVES, Approval, DecidedBy, Level, Verb, sha256_hex
-from qwestly_agent.profile.actions import (
-    INGEST_LINKEDIN_PROFILE,
-    UPDATE_PREFERENCE,
-    UPDATE_PROFILE,
-    UPDATE_PROFILE_FIELD,
-)
+from qwestly_agent.profile import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores import activity, jobs
 from qwestly_agent.stores.approvals import COLLECTION, Approvals
 from qwestly_agent.stores.drafts import pipeline_id_of

@@ -16,7 +16,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.resume import ResumeRecord, json_resume
-from qwestly_agent.profile.actions import UPDATE_PROFILE
+from qwestly_agent.profile import UPDATE_PROFILE
 from qwestly_agent.resumes.profile_changes import unread_lines
 from qwestly_agent.resumes.start import start
 from qwestly_agent.resumes.unreadable import SENTENCES

@@ -18,7 +18,7 @@ from qwestly_agent.cards.outline import OUTLINES
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.memory.forget import forget
-from qwestly_agent.profile.actions import LISTS, SUGGEST_LINKEDIN_ABOUT, TEXTS, UPDATE_PROFILE_FIELD
+from qwestly_agent.profile import LISTS, SUGGEST_LINKEDIN_ABOUT, TEXTS, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores.conversations import key_query
 from tests.servers import until
 from tests.statemachines.conftest import TEMPLATE, Person, World

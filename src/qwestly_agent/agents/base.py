@@ -13,8 +13,7 @@ from qwestly_agent.background_work import BackgroundWork
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.start import Cards
-from qwestly_agent.documents.apply import Applying
-from qwestly_agent.documents.service import Documents
+from qwestly_agent.documents.service import Applying, Documents
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.interviews.service import InterviewService
 from qwestly_agent.jobs.service import JobService

@@ -12,7 +12,7 @@ from qwestly_agent.cards.publication import drafted_proposal, supported_in
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import CheckedCard
-from qwestly_agent.profile.actions import LISTS, SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.profile import LISTS, SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Draft

@@ -50,8 +50,7 @@ from qwestly_agent.chat.turn_approvals import USE_THE_CARD, card_to_ask_about, q
 from qwestly_agent.chat.turn_registry import RunningTurn
 from qwestly_agent.chat.turn_store import TurnStore, limit_last_try
 from qwestly_agent.chat.used_sources import name_sources
-from qwestly_agent.documents.apply import Applying
-from qwestly_agent.documents.service import Documents
+from qwestly_agent.documents.service import Applying, Documents
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.domain.learning import LearningTalk

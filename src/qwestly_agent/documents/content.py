@@ -1,18 +1,181 @@
-"""The content of a document for a job, in order: code adds headings, dates and places to the checked sentences."""
+"""A document for a job: its head, its positions and its content in order, and all that as a file."""
 
+import asyncio
+import html
+import io
 import re
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from xml.sax.saxutils import escape
 
+from qwestly_agent.base.errors import Invalid
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.cards.draft_parts import advert_of, evidence_of
 from qwestly_agent.cards.outline import EDUCATION, HEADLINE, LETTER, POSITIONS, SKILLS
 from qwestly_agent.cards.publication import supported_in
-from qwestly_agent.documents.head import Head
-from qwestly_agent.documents.positions import Position, position_of, positions_of
-from qwestly_agent.domain.card import CheckedCard, Evidence, Section
-from qwestly_agent.domain.job import Advert
+from qwestly_agent.cards.resume_evidence import header_of, is_position
+from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Fields, Section
+from qwestly_agent.domain.job import Advert, HeadField
+from qwestly_agent.jobs.same_job import bare_company, bare_title
+from qwestly_agent.resumes.person_name import person_name
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text.language import language_of
+
+# --- head -------------------------------------------------------------------------------------------------------------
+# The head of a document: name, place and contact details, added by code at download and when an application is sent. No
+# model sees it.
+
+
+Head: TypeAlias = Mapping[HeadField, str]
+USUAL: tuple[HeadField, ...] = ("name", "location")
+"""Fields that are shown if the person chose none."""
+MOST_LINKS, MOST_RESUMES = 4, 5
+NO_NAME = (
+    "I don't know your name yet, and nobody should read a document without one. Add it under Jobs → Documents, in "
+    "“At the top of your documents”, or drop a résumé that begins with it."
+)
+NOT_CHOSEN = (
+    "How can the employer reach you? Choose once under Jobs → Documents, in “At the top of your documents”, and it "
+    "stands on all of them."
+)
+
+
+async def chosen_head(services: Services, user_id: str, fields: Sequence[str] | None = None) -> Head:
+    """Return the name and these fields, or those that the person chose, or the usual ones. Raises `Invalid` if no name
+    is known."""
+    there, settings = await asyncio.gather(head_of(services, user_id), services.user_settings.get(user_id))
+    return _with_name(there, next(each for each in (fields, settings.document_head, USUAL) if each is not None))
+
+
+async def head_to_send(services: Services, user_id: str) -> Head:
+    """Return the name and the fields that the person chose. Raises `Invalid` if they never chose, because an employer
+    must be able to answer, and if no name is known."""
+    there, settings = await asyncio.gather(head_of(services, user_id), services.user_settings.get(user_id))
+    if settings.document_head is None:
+        raise Invalid(NOT_CHOSEN)
+    return _with_name(there, settings.document_head)
+
+
+def _with_name(there: Head, fields: Sequence[str]) -> Head:
+    if "name" not in there:
+        raise Invalid(NO_NAME)
+    return {name: value for name, value in there.items() if name in {"name", *fields}}
+
+
+async def head_of(services: Services, user_id: str) -> Head:
+    """Return the available fields: what the person set, else from the profile, the account and the newest résumé that
+    has them."""
+    profile, account, found, kept, settings = await asyncio.gather(
+        services.profiles.get_career(user_id),
+        services.profiles.get_mail_recipient(user_id),
+        services.resumes.contacts(user_id),
+        services.resumes.newest(user_id, MOST_RESUMES),
+        services.user_settings.get(user_id),
+    )
+    in_resume = next(filter(None, map(person_name, kept)), "")
+    words = {kind: [each.words for each in found if each.kind == kind] for kind in ("email", "phone", "url")}
+    there: dict[HeadField, str] = {
+        "name": settings.document_name or str(profile.get("name") or "") or in_resume,
+        "location": str(profile.get("location", "")),
+        "email": next(iter(words["email"]), account.address),
+        "phone": next(iter(words["phone"]), ""),
+        "links": " · ".join(list(dict.fromkeys(words["url"]))[:MOST_LINKS]),
+    }
+    return {name: value for name, value in there.items() if value}
+
+
+# --- positions --------------------------------------------------------------------------------------------------------
+# A person's positions: those in the profile, and those only in the résumé, latest first.
+
+
+EMPLOYMENT = "employment:"
+_DATE = pattern(r"(?:19|20)\d\d(?:-\d\d)?")
+_NOW = "9999"
+
+
+@dataclass(frozen=True)
+class Position:
+    evidence: tuple[Evidence, ...]
+    """The profile's evidence comes first."""
+
+    @property
+    def heading(self) -> str:
+        return ", ".join(filter(None, (self._fields.title, self._fields.company)))
+
+    @property
+    def time(self) -> str:
+        return " – ".join(filter(None, (self._fields.start, self._fields.end)))
+
+    @property
+    def header(self) -> str:
+        """The résumé's words that name the position; empty if the profile has it."""
+        return header_of(self.evidence[0]) if is_position(self.evidence[0]) else ""
+
+    @property
+    def _fields(self) -> Fields:
+        return self.evidence[0].fields
+
+    @property
+    def latest_first(self) -> tuple[str, str]:
+        return _date_in(self._fields.end) or _NOW, _date_in(self._fields.start)
+
+    def is_quoted_in(self, claim: Claim) -> bool:
+        return any(each.id in claim.evidence for each in self.evidence)
+
+    def is_named_in(self, words: str) -> bool:
+        return bool(self._fields.company) and self._fields.company.casefold() in words
+
+    def is_also(self, other: Evidence) -> bool:
+        """True if this part of the résumé is about the same position: the same employer, and either the same title and
+        first year, or the same period. In doubt it is another position, because a duplicate is noticed sooner than a
+        missing one."""
+        mine, theirs = self._fields, other.fields
+        if bare_company(mine.company) != bare_company(theirs.company):
+            return False
+        began, theirs_began = _date_in(mine.start), _date_in(theirs.start)
+        if bare_title(mine.title) == bare_title(theirs.title):
+            return _agree(began[:4], theirs_began[:4])
+        ended, theirs_ended = _date_in(mine.end) or _NOW, _date_in(theirs.end) or _NOW
+        return bool(began and theirs_began) and _agree(began, theirs_began) and _agree(ended, theirs_ended)
+
+
+def positions_of(evidence: Mapping[str, Evidence]) -> list[Position]:
+    known = [Position((each,)) for name, each in evidence.items() if name.startswith(EMPLOYMENT)]
+    more: list[Position] = []
+    for each in filter(is_position, evidence.values()):
+        place = next((number for number, position in enumerate(known) if position.is_also(each)), None)
+        if place is None:
+            more.append(Position((each,)))
+        else:
+            known[place] = Position((*known[place].evidence, each))
+    # The profile's order is kept if nothing is added.
+    return sorted([*known, *more], key=lambda each: each.latest_first, reverse=True) if more else known
+
+
+def _date_in(date: str) -> str:
+    """Return YYYY or YYYY-MM; empty if there is no date."""
+    found = _DATE.search(date)
+    return found[0] if found else ""
+
+
+def _agree(one: str, other: str) -> bool:
+    """Compare at the lower precision: 2021 and 2021-03 are equal."""
+    return one.startswith(other) or other.startswith(one)
+
+
+def position_of(claim: Claim, positions: Sequence[Position]) -> Position | None:
+    """Return the position that the claim quotes, otherwise the only one whose employer it names."""
+    said = " ".join([claim.text, *(quote.text for quote in claim.quotes)]).casefold()
+    quoted = [each for each in positions if each.is_quoted_in(claim)]
+    found = quoted or [each for each in positions if each.is_named_in(said)]
+    return found[0] if len(found) == 1 else None
+
+
+# --- content ----------------------------------------------------------------------------------------------------------
+# The content of a document for a job, in order: code adds headings, dates and places to the checked sentences.
 
 
 @dataclass(frozen=True)
@@ -121,3 +284,181 @@ def _file_name(draft: Draft, name: str, advert: Advert | None) -> str:
     kind = "resume" if draft.kind == "resume" else "letter"
     parts = (kind, name, advert.company if advert else "")
     return "-".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in parts if part)[:80]
+
+
+# --- docx -------------------------------------------------------------------------------------------------------------
+# Write a DOCX with headings, paragraphs and lists only. Applicant tracking systems cannot read columns, tables and
+# boxes.
+
+
+_NO_XML = pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MADE_AT = (1980, 1, 1, 0, 0, 0)
+"""The earliest possible time in an archive, so that the same document always has the same bytes."""
+
+_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+
+_CONTENT_TYPES = f"""\
+<Types xmlns="{_PACKAGE}/content-types">
+<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
+<Override PartName="/word/document.xml" ContentType="{_WORD}.document.main+xml"/>
+<Override PartName="/word/styles.xml" ContentType="{_WORD}.styles+xml"/>
+<Override PartName="/word/numbering.xml" ContentType="{_WORD}.numbering+xml"/>
+</Types>"""
+_RELATIONS = f"""\
+<Relationships xmlns="{_PACKAGE}/relationships">
+<Relationship Id="rId1" Type="{_OFFICE}/officeDocument" Target="word/document.xml"/>
+</Relationships>"""
+_RELATIONS_OF_DOCUMENT = f"""\
+<Relationships xmlns="{_PACKAGE}/relationships">
+<Relationship Id="rId1" Type="{_OFFICE}/styles" Target="styles.xml"/>
+<Relationship Id="rId2" Type="{_OFFICE}/numbering" Target="numbering.xml"/>
+</Relationships>"""
+_STYLES = f"""\
+<w:styles {_W}>
+<w:docDefaults><w:rPrDefault><w:rPr><w:rFonts w:ascii="Calibri" w:hAnsi="Calibri"/><w:sz w:val="22"/></w:rPr>
+</w:rPrDefault><w:pPrDefault><w:pPr><w:spacing w:after="80"/></w:pPr></w:pPrDefault></w:docDefaults>
+<w:style w:type="paragraph" w:default="1" w:styleId="Normal"><w:name w:val="Normal"/></w:style>
+<w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/><w:basedOn w:val="Normal"/>
+<w:rPr><w:b/><w:sz w:val="36"/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="Subtitle"><w:name w:val="Subtitle"/><w:basedOn w:val="Normal"/></w:style>
+<w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/><w:basedOn w:val="Normal"/>
+<w:pPr><w:keepNext/><w:spacing w:before="240"/><w:outlineLvl w:val="0"/></w:pPr>
+<w:rPr><w:b/><w:sz w:val="26"/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="Heading2"><w:name w:val="heading 2"/><w:basedOn w:val="Normal"/>
+<w:pPr><w:keepNext/><w:spacing w:before="160"/><w:outlineLvl w:val="1"/></w:pPr><w:rPr><w:b/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="ListBullet"><w:name w:val="List Bullet"/><w:basedOn w:val="Normal"/>
+<w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>
+</w:styles>"""
+_NUMBERING = f"""\
+<w:numbering {_W}><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="bullet"/>
+<w:lvlText w:val="•"/><w:pPr><w:ind w:left="360" w:hanging="360"/></w:pPr></w:lvl></w:abstractNum>
+<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>"""
+_A4 = (
+    '<w:sectPr><w:pgSz w:w="11906" w:h="16838"/><w:pgMar w:top="1134" w:right="1134" w:bottom="1134" w:left="1134"'
+    ' w:header="567" w:footer="567" w:gutter="0"/></w:sectPr>'
+)
+
+
+def docx_of(content: Content) -> bytes:
+    parts = {
+        "[Content_Types].xml": _CONTENT_TYPES,
+        "_rels/.rels": _RELATIONS,
+        "word/document.xml": f"<w:document {_W}><w:body>{''.join(_body(content))}{_A4}</w:body></w:document>",
+        "word/styles.xml": _STYLES,
+        "word/numbering.xml": _NUMBERING,
+        "word/_rels/document.xml.rels": _RELATIONS_OF_DOCUMENT,
+    }
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for name, xml in parts.items():
+            archive.writestr(zipfile.ZipInfo(name, _MADE_AT), _HEAD + xml, zipfile.ZIP_DEFLATED)
+    return written.getvalue()
+
+
+def _body(content: Content) -> Iterator[str]:
+    yield _paragraph("Title", content.title)
+    yield _paragraph("Subtitle", content.under)
+    yield _paragraph("Subtitle", content.contact)
+    for block in content.blocks:
+        yield from _paragraphs(block)
+
+
+def _paragraphs(block: Block) -> Iterator[str]:
+    yield _paragraph(f"Heading{block.level}", block.heading)
+    yield _paragraph("Normal", block.aside)
+    for each in block.lines:
+        yield _paragraph("ListBullet" if block.is_list else "Normal", each)
+
+
+def _paragraph(style: str, text: str) -> str:
+    if not text:
+        return ""
+    words = f'<w:r><w:t xml:space="preserve">{escape(_NO_XML.sub("", text))}</w:t></w:r>'
+    return f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr>{words}</w:p>'
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+# Render a document as a file: DOCX, Markdown, or a page to print.
+
+
+Format: TypeAlias = Literal["docx", "md", "html"]
+MEDIA_TYPES: Mapping[Format, str] = {
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+}
+
+
+def file_of(content: Content, format: Format) -> bytes:
+    match format:
+        case "docx":
+            return docx_of(content)
+        case "md":
+            return _markdown(content).encode()
+        case "html":
+            return _page(content).encode()
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------------
+
+_MARKS = pattern(r"([\\`*_\[\]<>#|~])")
+_BEGINS = pattern(r"^(\s*\d*)([-+.)])(?=\s)")
+
+
+def _markdown(content: Content) -> str:
+    parts = [f"# {as_markdown(content.title)}", as_markdown(content.under), as_markdown(content.contact)]
+    for block in content.blocks:
+        heading = f"{'#' * (block.level + 1)} {as_markdown(block.heading)}" if block.heading else ""
+        lines = (
+            [f"- {as_markdown(each)}" for each in block.lines] if block.is_list else list(map(as_markdown, block.lines))
+        )
+        parts += [heading, as_markdown(block.aside), ("\n" if block.is_list else "\n\n").join(lines)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def as_markdown(text: str) -> str:
+    """Escape text, so that Markdown does not interpret it."""
+    return _BEGINS.sub(r"\1\\\2", _MARKS.sub(r"\\\1", text))
+
+
+# --- a page to print --------------------------------------------------------------------------------------------------
+
+_STYLE = """
+@page { size: A4; margin: 20mm }
+body { font: 11pt/1.45 Georgia, serif; color: #111; background: #fff; max-width: 42rem; margin: 2rem auto }
+body { padding: 0 1rem }
+h1 { font-size: 1.7em; margin: 0 }
+h2 { font-size: 1.15em; margin: 1.2em 0 .3em }
+h3 { font-size: 1em; margin: .8em 0 0 }
+p, ul { margin: .3em 0 } .aside { color: #444 } h2, h3 { break-after: avoid } li { break-inside: avoid }
+@media print { body { margin: 0; padding: 0; max-width: none } }
+"""
+
+
+def _page(content: Content) -> str:
+    title, body = html.escape(content.title), "".join(_html(content))
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        f'<!doctype html><html><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>{body}</body></html>'
+    )
+
+
+def _html(content: Content) -> Iterator[str]:
+    yield f"<h1>{html.escape(content.title)}</h1>"
+    yield from (f'<p class="aside">{html.escape(each)}</p>' for each in (content.under, content.contact) if each)
+    for block in content.blocks:
+        if block.heading:
+            yield f"<h{block.level + 1}>{html.escape(block.heading)}</h{block.level + 1}>"
+        if block.aside:
+            yield f'<p class="aside">{html.escape(block.aside)}</p>'
+        lines = [html.escape(each) for each in block.lines]
+        if block.is_list and lines:
+            yield "<ul>" + "".join(f"<li>{each}</li>" for each in lines) + "</ul>"
+        else:
+            yield "".join(f"<p>{each}</p>" for each in lines)

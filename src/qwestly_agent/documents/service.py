@@ -1,14 +1,28 @@
-"""Start to write a document for a job, for the tools and for the page."""
+"""Start to write a document for a job, and propose to apply with it."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.base.errors import Invalid, Unavailable
-from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
+from qwestly_agent.approvals.propose import MOST_WAITING
+from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
+from qwestly_agent.cards.draft_parts import evidence_of
+from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.documents.content import Head, as_markdown, content_of, file_of, head_to_send, positions_from_resume
+from qwestly_agent.domain.approval import Approval, Preview, ShownClaim, ShownSection, canonical_json, sha256_hex
 from qwestly_agent.domain.card import NOT_WRITTEN, TailoredKind
+from qwestly_agent.domain.job import Application, HeadField, JobMatch, application_id, match_id
+from qwestly_agent.jobs.actions import APPLY, CONTACT, HEADINGS, MOST_DOCUMENTS, add_requested, add_to_list
 from qwestly_agent.jobs.service import JobService
 from qwestly_agent.services import Services
-from qwestly_agent.stores.drafts import Draft, pipeline_id_of
+from qwestly_agent.stores.drafts import TAILORED, Draft, pipeline_id_of
+
+# --- service ----------------------------------------------------------------------------------------------------------
+# Start to write a document for a job, for the tools and for the page.
+
 
 MOST_LOOKED_AT = 100
 MOST_A_DAY = 20
@@ -62,3 +76,176 @@ class Documents:
             await self.services.drafts.update(self.user_id, draft.id, now, status="failed", label=NOT_WRITTEN)
             raise
         return draft
+
+
+# --- apply ------------------------------------------------------------------------------------------------------------
+# Propose to apply for a job with documents that were written for it.
+
+
+SENT_ALREADY = "There is an application for this job that was sent already."
+ASKED_ALREADY = "An application for this job waits for a decision already."
+IS_SENT = "An application for this job is being sent."
+TOO_MUCH_WAITS = "Too much waits for your decision already. Decide on some of it first."
+
+
+@dataclass(frozen=True)
+class Applying:
+    services: Services
+    jobs: JobService
+    user_id: str
+
+    async def list(self, limit: int) -> list[Application]:
+        return await self.services.applications.newest(self.user_id, limit)
+
+    async def prepare(self, job_id: str) -> Application:
+        """Return the application for this job, or add a new one to the list as being prepared. Raises `NotFound`."""
+        match, now = await self.jobs.keep(job_id), self.services.clock()
+        new = Application(
+            id=application_id(match.id),
+            user_id=self.user_id,
+            job_id=match.id,
+            title=match.advert.title,
+            company=match.advert.company,
+            url=match.advert.url,
+            created_at=now,
+            updated_at=now,
+        )
+        return await add_to_list(self.services.applications, self.services.job_matches, new)
+
+    async def proposal(self, job_id: str, document_ids: Sequence[str], note: str) -> Proposal:
+        """Return the proposal without writing anything. Raises `Invalid` if the application was sent or is pending, a
+        document is not ready, or the head of documents was never chosen, and
+        `NotFound`."""
+        match = await self._match(job_id)
+        if await self._waiting(match):
+            raise Invalid(ASKED_ALREADY)
+        return await self._proposal(match, document_ids, note)
+
+    async def _match(self, job_id: str) -> JobMatch:
+        """Get the match. An advert from a search has one if a document was written for it. Raises `NotFound`."""
+        advert, match = await self.jobs.read(job_id)
+        return match or await self.services.job_matches.get(self.user_id, match_id(self.user_id, advert.id))
+
+    async def _waiting(self, match: JobMatch) -> Approval | None:
+        """Return the pending approval of this application. Raises `Invalid` if it was sent or is being sent, by the
+        approvals: the user may edit the list."""
+        subject = candidate_app.application_subject(match.id)
+        standing = await self.services.approvals.find_active(self.user_id, APPLY.tool, subject, self.services.clock())
+        if standing and standing.status != "pending":
+            raise Invalid(SENT_ALREADY if standing.status == "done" else IS_SENT)
+        with suppress(NotFound):
+            application = await self.services.applications.get(self.user_id, application_id(match.id))
+            if application.applied_at is not None:
+                raise Invalid(SENT_ALREADY)
+            if application.status != "preparing":
+                raise Invalid(f"In the list this application is “{application.status}”, and not being prepared.")
+        return standing
+
+    async def _proposal(self, match: JobMatch, document_ids: Sequence[str], note: str) -> Proposal:
+        ids = list(dict.fromkeys(document_ids))
+        if not 1 <= len(ids) <= MOST_DOCUMENTS:
+            raise Invalid(f"Apply with one to {MOST_DOCUMENTS} documents that were written for this job.")
+        drafts = [await self._ready(match, each) for each in ids]
+        subject = candidate_app.application_subject(match.id)
+        if await self.services.candidate_app.version_of(self.user_id, drafts[0].id, subject) is not None:
+            raise Invalid(SENT_ALREADY)  # sent before approvals expired, or not by us
+        head = await head_to_send(self.services, self.user_id)
+        # The contact details stand apart, as every other text for others is kept free of them.
+        bare: dict[HeadField, str] = {name: value for name, value in head.items() if name in ("name", "location")}
+        marked: Head = {**bare, **({"email": CONTACT} if len(bare) < len(head) else {})}
+        texts = [file_of(content_of(each, marked), "md").decode() for each in drafts]
+        whole = file_of(content_of(drafts[0], head), "md").decode()
+        before, _, after = texts[0].partition(CONTACT)
+        contact = whole[len(before) : len(whole) - len(after)] if after else ""
+        documents = [
+            {"kind": each.kind, "document_id": each.id, "text": text} for each, text in zip(drafts, texts, strict=True)
+        ]
+        checked = [supported_in(each) for each in drafts]
+        unchecked = sum(claim.unchecked for each in checked for claim in each.card.claims)
+        told = (
+            f" No second reader was available for {unchecked} sentences: these are your own words." if unchecked else ""
+        )
+        advert = match.advert
+        return Proposal(
+            APPLY,
+            {
+                "job_id": match.id,
+                "title": advert.title[:300],
+                "company": advert.company[:300],
+                "url": advert.url[:2_000],
+                "documents": documents,
+                "note": note,
+                "contact": contact,
+            },
+            f"Exactly what stands here is sent, once, and cannot be taken back.{told}",
+            evidence=tuple(dict.fromkeys(source for each in drafts for source in _cited_in(each))),
+            drafted=Preview(
+                title="",
+                sections=tuple(
+                    _shown(draft, text.replace(CONTACT, contact, 1)) for draft, text in zip(drafts, texts, strict=True)
+                ),
+            ),
+        )
+
+    async def ask(self, job_id: str, document_ids: Sequence[str], note: str, run_id: str) -> Approval:
+        """Request the user's approval for an application that they started on the page. The same request returns the
+        same approval.
+
+        Raises the errors of `proposal`, `Braked` and `Unavailable`.
+        """
+        await pause.check(self.services.signals, self.user_id)
+        match = await self._match(job_id)
+        approval = await self._waiting(match)
+        proposal = await self._proposal(match, document_ids, note)
+        if approval is None:
+            approval = await self._asked(proposal, run_id)
+        elif APPLY.arguments_of(approval) != APPLY.parse(proposal.args):
+            raise Invalid(ASKED_ALREADY)
+        else:  # a process that died after asking may not have listed it
+            await add_requested(self.services, approval)
+        return approval
+
+    async def _asked(self, proposal: Proposal, run_id: str) -> Approval:
+        if len(await self.services.approvals.list_open(self.user_id, MOST_WAITING)) >= MOST_WAITING:
+            raise Invalid(TOO_MUCH_WAITS)
+        context = ProposalContext(self.user_id, run_id, await self.services.autonomy.level(self.user_id))
+        approval_id = f"ap_{sha256_hex(self.user_id, 'apply', canonical_json(proposal.args))[:32]}"
+        approval = await create_approval(self.services, approval_id, proposal, context, "queue")
+        if approval.waits(self.services.clock()):
+            return approval
+        again = f"ap_{sha256_hex(approval_id, run_id)[:32]}"  # it was requested before, and nothing was sent
+        return await create_approval(self.services, again, proposal, context, "queue")
+
+    async def _ready(self, match: JobMatch, document_id: str) -> Draft:
+        draft = await self.services.drafts.get(self.user_id, document_id)
+        if draft.kind not in TAILORED or draft.job_id != match.id:
+            raise Invalid("A document was written for another job.")
+        if draft.status != "drafted":
+            raise Invalid("A document is not ready.")
+        if draft.flagged:
+            raise Invalid("A document rested on something that was forgotten since. Have it written anew.")
+        return draft
+
+
+def _shown(draft: Draft, text: str) -> ShownSection:
+    """Return the document's text line by line, each line with the quotes and marks of its sentences."""
+    sentences = [
+        each for section in card_preview(supported_in(draft), evidence_of(draft)).sections for each in section.claims
+    ]
+
+    def line(words: str) -> ShownClaim:
+        inside = [each for each in sentences if as_markdown(each.text) in words]
+        return ShownClaim(
+            text=words,
+            quotes=tuple(dict.fromkeys(quote for each in inside for quote in each.quotes)),
+            marks=tuple(dict.fromkeys(as_markdown(mark) for each in inside for mark in each.marks)),
+            unchecked=any(each.unchecked for each in inside),
+        )
+
+    lines = tuple(line(each) for each in text.splitlines() if each.strip())
+    return ShownSection(heading=HEADINGS[draft.kind], claims=lines)
+
+
+def _cited_in(draft: Draft) -> tuple[str, ...]:
+    positions = (each.evidence[0].id for each in positions_from_resume(draft))
+    return (*cited_in(supported_in(draft).card), *positions)

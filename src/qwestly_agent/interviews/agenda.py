@@ -8,7 +8,7 @@ from typing import Any
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
 from qwestly_agent.interviews.known import Known, KnownField
-from qwestly_agent.profile.values import ChangedField
+from qwestly_agent.profile import ChangedField
 from qwestly_agent.text.clean import visible
 
 PROFILE = "profile"

@@ -11,8 +11,7 @@ from typing import Any
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.resume import UNDER_WAY
 from qwestly_agent.interviews.draft_state import own_words
-from qwestly_agent.profile.fields import read_fields
-from qwestly_agent.profile.values import ChangedField
+from qwestly_agent.profile import ChangedField, read_fields
 from qwestly_agent.resumes.profile_changes import profile_changes
 from qwestly_agent.services import Services
 

@@ -10,7 +10,7 @@ from qwestly_agent.domain.candidate import ProfileField
 from qwestly_agent.domain.resume import UNDER_WAY, ReadField, ResumeRecord, json_resume
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import FoundQuote
-from qwestly_agent.profile.values import ProfileChange
+from qwestly_agent.profile import ProfileChange
 from qwestly_agent.resumes.person_name import person_name
 from qwestly_agent.text.clean import visible
 

@@ -6,7 +6,7 @@ from qwestly_agent.approvals.autonomy import gate
 from qwestly_agent.approvals.end import close_work
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.resume import ResumeRecord
-from qwestly_agent.profile.actions import UPDATE_PROFILE
+from qwestly_agent.profile import UPDATE_PROFILE
 from qwestly_agent.resumes.profile_changes import profile_changes
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.services import Services

@@ -18,9 +18,8 @@ from qwestly_agent.cards.keep_draft import checked_card
 from qwestly_agent.cards.outline import CARD
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.cards.write_section import OUTPUT_RETRIES, SectionOrder, write_section
-from qwestly_agent.chat.document_view import document_detail
-from qwestly_agent.documents.content import content_of
-from qwestly_agent.documents.files import file_of
+from qwestly_agent.documents.content import content_of, file_of
+from qwestly_agent.documents.view import document_detail
 from qwestly_agent.domain.approval import Preview
 from qwestly_agent.domain.card import Evidence, SectionDraft
 from qwestly_agent.grounding.facts import says

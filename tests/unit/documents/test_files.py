@@ -6,8 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from qwestly_agent.documents.content import Block, Content
-from qwestly_agent.documents.files import Format, file_of
+from qwestly_agent.documents.content import Block, Content, Format, file_of
 from qwestly_agent.resumes.docx_text import text_of_docx
 
 HOSTILE = "<script>alert(1)</script> & [a](javascript:alert(1)) *b* `c` \x0b # d"

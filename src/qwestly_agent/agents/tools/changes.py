@@ -15,8 +15,7 @@ from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.view import format_value
 from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.candidate import Preference, ProfileField
-from qwestly_agent.profile.actions import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE_FIELD
-from qwestly_agent.profile.values import Value
+from qwestly_agent.profile import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE_FIELD, Value
 from qwestly_agent.services import AnyAction
 from qwestly_agent.text.clean import is_pasted
 

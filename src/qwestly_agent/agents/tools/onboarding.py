@@ -21,8 +21,7 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.agenda import AGENDA, SAID, known_before, learnt_fields
 from qwestly_agent.interviews.known import KnownField
-from qwestly_agent.profile.actions import UPDATE_PROFILE
-from qwestly_agent.profile.values import ChangedField, Value
+from qwestly_agent.profile import UPDATE_PROFILE, ChangedField, Value
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import typed_in

@@ -17,7 +17,7 @@ from qwestly_agent.cards.outline import HEADLINE
 from qwestly_agent.cards.publication import drafted_proposal, publication_of, quotes_of, supported_in
 from qwestly_agent.cards.text import changed_nothing, headlines_of, text_of
 from qwestly_agent.domain.card import CheckedCard, Section
-from qwestly_agent.profile.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.profile import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 
 
 async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:

@@ -6,18 +6,10 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.chat.document_view import (
-    DocumentDetail,
-    DocumentList,
-    DocumentView,
-    document_detail,
-    document_views,
-)
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.documents.content import content_of
-from qwestly_agent.documents.files import MEDIA_TYPES, Format, file_of
-from qwestly_agent.documents.head import chosen_head, head_of
+from qwestly_agent.documents.content import MEDIA_TYPES, Format, chosen_head, content_of, file_of, head_of
 from qwestly_agent.documents.service import Documents
+from qwestly_agent.documents.view import DocumentDetail, DocumentList, DocumentView, document_detail, document_views
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.domain.job import HeadField
 from qwestly_agent.jobs.service import JobService

@@ -11,14 +11,14 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.draft_parts import advert_of, checked_of, coverage_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.publication import card_preview, quotes_of, supported_in
-from qwestly_agent.documents.content import content_of, positions_from_resume
-from qwestly_agent.documents.files import file_of
-from qwestly_agent.documents.head import USUAL, Head
-from qwestly_agent.documents.positions import Position
+from qwestly_agent.documents.content import USUAL, Head, Position, content_of, file_of, positions_from_resume
 from qwestly_agent.domain.approval import ShownClaim, ShownLeftOut, ShownQuote
 from qwestly_agent.domain.card import Claim, TailoredKind
 from qwestly_agent.domain.job import HeadField
 from qwestly_agent.stores.drafts import Draft, DraftStatus
+
+# --- document view ----------------------------------------------------------------------------------------------------
+
 
 Status: TypeAlias = Literal["writing", "ready", "failed", "stopped"]
 _STATUS: dict[DraftStatus, Status] = {"running": "writing", "drafted": "ready", "stopped": "stopped"}
