@@ -28,9 +28,8 @@ from qwestly_agent.domain.memory import MemoryType, Tombstone, hashes_of, signat
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.find import NEIGHBOURS
 from qwestly_agent.memory.forget import match_tombstones
-from qwestly_agent.memory.meaning import OWN_WORDS, RefusedNote, ground_notes
+from qwestly_agent.memory.judges import OWN_WORDS, RefusedNote, UserMessage, find_note, ground_notes
 from qwestly_agent.memory.notes import DropReason
-from qwestly_agent.memory.user_messages import UserMessage, find_note
 from qwestly_agent.stores.memories import rank_nearest
 
 FOLDER = Path(__file__).parent / "memories"

@@ -14,7 +14,7 @@ from infra.stages import WrongUsage
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
-from qwestly_agent.memory.undo_consolidation import undo
+from qwestly_agent.memory.consolidate_writer import undo
 from qwestly_agent.stores.memory_work import ConsolidationRun
 
 

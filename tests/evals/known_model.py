@@ -16,7 +16,7 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_faults import Reply
 from infra.local.model_schema import instance
 from infra.local.model_wire import Json
-from qwestly_agent.memory.meaning import ABOUT_NOTES
+from qwestly_agent.memory.judges import ABOUT_NOTES
 from qwestly_agent.text.clean import quoted
 from tests.evals.billed_model import BilledModel
 

@@ -26,8 +26,8 @@ from qwestly_agent.domain.job import Application
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.domain.resume import ResumeRecord
+from qwestly_agent.memory.changes import keep
 from qwestly_agent.memory.forget import forget
-from qwestly_agent.memory.write import keep
 from qwestly_agent.services import Services
 from qwestly_agent.stores import collections
 from qwestly_agent.stores.activity import COLLECTION

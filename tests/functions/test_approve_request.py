@@ -12,7 +12,7 @@ from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Level, Verb
-from qwestly_agent.memory.ask_to_keep import ask_to_keep
+from qwestly_agent.memory.extract_writer import ask_to_keep
 from qwestly_agent.services import Services
 from tests.functions.approving import TEMPLATE, World, a_world, local_aws
 from tests.servers import USER, until

@@ -24,8 +24,8 @@ from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import EVERYBODY, LEFT_BEHIND_SECONDS
 from qwestly_agent.domain.briefing import run_of as briefing_name
 from qwestly_agent.domain.resume import ResumeRecord
-from qwestly_agent.memory import sweep
-from qwestly_agent.memory.sweep import Picked
+from qwestly_agent.memory import extract_writer
+from qwestly_agent.memory.extract_writer import Picked
 from qwestly_agent.resumes.keep_document import keep_document
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
@@ -233,9 +233,9 @@ async def test_what_the_brake_kept_from_being_read_is_due_at_its_release(talk: T
     await talk.says("I live in Lisbon.")
     talk.clock.advance(SILENCE_SECONDS)
     await pause.engage(services.signals, services.sweeps, braked, talk.clock)
-    assert (await sweep.sweep(services, Picked())).conversations == ()
+    assert (await extract_writer.sweep(services, Picked())).conversations == ()
     await pause.release(services.signals, services.sweeps, braked, talk.clock)
-    [picked] = (await sweep.sweep(services, Picked())).conversations
+    [picked] = (await extract_writer.sweep(services, Picked())).conversations
     assert picked["conversation_id"] == "c1"
 
 

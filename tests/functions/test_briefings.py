@@ -21,8 +21,8 @@ from qwestly_agent.interviews.agenda import with_agenda
 from qwestly_agent.interviews.change import change
 from qwestly_agent.interviews.known import Known
 from qwestly_agent.interviews.machine import end
+from qwestly_agent.memory.changes import keep
 from qwestly_agent.memory.forget import forget
-from qwestly_agent.memory.write import keep
 from qwestly_agent.stores.conversations import NewTurn
 from tests.functions.approving import APPROVE_URL, World, a_world, local_aws
 from tests.killing import Death, Killed, deaths, mortal

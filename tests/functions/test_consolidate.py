@@ -27,15 +27,12 @@ from qwestly_agent.base.errors import Braked, DeadlineExceeded, ModelRefused, Mo
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.memory import Memory, MemorySource, salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.memory import duplicates
-from qwestly_agent.memory.apply import apply
-from qwestly_agent.memory.consolidation_state import ConsolidationState
-from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.notes import Note
-from qwestly_agent.memory.plan import MOST_OUTDATED, YEAR, plan
-from qwestly_agent.memory.reconcile import decide_on_notes
-from qwestly_agent.memory.sum_up import PASSING
-from qwestly_agent.memory.undo_consolidation import Undone, undo
+from qwestly_agent.memory import consolidate_reader
+from qwestly_agent.memory.consolidate_reader import MOST_OUTDATED, YEAR, plan
+from qwestly_agent.memory.consolidate_writer import PASSING, Undone, apply, undo
+from qwestly_agent.memory.extract_reader import decide_on_notes
+from qwestly_agent.memory.model import ConsolidationState
+from qwestly_agent.memory.notes import Note, hash_of
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import memories, memory_work
@@ -538,7 +535,7 @@ async def test_a_model_that_is_too_slow_and_a_day_that_is_used_up_are_made_up_fo
 ) -> None:
     model.fault = Reply(fault="slow")
     with monkeypatch.context() as patch:
-        patch.setattr("qwestly_agent.memory.plan.COMPARE_SECONDS", 0.05)
+        patch.setattr("qwestly_agent.memory.consolidate_reader.COMPARE_SECONDS", 0.05)
         with pytest.raises(DeadlineExceeded):
             await ada.is_consolidated()
     model.fault = None
@@ -563,7 +560,7 @@ async def test_what_a_model_will_not_read_stays_as_it_is_and_is_not_asked_about_
 async def test_a_night_has_bounds_and_the_nights_after_it_do_the_rest(
     somebody: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, bound: str, nights: int, most: int
 ) -> None:
-    monkeypatch.setattr(duplicates, bound, {"MOST_NEW": 2, "MOST_PAIRS": 5}[bound])
+    monkeypatch.setattr(consolidate_reader, bound, {"MOST_NEW": 2, "MOST_PAIRS": 5}[bound])
     ada, judge.same, before = somebody(), [], 0
     for name, content in zip("abcdef", SAME, strict=True):
         await ada.remembers(name, content)

@@ -10,12 +10,12 @@ from infra import extractions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import account
 from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
-from qwestly_agent.memory import extract, move_watermark, reconcile, retry_later, sweep
-from qwestly_agent.memory.edit import correct
-from qwestly_agent.memory.extraction_state import ExtractionState
+from qwestly_agent.memory import extract_reader, extract_writer
+from qwestly_agent.memory.changes import correct
+from qwestly_agent.memory.extract_writer import Picked
+from qwestly_agent.memory.judges import UserMessage
+from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.memory.notes import DropReason, Note
-from qwestly_agent.memory.sweep import Picked
-from qwestly_agent.memory.user_messages import UserMessage
 from qwestly_agent.stores.messages import NewTurn
 from qwestly_agent.workflow_state import CaughtError
 from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
@@ -88,30 +88,30 @@ async def test_what_was_read_is_not_read_again_and_what_follows_is(talk: Talk) -
 
 async def test_nobody_reads_a_conversation_that_still_goes_on(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    assert (await sweep.sweep(talk.services, Picked())).conversations == ()
+    assert (await extract_writer.sweep(talk.services, Picked())).conversations == ()
     talk.clock.advance(599)
-    assert (await sweep.sweep(talk.services, Picked())).conversations == ()
+    assert (await extract_writer.sweep(talk.services, Picked())).conversations == ()
 
 
 async def test_one_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.clock.advance(600)
-    assert len((await sweep.sweep(talk.services, Picked())).conversations) == 1
-    assert (await sweep.sweep(talk.services, Picked())).conversations == ()
-    talk.clock.advance(sweep.PICKED_SECONDS)
-    assert len((await sweep.sweep(talk.services, Picked())).conversations) == 1
+    assert len((await extract_writer.sweep(talk.services, Picked())).conversations) == 1
+    assert (await extract_writer.sweep(talk.services, Picked())).conversations == ()
+    talk.clock.advance(extract_writer.PICKED_SECONDS)
+    assert len((await extract_writer.sweep(talk.services, Picked())).conversations) == 1
 
 
 async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     await talk.services.watermarks.schedule_now(talk.user_id, "c1", talk.clock())
     talk.clock.advance(6)
-    assert len((await sweep.sweep(talk.services, Picked())).conversations) == 1
+    assert len((await extract_writer.sweep(talk.services, Picked())).conversations) == 1
 
 
 @pytest.mark.thorough
 async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extract, "MOST_PROMPT_CHARACTERS", 40)
+    monkeypatch.setattr(extract_reader, "MOST_PROMPT_CHARACTERS", 40)
     await talk.says("I live in Lisbon.", "I speak German.", "I have two children.", "I want to lead a team.")
     for _ in range(5):
         await talk.falls_silent()
@@ -135,14 +135,14 @@ async def test_what_was_written_in_a_turn_that_died_is_read_too(talk: Talk) -> N
 async def test_a_note_whose_check_fails_is_dropped_alone(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    find_note = extract.find_note
+    find_note = extract_reader.find_note
 
     def broken(said: UserMessage | None, **given: Any) -> Note | DropReason:
         if "Leeds" in given["content"]:
             raise IndexError(given["content"])
         return find_note(said, **given)
 
-    monkeypatch.setattr(extract, "find_note", broken)
+    monkeypatch.setattr(extract_reader, "find_note", broken)
     await talk.says("I live in Leeds.", "I speak German.")
     await talk.falls_silent()
     assert await talk.remembered() == ["Speaks German."]
@@ -194,7 +194,7 @@ async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_
     talk.model.script(*NO_JUDGE, *NO_JUDGE)
     for tries in (1, 2):
         await talk.falls_silent()
-        talk.clock.advance(tries * move_watermark.CHECK_AGAIN_SECONDS)
+        talk.clock.advance(tries * extract_writer.CHECK_AGAIN_SECONDS)
     talk.model.script()
     talk.model.forget_requests()
     [step] = await talk.falls_silent()
@@ -214,12 +214,12 @@ async def test_what_a_provider_refuses_to_judge_keeps_nothing_else_from_being_ju
     for tries in (1, 2):
         await talk.falls_silent()
         assert len(await talk.remembered("unchecked")) == 2
-        talk.clock.advance(tries * move_watermark.CHECK_AGAIN_SECONDS)
+        talk.clock.advance(tries * extract_writer.CHECK_AGAIN_SECONDS)
     talk.model.script(Reply(fault="content_risk", to=JUDGE))
     await talk.falls_silent()
     assert len(await talk.remembered()) == len(await talk.remembered("unchecked")) == 1
     for days in range(2, 9):  # and it is never given up
-        talk.clock.advance(move_watermark.LONGEST_CHECK_SECONDS)
+        talk.clock.advance(extract_writer.LONGEST_CHECK_SECONDS)
         talk.model.script(Reply(fault="content_risk", to=JUDGE))
         assert len(await talk.falls_silent()) == 1, days
 
@@ -229,7 +229,7 @@ async def test_what_a_judge_refuses_later_is_gone_and_leaves_nothing(talk: Talk)
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
     await talk.falls_silent()
-    talk.clock.advance(move_watermark.CHECK_AGAIN_SECONDS)
+    talk.clock.advance(extract_writer.CHECK_AGAIN_SECONDS)
     talk.model.script(judges(False, False))
     await talk.falls_silent()
     assert await talk.raw() == []
@@ -244,7 +244,7 @@ async def test_said_again_while_it_waits_it_is_one_and_is_checked_then(talk: Tal
     await talk.says("I live in Lisbon.", conversation_id="c2")
     await talk.falls_silent()
     assert (await talk.remembered(), await talk.remembered("unchecked")) == (["Lives in Lisbon."], [])
-    talk.clock.advance(move_watermark.CHECK_AGAIN_SECONDS)
+    talk.clock.advance(extract_writer.CHECK_AGAIN_SECONDS)
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon."]
 
@@ -556,7 +556,7 @@ async def test_a_conversation_that_cannot_be_read_is_tried_again_later_and_then_
     await talk.says("I live in Lisbon.")
     step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r1")
     broken = step.model_copy(update={"error": CaughtError.model_validate({"Error": "ModelUnavailable"})})
-    ends = [(await retry_later.retry_later(talk.services, broken)).end for _ in range(5)]
+    ends = [(await extract_writer.retry_later(talk.services, broken)).end for _ in range(5)]
     assert ends == ["later"] * 4 + ["set_aside"]
     assert await talk.falls_silent() == []
     talk.clock.advance(10**6)
@@ -571,7 +571,7 @@ async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: 
         {"user_id": talk.user_id, "conversation_id": "c1", "error": {"Error": "Internal"}}
     )
     for _ in range(5):
-        await retry_later.retry_later(talk.services, broken)
+        await extract_writer.retry_later(talk.services, broken)
     [line] = await extractions.list_quarantined(talk.services.settings)
     assert {"user": talk.user_id, "conversation": "c1", "cause": "Internal"}.items() <= json.loads(line).items()
     await talk.services.watermarks.read_again(talk.user_id, "c1", talk.clock())
@@ -589,9 +589,9 @@ async def test_what_is_nobodys_fault_is_no_attempt(talk: Talk, cause: str) -> No
         user_id=talk.user_id, conversation_id="c1", error=CaughtError.model_validate({"Error": cause})
     )
     for _ in range(9):
-        assert (await retry_later.retry_later(talk.services, step)).end == "later"
+        assert (await extract_writer.retry_later(talk.services, step)).end == "later"
     reading = await talk.services.watermarks.get(talk.user_id, "c1")
-    postponed = 0 if cause == "Braked" else retry_later.POSTPONED_SECONDS
+    postponed = 0 if cause == "Braked" else extract_writer.POSTPONED_SECONDS
     assert reading.due_at == talk.clock() + postponed, "after the brake, it is due as soon as that is released"
     talk.clock.advance(postponed)
     await talk.falls_silent()
@@ -611,10 +611,10 @@ async def test_a_provider_that_is_down_loses_nothing(talk: Talk) -> None:
 @pytest.mark.thorough
 async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    step = await extract.extract(talk.services, ExtractionState(user_id=talk.user_id, conversation_id="c1"))
+    step = await extract_reader.extract(talk.services, ExtractionState(user_id=talk.user_id, conversation_id="c1"))
     talk.model.embeddings_fault = 503
     with pytest.raises(Unavailable):
-        await reconcile.reconcile(talk.services, step)
+        await extract_reader.reconcile(talk.services, step)
     talk.model.embeddings_fault = None
     await talk.is_read(step)
     assert await talk.remembered() == ["Lives in Lisbon."]

@@ -15,9 +15,9 @@ from infra.local.model_server import ModelServer
 from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.domain.approval import Verb
-from qwestly_agent.memory import extract, keep_approved, move_watermark, reconcile, retry_later, store
+from qwestly_agent.memory import extract_reader, extract_writer
 from qwestly_agent.memory.actions import approval_id_of_batch, remember_proposal
-from qwestly_agent.memory.extraction_state import ExtractionState
+from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.services import ModelServices
 from tests.functions.talking import Talk, talking
 from tests.killing import Death, Killed, deaths, mortal
@@ -35,10 +35,10 @@ SAID = (
 )
 Work: TypeAlias = Callable[[ModelServices, ExtractionState], Awaitable[ExtractionState]]
 READ: dict[str, Work] = {
-    "extract": extract.extract,
-    "reconcile": reconcile.reconcile,
-    "store": store.store,
-    "move_watermark": move_watermark.move_watermark,
+    "extract": extract_reader.extract,
+    "reconcile": extract_reader.reconcile,
+    "store": extract_writer.store,
+    "move_watermark": extract_writer.move_watermark,
 }
 STATES = tuple(READ)
 
@@ -144,7 +144,7 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
         return step
 
     reference = Death()
-    await keep_approved.keep_approved(mortal(talk.services, reference), await answered())
+    await extract_writer.keep_approved(mortal(talk.services, reference), await answered())
     whole = await memories(talk)
     statuses = Counter(each["status"] for each in await talk.raw())
     assert statuses == {
@@ -153,8 +153,8 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
     }
     for death in deaths(reference.writes):
         step = await answered()
-        await dies(talk.services, death, keep_approved.keep_approved, step)
-        await keep_approved.keep_approved(talk.services, step)
+        await dies(talk.services, death, extract_writer.keep_approved, step)
+        await extract_writer.keep_approved(talk.services, step)
         where = f"{'after' if death.after else 'before'} write {death.at}"
         assert await memories(talk) == whole, where
         assert "diabetes" not in str(await talk.services.approvals.list_all(talk.user_id, 10)), where
@@ -163,14 +163,14 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
 async def test_wherever_putting_off_dies_it_is_put_off_at_the_most_once_more(talk: Talk) -> None:
     failed = {"error": {"Error": "Internal"}}
     reference = Death()
-    await retry_later.retry_later(
+    await extract_writer.retry_later(
         mortal(talk.services, reference), ExtractionState.model_validate({**(await anybody(talk)).out, **failed})
     )
     assert reference.writes
     for death in deaths(reference.writes):
         step = ExtractionState.model_validate({**(await anybody(talk)).out, **failed})
-        await dies(talk.services, death, retry_later.retry_later, step)
-        await retry_later.retry_later(talk.services, step)
+        await dies(talk.services, death, extract_writer.retry_later, step)
+        await extract_writer.retry_later(talk.services, step)
         reading = await talk.services.watermarks.get(talk.user_id, "c1")
         assert reading.attempts == 1 + death.after
         assert reading.due_at > talk.clock()

@@ -21,9 +21,9 @@ from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, LeftOu
 from qwestly_agent.domain.memory import Memory, MemorySource, signature_of
 from qwestly_agent.grounding.model import GroundingVerdict, Quote
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.memory.edit import correct, explain
-from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory.changes import correct, explain
 from qwestly_agent.memory.forget import Forgotten, forget, match_tombstones
+from qwestly_agent.memory.notes import hash_of
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.profile import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores.drafts import Draft

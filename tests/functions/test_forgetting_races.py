@@ -10,9 +10,9 @@ import pytest
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
 from qwestly_agent.base.errors import Braked, NotFound
-from qwestly_agent.memory import extract, reconcile, store
-from qwestly_agent.memory.extraction_state import ExtractionState
+from qwestly_agent.memory import extract_reader, extract_writer
 from qwestly_agent.memory.forget import forget
+from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.stores.memory_work import Extractions
 from qwestly_agent.stores.messages import NewTurn
 from tests.functions.talking import Talk, finds, note, relates, talking
@@ -104,7 +104,7 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
     quotes = (note("Was a nurse until 2019.", ACME.rstrip(".")), note("Speaks German.", "I speak German", "m2"))
     talk.model.script(finds(*quotes))
     step = ExtractionState(user_id=talk.user_id, conversation_id="c2", run_id="r")
-    for state in (extract.extract, reconcile.reconcile):
+    for state in (extract_reader.extract, extract_reader.reconcile):
         step = await state(talk.services, step)
     if late:  # the state has read what it stores
 
@@ -114,10 +114,10 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
         monkeypatch.setattr(Extractions, "delete_unstored", too_late)
     await forget(talk.services, talk.user_id, [memory_id])
     if late:
-        await store.store(talk.services, step)
+        await extract_writer.store(talk.services, step)
     else:
         with pytest.raises(NotFound):  # and it is read anew
-            await store.store(talk.services, step)
+            await extract_writer.store(talk.services, step)
         await talk.is_read(ExtractionState(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     assert await talk.remembered() == ["Speaks German."]
     assert "user_memories" not in await kept_of(talk, "Acme")
@@ -129,7 +129,7 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
 async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: Talk, states: int, leaves: bool) -> None:
     await talk.says(ACME, "I speak German.")
     step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r")
-    all_states = (extract.extract, reconcile.reconcile, store.store)
+    all_states = (extract_reader.extract, extract_reader.reconcile, extract_writer.store)
     for state in all_states[:states]:
         step = await state(talk.services, step)
     if leaves:
@@ -147,7 +147,7 @@ async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: T
 async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) -> None:
     await talk.says(ACME)
     step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r")
-    find = extract.find_notes
+    find = extract_reader.find_notes
     leaving: list[asyncio.Future[dict[str, int]]] = []
 
     async def and_meanwhile(*args: object) -> object:
@@ -157,10 +157,10 @@ async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) ->
         return judged
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extract, "find_notes", and_meanwhile)
+        patch.setattr(extract_reader, "find_notes", and_meanwhile)
         # Who leaves pulls the brake first: it stops the extraction, if that looks while it is on.
         with pytest.raises((NotFound, Braked)):
-            await extract.extract(talk.services, step)
+            await extract_reader.extract(talk.services, step)
     await leaving[0]
     assert await kept_of(talk, "Acme") == set()
 

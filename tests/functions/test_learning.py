@@ -16,7 +16,7 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.domain.learning import Gap, LessonQuote
 from qwestly_agent.domain.resume import ReadField, ResumeRecord
-from qwestly_agent.memory.forget_elsewhere import forget_in_learning
+from qwestly_agent.memory.forget import forget_in_learning
 from qwestly_agent.stores import learning, resumes
 from qwestly_agent.text.trouble import Trouble
 from tests.servers import ChatServer, Client

@@ -18,11 +18,11 @@ from qwestly_agent.base.errors import Braked, Invalid, NotFound
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.domain.memory import Memory, MemorySource, MemoryType
 from qwestly_agent.memory.actions import remember_proposal
-from qwestly_agent.memory.apply import apply
-from qwestly_agent.memory.consolidation_state import ConsolidationState
-from qwestly_agent.memory.edit import correct, undo
+from qwestly_agent.memory.changes import correct, undo
+from qwestly_agent.memory.consolidate_reader import plan
+from qwestly_agent.memory.consolidate_writer import apply
 from qwestly_agent.memory.forget import forget
-from qwestly_agent.memory.plan import plan
+from qwestly_agent.memory.model import ConsolidationState
 from qwestly_agent.memory.service import UNDO_SECONDS, MemoryService
 from tests.functions.talking import NO_JUDGE, Talk, finds, judges, note, relates, talking
 from tests.functions.test_forget_card import answers, is_asked

@@ -3,7 +3,7 @@
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.memory.plain_order import is_plain_order
+from qwestly_agent.memory.notes import is_plain_order
 from tests.functions.test_tools import call, calls
 from tests.servers import Client
 

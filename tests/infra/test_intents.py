@@ -18,8 +18,8 @@ from pydantic_ai.providers.deepseek import DeepSeekProvider
 from infra.local.intents import IntentError, load
 from infra.local.model_server import ModelServer
 from qwestly_agent.llm.models import PROFILES
-from qwestly_agent.memory import compare, extract
-from qwestly_agent.memory.compare import Pair, Verdicts
+from qwestly_agent.memory import extract_reader, judges
+from qwestly_agent.memory.judges import Pair, Verdicts
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 
 T = TypeVar("T")
@@ -192,7 +192,7 @@ PIECES = ("((((", "{{[", '{"a":', "I live in ", '<said id="1">', "Remember that 
 def test_a_megabyte_of_anything_is_answered(server: ModelServer) -> None:
     said = "".join(piece * (100_000 // len(piece)) for piece in PIECES)
     assert answer(server, said, tools=MEMORY_TOOLS[:3])
-    notes = typed(server, extract.INSTRUCTIONS, Notes, f'<said id="m1">{said}</said>')
+    notes = typed(server, extract_reader.ABOUT_EXTRACTION, Notes, f'<said id="m1">{said}</said>')
     assert notes.memories == [] or notes.memories[0]["message_id"]
 
 
@@ -283,7 +283,7 @@ class Notes(BaseModel):
 def notes_on(server: ModelServer, *said: str, asked: str = "") -> list[dict[str, Any]]:
     parts = [wrap(ASKED, asked)] if asked else []
     parts += [wrap(SAID, text, id=f"m{number}") for number, text in enumerate(said, 1)]
-    return typed(server, extract.INSTRUCTIONS, Notes, "\n\n".join(parts)).memories
+    return typed(server, extract_reader.ABOUT_EXTRACTION, Notes, "\n\n".join(parts)).memories
 
 
 @pytest.mark.parametrize(
@@ -370,6 +370,6 @@ def test_pairs_of_notes_are_related(server: ModelServer) -> None:
         Pair("Wants to lead a team.", "Wants to lead a design team."),
         Pair("Worked at Acme.", "Works at Globex."),
     ]
-    verdicts = typed(server, compare.INSTRUCTIONS, Verdicts, compare.prompt_of(pairs)).verdicts
+    verdicts = typed(server, judges.INSTRUCTIONS, Verdicts, judges.prompt_of(pairs)).verdicts
     assert [each.relation for each in verdicts] == ["contradicts", "same", "other", "contradicts", "other"]
     assert [(each.id, each.quote) for each in verdicts[:2]] == [("p1", "Lives in Graz"), ("p2", "Likes tea")]

@@ -17,8 +17,8 @@ from qwestly_agent import container
 from qwestly_agent.base.errors import Internal, ModelUnavailable, Unavailable
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.memory import find_users
-from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory import consolidate_writer
+from qwestly_agent.memory.notes import hash_of
 from qwestly_agent.stores import approvals, due, memories, memory_work
 from tests.comparing import Judge
 from tests.statemachines.conftest import Case, World
@@ -185,7 +185,7 @@ def test_nobody_who_told_nothing_new_is_looked_at(world: World) -> None:
 def test_more_users_than_fit_into_a_page_have_all_their_turn(
     world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find_users, "USERS_AT_ONCE", 2)
+    monkeypatch.setattr(consolidate_writer, "USERS_AT_ONCE", 2)
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
     ended = consolidates(world)
     assert ended.status == "SUCCEEDED"
@@ -208,7 +208,7 @@ def _three_users_a_night() -> Iterator[None]:
 def test_a_night_has_its_cap_and_the_next_goes_on_behind_it_whoever_fails(
     world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find_users, "USERS_AT_ONCE", 2)
+    monkeypatch.setattr(consolidate_writer, "USERS_AT_ONCE", 2)
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
     world.clock.advance(60)
 
@@ -251,7 +251,7 @@ def failing(user_id: str, error: Exception, times: int = 99) -> Callable[[Handle
 def test_one_who_fails_stops_nobody_and_rings_the_alarm_once_all_had_their_turn(
     world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    monkeypatch.setattr(find_users, "USERS_AT_ONCE", 2)
+    monkeypatch.setattr(consolidate_writer, "USERS_AT_ONCE", 2)
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
     with world.instead_of(state, failing(users[0], Internal()), "consolidate"):
         ended = consolidates(world)

@@ -13,7 +13,7 @@ from infra.local.aws import definition_of
 from infra.local.environment import MACHINE, ROOT, Template
 from infra.machines import SOURCES, SUFFIX, build, read_machine, source_of
 from qwestly_agent.cards.start import ALIVE_SECONDS
-from qwestly_agent.memory.sweep import PICKED_SECONDS
+from qwestly_agent.memory.extract_writer import PICKED_SECONDS
 from qwestly_agent.services import Services
 from qwestly_agent.stores.jobs import SEARCHING_SECONDS
 from qwestly_agent.workflow import Side, Workflow

@@ -29,8 +29,8 @@ from qwestly_agent.base.errors import (
 )
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import Approval, Verb
-from qwestly_agent.memory import retry_later, sweep
-from qwestly_agent.memory.extraction_state import ExtractionState
+from qwestly_agent.memory import extract_writer
+from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import Memories
@@ -170,7 +170,7 @@ def case(world: World, model: ModelServer) -> Case:
     user.says("I live in Lisbon.", SECRET)
 
     def begin() -> str:
-        world.clock.advance(retry_later.POSTPONED_SECONDS)
+        world.clock.advance(extract_writer.POSTPONED_SECONDS)
         begun.append(silence(world))
         return begun[-1]
 
@@ -430,10 +430,10 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
     ada.says("I live in Lisbon.")
     wrapped, handed = failing(ada, Internal())
     with world.instead_of("extract", wrapped, FOLDER):
-        for _ in range(len(retry_later.TRY_AGAIN_SECONDS) + 3):
+        for _ in range(len(extract_writer.TRY_AGAIN_SECONDS) + 3):
             ends(world, silence(world))
-            world.clock.advance(max(retry_later.TRY_AGAIN_SECONDS))
-    assert len(handed) == len(retry_later.TRY_AGAIN_SECONDS) + 1
+            world.clock.advance(max(extract_writer.TRY_AGAIN_SECONDS))
+    assert len(handed) == len(extract_writer.TRY_AGAIN_SECONDS) + 1
     [aside] = [
         each
         for each in world.run(lambda services: services.sweeps.list_quarantined(100))
@@ -453,7 +453,7 @@ def test_what_is_nobodys_fault_is_put_off_at_once_and_counts_as_no_try(
         ends(world, silence(world))
     assert len(handed) == 1
     assert ada.conversation()["extract_attempts"] == 0
-    world.clock.advance(retry_later.POSTPONED_SECONDS)
+    world.clock.advance(extract_writer.POSTPONED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
 
@@ -471,7 +471,7 @@ def test_a_conversation_that_finds_no_slot_for_long_loses_no_try_and_is_read_lat
     assert (len(handed), states.count("retry_later")) == (31, 1)
     assert bob.remembered() == ["Speaks German."]
     assert ada.conversation()["extract_attempts"] == 0
-    world.clock.advance(retry_later.POSTPONED_SECONDS)
+    world.clock.advance(extract_writer.POSTPONED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
 
@@ -489,7 +489,7 @@ def test_once_most_of_the_stages_day_is_spent_a_conversation_waits_loses_no_try_
         states = ends(world, silence(world) if how == "by the sweep" else world.aws.start(MACHINE, ada.given()))
     assert states.count("retry_later") == (how == "at once")
     assert (model.requests, ada.conversation().get("extract_attempts", 0)) == ([], 0)
-    world.clock.advance(retry_later.POSTPONED_SECONDS)
+    world.clock.advance(extract_writer.POSTPONED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
 
@@ -552,11 +552,11 @@ def test_a_provider_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
 ) -> None:
     ada.says("I live in Lisbon.")
     model.fault = Reply(fault=status)
-    for _ in range(len(retry_later.TRY_AGAIN_SECONDS) + 2):
+    for _ in range(len(extract_writer.TRY_AGAIN_SECONDS) + 2):
         assert refused(world, silence(world))
-        world.clock.advance(retry_later.POSTPONED_SECONDS)
+        world.clock.advance(extract_writer.POSTPONED_SECONDS)
     assert ada.conversation()["extract_attempts"] == 0
-    assert len(model.requests) == len(retry_later.TRY_AGAIN_SECONDS) + 2, "it is asked once an hour"
+    assert len(model.requests) == len(extract_writer.TRY_AGAIN_SECONDS) + 2, "it is asked once an hour"
     model.fault = None
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
@@ -571,7 +571,7 @@ def test_a_provider_of_vectors_that_refuses_us_fails_the_execution_and_sets_noth
     assert refused(world, silence(world))
     assert ada.conversation()["extract_attempts"] == 0
     model.embeddings_fault = None
-    world.clock.advance(retry_later.POSTPONED_SECONDS)
+    world.clock.advance(extract_writer.POSTPONED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
 
@@ -634,7 +634,7 @@ def test_where_not_even_that_can_be_noted_the_others_are_read_and_it_is_due_agai
         states = ends(world, silence(world))
     assert "left" in states
     assert bob.remembered() == ["Speaks German."]
-    world.clock.advance(sweep.PICKED_SECONDS)
+    world.clock.advance(extract_writer.PICKED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
 

@@ -39,7 +39,7 @@ from qwestly_agent.jobs.keep import FORGOTTEN
 from qwestly_agent.jobs.rank import NOT_COMPARED
 from qwestly_agent.jobs.start import AGAIN_SECONDS, SAME_AGAIN, start_requested, start_scout
 from qwestly_agent.jobs.sweep import next_night, sweep
-from qwestly_agent.memory.forget_elsewhere import forget_in_jobs
+from qwestly_agent.memory.forget import forget_in_jobs
 from qwestly_agent.model_calls import ContentRefused
 from qwestly_agent.stores.jobs import SEARCHING_SECONDS, Applications, JobMatches, JobSearch, JobSearches
 from qwestly_agent.stores.stage_day import StageDay

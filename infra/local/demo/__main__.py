@@ -18,7 +18,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
 from qwestly_agent.domain import candidate
 from qwestly_agent.domain.memory import Memory, MemorySource
-from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory.notes import hash_of
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores import candidate_data
 from qwestly_agent.stores.candidate_data import Docs

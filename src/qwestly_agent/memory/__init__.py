@@ -11,11 +11,17 @@ EXTRACT_MEMORIES = Workflow(
     execution_name="`end-…` where a user ended a conversation, else by the schedule",
     recovery="nothing: its conversations are due again within an hour; after `ModelRefused` within an hour, once "
     "[the cause](#when-an-alarm-rings) is fixed",
-    reader=("extract", "reconcile", "summarize"),
-    writer=("keep_approved", "move_watermark", "retry_later", "store", "sweep"),
+    reader=("extract_reader.extract", "extract_reader.reconcile", "extract_reader.summarize"),
+    writer=(
+        "extract_writer.keep_approved",
+        "extract_writer.move_watermark",
+        "extract_writer.retry_later",
+        "extract_writer.store",
+        "extract_writer.sweep",
+    ),
     routers=("memories",),
     actions=("actions.KEEP_MEMORIES", "actions.FORGET_MEMORIES"),
-    asks="ask_to_keep.ask_to_keep",
+    asks="extract_writer.ask_to_keep",
     reasons={"memory.extracted": "You said it, and it was read once the conversation was over."},
 )
 CONSOLIDATE = Workflow(
@@ -27,8 +33,8 @@ CONSOLIDATE = Workflow(
     execution_name="by the schedule",
     recovery='nothing: the next night does it. To do it at once, start it with `{"run_id": "…"}` of the failed '
     "one; running it twice changes nothing",
-    reader=("plan",),
-    writer=("apply", "find_users", "sum_up"),
+    reader=("consolidate_reader.plan",),
+    writer=("consolidate_writer.apply", "consolidate_writer.find_users", "consolidate_writer.sum_up"),
     actions=("actions.FORGET_OUTDATED_MEMORIES",),
     reasons={
         "memory.merged": "Each night, what says the same is put together; where two disagree, the newer one holds."

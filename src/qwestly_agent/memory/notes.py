@@ -1,15 +1,86 @@
-"""Notes (candidate memories), the decision on each, and the reasons to skip one."""
+"""Notes (candidate memories): when two are equal, when they are sensitive, and the decision on each."""
 
+import hashlib
+import re
+import unicodedata
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.domain.memory import Memory, MemorySource, MemoryStatus, MemoryType, Trust
 from qwestly_agent.grounding.model import Quote, QuotedSource
-from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.grounding.quotes import QUOTATION_MARKS, find_quote
+from qwestly_agent.text.clean import mask_secrets
 from qwestly_agent.text.language import content_stems
+from qwestly_agent.text.user_text import holds_others_words, words_of
+
+# --- equality ---------------------------------------------------------------------------------------------------------
+# Equality of memories by code: ignoring case, whitespace, quotation marks and final punctuation.
+#
+# A sign next to a digit or within a word counts: "C" is not "C++", "-5" not "5", "5'" not "5". A model compares other
+# similar memories (`compare.py`).
+
+
+_MARKS = f"[{re.escape(QUOTATION_MARKS)}]"
+_AROUND_A_WORD = pattern(rf"(?<![\w]){_MARKS}+(?!\d)|(?<!\d){_MARKS}+(?!\w)")
+_APOSTROPHE = pattern(rf"(?<!\d){_MARKS}")
+_END = pattern(r"(?:(?<=[^\W\d])[.!?…。！？]+|(?<=\d)\.)\s*$")
+
+
+def normalize_content(content: str) -> str:
+    # NFC, as NFKC turns "10²" into "102"; `lower`, as `casefold` turns "Maße" into "Masse".
+    text = unicodedata.normalize("NFC", content).lower()
+    text = _APOSTROPHE.sub("'", _AROUND_A_WORD.sub("", text))
+    return " ".join(_END.sub("", text.strip()).split())
+
+
+def hash_of(content: str) -> str:
+    """Return the SHA-256 (hex) of the normalized content, which is the same for equal memories."""
+    return hashlib.sha256(normalize_content(content).encode()).hexdigest()
+
+
+# --- sensitive --------------------------------------------------------------------------------------------------------
+# Find sensitive content, which is stored only after approval, and credentials, which are never stored.
+#
+# The model that makes a note flags sensitive ones. In addition, a few words that are unambiguous in a sentence about a
+# career make it sensitive.
+
+
+def is_credential(text: str) -> bool:
+    """True if the text contains credentials, account or phone numbers, which are never stored, even on request."""
+    return mask_secrets(text) != text or bool(_CREDENTIAL.search(text))
+
+
+def is_sensitive(*texts: str) -> bool:
+    """True if one of these words shows that the text concerns health, religion, sexuality or convictions."""
+    plain = unicodedata.normalize("NFKD", " ".join(texts).replace("’", "'"))
+    return bool(_SENSITIVE.search("".join(letter for letter in plain if not unicodedata.combining(letter))))
+
+
+_CREDENTIAL = pattern(
+    r"\b(?:pass ?words?|pass ?code|pass ?phrase|passwort|kennwort|mot de passe|contrase[ñn]a|senha|log-?in code"
+    r"|security code|secret (?:key|word|answer)|api key|access key|pin(?: code| number)?|cvv|cvc|iban|account number"
+    r"|card number|social security(?: number)?|ssn|passport number|id number|(?:phone|mobile) number|handynummer"
+    r"|telefonnummer)\b[^.!?]{0,40}?(?:\b(?:is|are|ist|lautet|est|es)\b|:|=|\d)"
+    r"|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,}|\+?\d(?:[ /()-]{0,2}\d){9,}",
+    re.IGNORECASE,
+)
+"""Passwords, PINs, and account, card and phone numbers."""
+
+_SENSITIVE = pattern(
+    r"\b(?:(?:am|is|i'm) pregnant|schwanger|embarazada|gravida|incinta|miscarriage|hiv[- ]?positiv[eoa]?"
+    r"|on antidepressants|alcoholics anonymous|lesbian|lesbisch|lesbiana|lesbienne|bisexual|homosexual|homosexuell"
+    r"|schwul|trans (?:wo)?man|atheist|jehovah's witness|vorbestraft|ex-convict)\b",
+    re.IGNORECASE,
+)
+"""Matched without accents."""
+
+
+# --- notes ------------------------------------------------------------------------------------------------------------
+# Notes (candidate memories), the decision on each, and the reasons to skip one.
+
 
 LONGEST_CONTENT_CHARACTERS = 300
 LONGEST_QUOTE_CHARACTERS = 600
@@ -113,3 +184,41 @@ class NoteDecision(BaseModel):
     """Ids of tombstones that it may repeat."""
     reason: str | None = None
     """The reason for skipping it."""
+
+
+# --- plain order ------------------------------------------------------------------------------------------------------
+# Recognize a message that is nothing but an order to remember something: "Remember that I live in Porto."
+#
+# One closed grammar over the whole message, in English, German, Spanish, French, Portuguese and Italian. What it does
+# not know is no plain order, and is then asked about where the window has text by others.
+
+
+LONGEST_ORDER = 400
+_PLEASE = r"(?:please|pls|bitte|por favor|s['’]il (?:te|vous) pla[iî]t|stp|per favore)"
+_ORDERS = (
+    r"(?:can|could|will|would) you (?:please )?remember|remember|note|make a note|take note|keep in mind|bear in mind"
+    r"|(?:do not|don['’]t) forget",
+    r"merke? dir|notiere? (?:dir|bitte)|notiere?|behalte?(?: im kopf)?|denke? daran|vergiss (?:bitte )?nicht"
+    r"|kannst du dir merken",
+    r"recuerda|acu[eé]rdate(?: de)?|no (?:te )?olvides(?: de)?|ten en cuenta|ap[uú]nta(?:te)?|an[oó]ta(?:te)?"
+    r"|toma nota(?: de)?",
+    r"souviens[- ]toi|rappelle[- ]toi|retiens|retenez|note(?: bien)?|notez|n['’]oublie(?:z)? pas"
+    r"|garde en (?:t[eê]te|m[eé]moire)",
+    r"lembra[- ]te(?: de)?|lembre(?:-se)?(?: de)?|lembra|anota|anote|guarda|toma nota(?: de)?|tem em conta"
+    r"|n[aã]o (?:te )?esque[cç]as(?: de)?|n[aã]o (?:se )?esque[cç]a(?: de)?",
+    r"ricorda(?:ti)?(?: di)?|non dimenticare|annota|tieni a mente|prendi nota",
+)
+_THAT = r"(?:that|dass|daß|que|qu['’]|che)"
+_ORDER = pattern(
+    rf"(?is)(?:{_PLEASE},?\s+)?(?:{'|'.join(_ORDERS)})(?:\s+{_PLEASE})?(?:\s*[:,]\s*|\s+)"
+    rf"(?:{_THAT}(?:\s+|(?<=['’]))|:\s*)?(?P<what>[^?？]+)"
+)
+
+
+def is_plain_order(message: str) -> bool:
+    """True if the user typed the whole message, and it orders to remember something of one paragraph."""
+    text = message.strip()
+    if len(text) > LONGEST_ORDER or "\n" in text or holds_others_words(text):
+        return False
+    found = _ORDER.fullmatch(text)
+    return bool(found) and len(words_of(found["what"])) > 1

@@ -19,15 +19,28 @@ from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory, MemoryType, hashes_of
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.actions import remember_proposal
-from qwestly_agent.memory.compare import Pair, compare
-from qwestly_agent.memory.edit import Explanation, explain
+from qwestly_agent.memory.changes import (
+    HOLDS_NO_MORE,
+    IMPORTANCE,
+    Explanation,
+    count_repetition,
+    explain,
+    keep,
+    write_memory,
+)
 from qwestly_agent.memory.find import find, nearest_cosine, vectors_or_none
 from qwestly_agent.memory.forget import match_tombstones
-from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
-from qwestly_agent.memory.notes import DropReason, Note
-from qwestly_agent.memory.plain_order import is_plain_order
-from qwestly_agent.memory.user_messages import UserMessage, find_note, user_messages_in
-from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, count_repetition, keep, write_memory
+from qwestly_agent.memory.judges import (
+    Pair,
+    RefusedNote,
+    UserMessage,
+    compare,
+    find_note,
+    ground_notes,
+    make_note_judge,
+    user_messages_in,
+)
+from qwestly_agent.memory.notes import DropReason, Note, is_plain_order
 from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 

@@ -12,7 +12,7 @@ from qwestly_agent.memory.find import FoundBy
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS
 
 if TYPE_CHECKING:
-    from qwestly_agent.memory.edit import Explanation
+    from qwestly_agent.memory.changes import Explanation
     from qwestly_agent.memory.forget import Forgotten
 
 ConfidenceLabel: TypeAlias = Literal["sure", "fairly sure", "unsure"]

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from infra.local.model_embedding import embedding
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.memory.compare import Relation
-from qwestly_agent.memory.duplicates import (
+from qwestly_agent.memory.consolidate_reader import (
     BLOCK,
     MOST_NEW,
     MOST_PAIRS,
@@ -27,6 +26,7 @@ from qwestly_agent.memory.duplicates import (
     replacements_of,
     vectors_of,
 )
+from qwestly_agent.memory.judges import Relation
 from qwestly_agent.stores.memory_work import ComparedMemory
 
 MATTERS = yaml.safe_load((Path(__file__).parent / "matters.yaml").read_text())

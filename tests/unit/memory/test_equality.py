@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory.notes import hash_of
 
 
 @pytest.mark.parametrize(

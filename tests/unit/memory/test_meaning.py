@@ -8,9 +8,8 @@ import pytest
 
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.grounding.judge import Judged, Question
-from qwestly_agent.memory.meaning import RefusedNote, ground_notes
+from qwestly_agent.memory.judges import RefusedNote, UserMessage, find_note, ground_notes
 from qwestly_agent.memory.notes import DropReason, Note
-from qwestly_agent.memory.user_messages import UserMessage, find_note
 
 TODAY = date(2026, 11, 22)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qwestly_agent.memory.sensitive import is_sensitive
+from qwestly_agent.memory.notes import is_sensitive
 
 ORDINARY = """\
 Ich bin Krankenpflegerin

@@ -22,7 +22,7 @@ from qwestly_agent.memory.actions import FORGET_MEMORIES, MOST_FORGOTTEN, forget
 from qwestly_agent.memory.view import Quoted, Sentence, confidence_and_origin
 
 if TYPE_CHECKING:
-    from qwestly_agent.memory.edit import Explanation
+    from qwestly_agent.memory.changes import Explanation
 
 MOST_SALIENT_INSTEAD = "No memory has one of these words: these are the most important ones, whatever they are about."
 

@@ -13,7 +13,7 @@ from qwestly_agent.chat.activity_view import EventList, list_of, position_of, un
 from qwestly_agent.chat.next_steps import NextStep, next_steps
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.activity import Severity
-from qwestly_agent.memory.edit import undo as undo_memory
+from qwestly_agent.memory.changes import undo as undo_memory
 
 router = APIRouter()
 

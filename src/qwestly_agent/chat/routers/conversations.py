@@ -25,7 +25,7 @@ from qwestly_agent.chat.outcomes import AnswerItems, reshown_approvals
 from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.chat.updates import Updates, updates
-from qwestly_agent.memory.start import start_extraction
+from qwestly_agent.memory.extract_writer import start_extraction
 
 MOST_MADE = 200
 """Maximum approvals, and drafts, shown with a conversation."""

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.memory.edit import correct, explain, undo
+from qwestly_agent.memory.changes import correct, explain, undo
 from qwestly_agent.memory.find import find_or_most_salient, vector_or_none
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.memory.view import (
