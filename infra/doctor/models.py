@@ -30,7 +30,7 @@ from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_embeddings, make_http_client, make_moderation
-from qwestly_agent.cards.write_section import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
+from qwestly_agent.cards.reader import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
 from qwestly_agent.clients.aws import Mail
 from qwestly_agent.domain.memory import DIMENSIONS
 from qwestly_agent.llm.embeddings import MODEL

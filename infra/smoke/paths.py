@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from infra.smoke.visit import Failed, Turn, Visit, demand, say
-from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
+from qwestly_agent.cards.model import NothingSupported, NothingToTell
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from pymongo import AsyncMongoClient
 
 from infra.local.model_server import ModelServer
 from qwestly_agent.base.clock import to_iso
-from qwestly_agent.cards.note_end import TRY_AGAIN
+from qwestly_agent.cards.writer import TRY_AGAIN
 from qwestly_agent.stores.drafts import Draft, Drafts
 from tests.servers import ChatServer, Client, user_says
 

@@ -15,7 +15,7 @@ from infra.local.model_server import ModelServer
 from qwestly_agent import container
 from qwestly_agent.base.errors import Internal, NotFound, Unavailable
 from qwestly_agent.cards import GENERATE_CARD
-from qwestly_agent.cards.card_state import CardState
+from qwestly_agent.cards.model import CardState
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.workflow_state import UnknownState
 from tests.servers import API_SECRET

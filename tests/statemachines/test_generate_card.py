@@ -20,7 +20,7 @@ from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.execute import FINDING_OUT, STOPPED
 from qwestly_agent.approvals.view import view_of
 from qwestly_agent.base.errors import Braked, Invalid, OverBudget
-from qwestly_agent.cards.card_state import NothingToTell
+from qwestly_agent.cards.model import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Approval, Level, Verb
 from qwestly_agent.memory.forget import forget

@@ -13,8 +13,7 @@ from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approv
 from qwestly_agent.approvals.decide import Decision, decide, decide_and_follow_up
 from qwestly_agent.approvals.end import REPLACED, end_replaced, finish
 from qwestly_agent.base.errors import OverBudget
-from qwestly_agent.cards.card_state import Overtaken
-from qwestly_agent.cards.outline import OUTLINES
+from qwestly_agent.cards.model import OUTLINES, Overtaken
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.memory.forget import forget

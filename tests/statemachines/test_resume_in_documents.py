@@ -7,7 +7,7 @@ import pytest
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.cards.draft_parts import evidence_of
+from qwestly_agent.cards.drafts import evidence_of
 from qwestly_agent.documents.service import Applying
 from qwestly_agent.documents.view import DocumentDetail, document_detail
 from qwestly_agent.domain.approval import Approval

@@ -10,12 +10,12 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
 from qwestly_agent.account import delete
 from qwestly_agent.base.errors import Braked, Invalid, NotFound, Unavailable
-from qwestly_agent.cards import profile_texts
-from qwestly_agent.cards.card_state import NothingToTell
+from qwestly_agent.cards import reader
+from qwestly_agent.cards.drafts import text_of
 from qwestly_agent.cards.forget import FORGOTTEN, forget_in_drafts
+from qwestly_agent.cards.model import NothingToTell
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.cards.start import ALIVE_SECONDS, GONE_ON_WITH_SECONDS, MOST_WAITING, Cards, ProfileText
-from qwestly_agent.cards.text import text_of
 from qwestly_agent.domain.card import Style
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
@@ -162,7 +162,7 @@ def test_an_about_section_that_was_cut_off_is_gone_on_with_and_pays_no_model_twi
     maya: Person, model: ModelServer, monkeypatch: pytest.MonkeyPatch, after: str
 ) -> None:
     invents_a_prize(model)
-    drop_forgotten, steps = profile_texts.drop_forgotten, list[str]()
+    drop_forgotten, steps = reader.drop_forgotten, list[str]()
 
     async def cut_off(*given: Any) -> Draft:
         draft = await drop_forgotten(*given)
@@ -171,7 +171,7 @@ def test_an_about_section_that_was_cut_off_is_gone_on_with_and_pays_no_model_twi
             raise TimeoutError
         return draft
 
-    monkeypatch.setattr(profile_texts, "drop_forgotten", cut_off)
+    monkeypatch.setattr(reader, "drop_forgotten", cut_off)
     with pytest.raises(TimeoutError):
         about(maya, "short")
     [begun] = drafts_of(maya)
@@ -194,7 +194,7 @@ def test_another_wish_or_one_of_another_day_begins_an_about_section_anew(
         raise TimeoutError
 
     with monkeypatch.context() as patch:
-        patch.setattr(profile_texts, "drop_forgotten", cut_off)
+        patch.setattr(reader, "drop_forgotten", cut_off)
         with pytest.raises(TimeoutError):
             about(maya, "short")
     [begun] = drafts_of(maya)

@@ -9,7 +9,7 @@ import pytest
 from infra.local.environment import ACCOUNT, REGION
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import Braked, Invalid
-from qwestly_agent.cards.draft_parts import coverage_of, evidence_of
+from qwestly_agent.cards.drafts import coverage_of, evidence_of
 from qwestly_agent.cards.publication import supported_in
 from qwestly_agent.documents.content import content_of
 from qwestly_agent.documents.service import Documents

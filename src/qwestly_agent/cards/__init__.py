@@ -10,8 +10,8 @@ GENERATE_CARD = Workflow(
     receipt_name="`card-<draft id>`",
     recovery="its user was told, and may simply ask again. Started again as above it goes on with the sections that it "
     "has",
-    reader=("cover", "draft_section", "gather_evidence"),
-    writer=("keep_draft", "note_end", "publish", "read_decision"),
+    reader=("reader.cover", "reader.draft_section", "reader.gather_evidence"),
+    writer=("writer.keep_draft", "writer.note_end", "writer.publish", "writer.read_decision"),
     actions=("actions.PUBLISH_CARD", "actions.SAVE_CARD_AS_ACTIVE", "actions.DELETE_CARD"),
-    asks="ask_to_publish.ask_to_publish",
+    asks="publication.ask_to_publish",
 )

@@ -1,14 +1,14 @@
-"""Gather the evidence for a user's card: each piece with its source and the sections that it supports."""
+"""The evidence for a user's documents: each piece with its source and the sections that it is for."""
 
 import asyncio
 import re
 from calendar import month_name
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from qwestly_agent.cards.outline import (
+from qwestly_agent.cards.model import (
     ACHIEVEMENTS,
     CARD,
     EDUCATION,
@@ -17,19 +17,20 @@ from qwestly_agent.cards.outline import (
     LETTER,
     POSITIONS,
     PREFERENCES,
-    RESUME,
+    RESUME_SECTIONS,
     SKILLS,
     SUMMARY,
 )
-from qwestly_agent.cards.resume_evidence import MOST_LOOKED_AT, pieces_of
 from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.domain.memory import (
     MOST_CHARACTERS_OF_ONE,
+    RESUME,
     Memory,
     evidence_id,
     evidence_id_of_topic,
     words_of_memory,
 )
+from qwestly_agent.domain.resume import UNDER_WAY, UNNAMED, ReadField, ResumeRecord
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.services import Services
 from qwestly_agent.stores.candidate_data import Passage
@@ -38,6 +39,130 @@ from qwestly_agent.stores.interviews import StoredInterview
 from qwestly_agent.text.clean import quoted, visible
 from qwestly_agent.text.contacts import without_contacts
 from qwestly_agent.text.language import language_of
+
+# --- resume evidence --------------------------------------------------------------------------------------------------
+# Evidence from the user's résumé: fields that the judge supported, in the résumé's own words.
+
+
+MOST_LOOKED_AT = 3
+"""Number of résumés searched, so that an unreadable one does not hide an earlier one."""
+MOST_RESUME_CHARACTERS = 8_000
+"""Maximum characters of one résumé, a third of the limit of a prompt; the rest is dropped."""
+HEADER_ENDS = "\n\n"
+"""Separates a position's name from its details."""
+
+_HEADER = {
+    "work": ("position", "name", "location", "startDate", "endDate"),
+    "education": ("studyType", "institution", "startDate", "endDate"),
+}
+"""Fields that name an item, in this order."""
+_PIECES = {
+    "basics": "basics",
+    "skills": "skills",
+    "languages": "skills",
+    "certificates": "more",
+    "projects": "more",
+    "publications": "more",
+}
+"""Sections that make one piece as a whole."""
+_SPEAKS_FOR = {
+    "work": frozenset({HEADLINE, SUMMARY, EXPERIENCE, ACHIEVEMENTS, SKILLS}),
+    "education": frozenset({EDUCATION}),
+    "basics": frozenset({HEADLINE, SUMMARY}),
+    "skills": frozenset({SKILLS}),
+    "more": frozenset({SUMMARY, EXPERIENCE, ACHIEVEMENTS, EDUCATION}),
+}
+"""Sections that each kind of piece supports, in the order of the evidence."""
+
+
+@dataclass(frozen=True)
+class ResumePiece:
+    evidence: Evidence
+    speaks_for: frozenset[str]
+
+
+def pieces_of(resumes: Iterable[ResumeRecord]) -> list[ResumePiece]:
+    """Return the evidence of the newest résumé that could be read."""
+    read = (each for each in resumes if each.read and each.status not in UNDER_WAY)
+    newest = next(read, None)
+    return list(_bounded_pieces(_pieces(newest))) if newest else []
+
+
+def is_position(evidence: Evidence) -> bool:
+    return evidence.id.startswith(RESUME) and bool(evidence.fields.title or evidence.fields.company)
+
+
+def header_of(evidence: Evidence) -> str:
+    """Return the words that name a position."""
+    return evidence.text.partition(HEADER_ENDS)[0]
+
+
+def _pieces(record: ResumeRecord) -> Iterator[ResumePiece]:
+    found: dict[tuple[str, str], list[ReadField]] = {}
+    for each in record.read or ():
+        if each.is_checked:
+            found.setdefault(_place_of(each.path), []).append(each)
+    source = UNNAMED if record.name == UNNAMED else f"{UNNAMED}: {record.name}"
+    for kind, speaks_for in _SPEAKS_FOR.items():
+        for (name, number), fields in found.items():
+            if name == kind:
+                evidence = Evidence(
+                    id=":".join(filter(None, (f"{RESUME}{record.id}", name, number))),
+                    kind="document",
+                    trust="user_document",
+                    text=visible(_text_of(kind, fields))[:MOST_CHARACTERS_OF_ONE],
+                    source=visible(source)[:200],
+                    fields=_fields_of(kind, fields),
+                )
+                yield ResumePiece(evidence, speaks_for)
+
+
+def _place_of(path: str) -> tuple[str, str]:
+    """Return the kind of piece that the field belongs to, and its number if each item is a separate piece."""
+    _, section, number, *_ = path.split("/")
+    return (section, number) if section in _HEADER else (_PIECES[section], "")
+
+
+def _text_of(kind: str, fields: Sequence[ReadField]) -> str:
+    header = _HEADER.get(kind, ())
+    named = sorted((each for each in fields if _name(each) in header), key=lambda each: header.index(_name(each)))
+    rest = (each for each in fields if _name(each) not in header)
+    return HEADER_ENDS.join(filter(None, (_lines_of_fields(named), _lines_of_fields(rest))))
+
+
+def _lines_of_fields(fields: Iterable[ReadField]) -> str:
+    return "\n".join(dict.fromkeys(" ".join(each.quote.split()) for each in fields))
+
+
+def _fields_of(kind: str, fields: Sequence[ReadField]) -> Fields:
+    # A date as written if it is not a calendar date: "present".
+    value = {_name(each): visible(each.value or each.original) for each in fields}
+    start, end = value.get("startDate", ""), value.get("endDate", "")
+    if kind == "work":
+        return Fields(company=value.get("name", ""), title=value.get("position", ""), start=start, end=end)
+    if kind == "education":
+        return Fields(degree=value.get("studyType", ""), school=value.get("institution", ""), start=start, end=end)
+    if kind == "skills":
+        return Fields(skills=tuple(visible(each.value) for each in fields if each.path.startswith("/skills/")))
+    return Fields()
+
+
+def _name(field: ReadField) -> str:
+    return field.path.rpartition("/")[2]
+
+
+def _bounded_pieces(pieces: Iterable[ResumePiece]) -> Iterator[ResumePiece]:
+    left = MOST_RESUME_CHARACTERS
+    for each in pieces:
+        left -= len(each.evidence.text)
+        if left < 0:
+            return
+        yield each
+
+
+# --- evidence ---------------------------------------------------------------------------------------------------------
+# Gather the evidence for a user's card: each piece with its source and the sections that it supports.
+
 
 MOST_MEMORIES, MOST_PASSAGES, MOST_INTERVIEWS = 60, 20, 5
 MOST_CHARACTERS = 24_000
@@ -97,7 +222,7 @@ def sections_for(found: Sequence[GatheredEvidence], document: DraftKind = "card"
         case "cover_letter":
             return (LETTER,) if spoken_for else ()
         case "resume":
-            return tuple(kind for kind in RESUME if (EXPERIENCE if kind == POSITIONS else kind) in spoken_for)
+            return tuple(kind for kind in RESUME_SECTIONS if (EXPERIENCE if kind == POSITIONS else kind) in spoken_for)
         case _:
             return tuple(kind for kind in CARD if kind in spoken_for)
 

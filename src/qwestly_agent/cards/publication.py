@@ -1,24 +1,114 @@
-"""The proposal to publish a draft: its content and evidence."""
+"""The proposal to publish a draft, or to use a profile text: content, order and evidence."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
+from qwestly_agent.action import has_same_subject, to_json_types
 from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.approvals.ask_for_workflow import ApprovalRequest
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.actions import PUBLISH_CARD
-from qwestly_agent.cards.by_position import details
-from qwestly_agent.cards.draft_parts import checked_of, evidence_of
+from qwestly_agent.cards.drafts import UNCHANGED, changed_nothing, checked_of, evidence_of, text_of
 from qwestly_agent.cards.evidence import sources_of
-from qwestly_agent.cards.forget import keep_claims
-from qwestly_agent.cards.outline import HEADLINE
-from qwestly_agent.cards.text import UNCHANGED, changed_nothing
+from qwestly_agent.cards.forget import drop_forgotten, keep_claims
+from qwestly_agent.cards.model import ABOUT, ACHIEVEMENTS, EXPERIENCE, HEADLINE, MOST_ROUNDS, Overtaken
 from qwestly_agent.clients.candidate_app import CardSection, CardText
-from qwestly_agent.domain.approval import Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
-from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, EvidenceById
+from qwestly_agent.domain.approval import (
+    Approval,
+    Preview,
+    ShownClaim,
+    ShownLeftOut,
+    ShownQuote,
+    ShownSection,
+    sha256_hex,
+)
+from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, EvidenceById, Section
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.services import AnyAction
+from qwestly_agent.profile import LISTS, SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.services import AnyAction, Services
+from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.messages import Messages
+
+# --- by position ------------------------------------------------------------------------------------------------------
+# Order the claims of a card by position: each is followed by its details and achievements.
+
+
+def by_position(sections: Sequence[Section], evidence: EvidenceById) -> tuple[Section, ...]:
+    """Move achievements below their position; those without a known position stay."""
+    claims = {each.kind: each.claims for each in sections}
+    positions = _positions(evidence)
+    under: dict[str, list[Claim]] = {}
+    for claim in claims.get(EXPERIENCE, ()):
+        if (position := _named(claim, positions)) and position not in under:
+            under[position] = [claim]
+    named = [first for [first] in under.values()]
+    rest: dict[str, list[Claim]] = {EXPERIENCE: [], ACHIEVEMENTS: []}
+    for kind, left in rest.items():
+        for claim in claims.get(kind, ()):
+            if claim not in named:
+                under.get(_position(claim, positions, evidence) or "", left).append(claim)
+    new = {EXPERIENCE: (*chain.from_iterable(under.values()), *rest[EXPERIENCE]), ACHIEVEMENTS: (*rest[ACHIEVEMENTS],)}
+    moved = (each.model_copy(update={"claims": new.get(each.kind, each.claims)}) for each in sections)
+    return tuple(each for each in moved if each.claims)
+
+
+def details(section: Section, evidence: EvidenceById) -> tuple[bool, ...]:
+    """Return for each claim whether it is a detail of the position in an earlier claim."""
+    positions, current = _positions(evidence), None
+    found = list[bool]()
+    for claim in section.claims if section.kind == EXPERIENCE else ():
+        if named := _named(claim, positions):
+            is_again, current = named == current, named
+            found.append(is_again)
+        else:
+            found.append(current is not None and _position(claim, positions, evidence) == current)
+    return tuple(found) or (False,) * len(section.claims)
+
+
+def _positions(evidence: EvidenceById) -> dict[str, Evidence]:
+    return {name: each for name, each in evidence.items() if each.kind == "employment" and each.fields.company}
+
+
+def _named(claim: Claim, positions: EvidenceById) -> str | None:
+    """Return the position that the claim quotes and names by title and employer."""
+    said = claim.text.casefold()
+    found = [
+        name
+        for name in claim.evidence
+        if (each := positions.get(name)) and all(_in(said, word) for word in (each.fields.company, each.fields.title))
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _position(claim: Claim, positions: EvidenceById, evidence: EvidenceById) -> str | None:
+    """Return the position that the claim quotes, or the only one whose employer is named in the claim or in the
+    paragraphs of its quotes."""
+    quoted = [name for name in positions if name in claim.evidence]
+    said = "\n".join(
+        [
+            claim.text,
+            *(_paragraph(each.text, evidence[each.source].text) for each in claim.quotes if each.source in evidence),
+        ]
+    )
+    found = quoted or [name for name, each in positions.items() if _in(said.casefold(), each.fields.company)]
+    return found[0] if len(found) == 1 else None
+
+
+def _paragraph(quote: str, text: str) -> str:
+    return next((each for each in text.split("\n\n") if quote in each), quote)
+
+
+def _in(said: str, words: str) -> bool:
+    return bool(words) and words.casefold() in said
+
+
+# --- publication ------------------------------------------------------------------------------------------------------
+# The proposal to publish a draft: its content and evidence.
+
 
 LONGEST_LINE, LONGEST_TEXT, MOST_CLAIMS, MOST_SECTIONS = 300, 5_000, 60, 20
 """Limits in docs/candidate-app-api.yaml."""
@@ -149,13 +239,101 @@ def quotes_of(claim: Claim, evidence: EvidenceById, sources: Mapping[str, Quoted
         if found := find_quote(quote, sources):
             before, after = found.around
             item = evidence[quote.source]
-            yield ShownQuote(source=_named(item), before=before, quote=found.text, after=after)
+            yield ShownQuote(source=_source_name(item), before=before, quote=found.text, after=after)
 
 
-def _named(item: Evidence) -> str:
+def _source_name(item: Evidence) -> str:
     """Return the name of the source, with the fields that a claim's dates may rest on."""
     fields = item.fields
     time = " – ".join(filter(None, (fields.start, fields.end)))
     names = (fields.title or fields.degree, fields.company or fields.school)
     known = ", ".join([*(name for name in names if name and name not in item.source), time])
     return f"{item.source} ({known})" if time else item.source
+
+
+# --- profile proposal -------------------------------------------------------------------------------------------------
+# Propose a redrafted profile text, with its evidence, and check that it is still wanted.
+
+
+MOST_READ = 50
+
+
+def profile_proposal(draft: Draft, earlier: Approval) -> Proposal:
+    """Propose to replace the text of `earlier` with the stored text. Raises `Invalid` if it is not accepted, and
+    `NotFound` if there is none."""
+    if "card" not in draft.parts:
+        raise NotFound("There is no text in this draft.")
+    checked, evidence = supported_in(draft), evidence_of(draft)
+    action, args = _action(draft, checked)
+    unchanged = all(earlier.arguments.get(name) == args[name] for name in action.editable)
+    return drafted_proposal(action, to_json_types(action.parse(args)), checked, evidence, unchanged=unchanged)
+
+
+def _action(draft: Draft, checked: CheckedCard) -> tuple[AnyAction, dict[str, Any]]:
+    section = draft.parts["section"]
+    if section == ABOUT:
+        return SUGGEST_LINKEDIN_ABOUT, {"draft_id": draft.id, "text": text_of(checked)}
+    field, claims = section.removeprefix("profile_"), [claim.text for claim in checked.card.claims]
+    return UPDATE_PROFILE_FIELD, {"field": field, "value": claims if field in LISTS else " ".join(claims)}
+
+
+async def check_still_wanted(services: Services, earlier: Approval, proposal: Proposal, asks_as: str) -> None:
+    """Raises `Overtaken` if, since `earlier` was decided, another approval for the same was requested, or the user
+    changed it, or deleted or replaced the message that led to it. `asks_as` is the id of the approval that would ask
+    again."""
+    if earlier.status != "revised" or earlier.revised_by == asks_as:
+        return
+    newest = await services.approvals.list_all(earlier.user_id, MOST_READ)
+    newer = [each for each in newest if each.created_at >= (earlier.decided_at or 0)]
+    others = [each for each in newer if each.id not in (earlier.id, asks_as)]
+    is_asked = earlier.revised_by or any(has_same_subject(each, earlier.tool, proposal.args) for each in others)
+    if (
+        is_asked
+        or not await _still_stands(services.conversations, services.messages, earlier)
+        or await _is_changed(services, earlier)
+    ):
+        raise Overtaken
+
+
+async def _still_stands(conversations: Conversations, messages: Messages, earlier: Approval) -> bool:
+    """True if the message that led to the approval still exists."""
+    user_id, conversation_id = earlier.user_id, earlier.conversation_id
+    if conversation_id is None or not await conversations.exists(user_id, conversation_id):
+        return False
+    return not await messages.is_replaced(user_id, conversation_id, earlier.run_id)
+
+
+async def _is_changed(services: Services, earlier: Approval) -> bool:
+    if earlier.args == "{}":  # its text was forgotten, with the preview
+        return False
+    action = services.actions[earlier.tool]
+    shown = await action.read_current(services, earlier.user_id, action.arguments_of(earlier))
+    return shown != dict(earlier.shown)
+
+
+# --- ask to publish ---------------------------------------------------------------------------------------------------
+# Ask for approval to publish a drafted card, or to use a profile text that was drafted again.
+
+
+LAST_ROUND = "It was drafted as often as it can be in one go: take it like this, or ask for another."
+
+
+async def ask_to_publish(services: Services, given: dict[str, Any]) -> ApprovalRequest:
+    """Raises `Overtaken` if the approval is no longer needed, and `NotFound`."""
+    user_id = given["user_id"]
+    draft = await drop_forgotten(services, user_id, given["draft_id"])
+    approval_id = _id_of_round(draft, given.get("revises"))
+    if draft.kind == "card":
+        proposal = publication_of(draft)
+    else:
+        earlier = await services.approvals.get(user_id, given["revises"])
+        proposal = profile_proposal(draft, earlier)
+        await check_still_wanted(services, earlier, proposal, approval_id)
+    if draft.round >= MOST_ROUNDS:
+        proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
+    return ApprovalRequest(approval_id, proposal, draft.conversation_id, draft.id)
+
+
+def _id_of_round(draft: Draft, revises: str | None) -> str:
+    """Return an id that is deterministic for a round of a draft."""
+    return f"ap_{sha256_hex(draft.id, str(draft.round), revises or '')[:32]}"

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from qwestly_agent.approvals.pause import abort_if_paused
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
-from qwestly_agent.cards.draft_parts import checked_of
-from qwestly_agent.cards.outline import HEADLINES, LINKEDIN_ABOUT, Outlined
-from qwestly_agent.cards.text import changed_nothing
+from qwestly_agent.cards.drafts import changed_nothing, checked_of
+from qwestly_agent.cards.model import HEADLINES, LINKEDIN_ABOUT, Outlined
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.card import NOT_DRAFTED, CheckedCard, Style
 from qwestly_agent.services import ModelServices
@@ -80,7 +79,7 @@ class Cards:
         revises: str = "",
     ) -> ProfileText:
         # Lazy: its regular expressions for figures compile slowly, and few turns write such a text.
-        from qwestly_agent.cards.profile_texts import write_profile_text
+        from qwestly_agent.cards.reader import write_profile_text
 
         draft = self._draft(kind, style, NOT_FINISHED, wish, revises)
         draft = await self._tried(draft) or draft

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 from qwestly_agent.approvals.view import ApprovalView, content_or_titles
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.chat.draft_view import DraftView
-from qwestly_agent.chat.draft_view import view_of as draft_view_of
+from qwestly_agent.cards.drafts import DraftView
+from qwestly_agent.cards.drafts import view_of as draft_view_of
 from qwestly_agent.chat.outcomes import AnswerItems, approvals_shown_with, items_of_answer
 from qwestly_agent.chat.remembered_view import RememberedView, current_memories
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of

@@ -39,9 +39,9 @@ from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import Traces, mark_failed
+from qwestly_agent.cards.drafts import view_of as draft_view_of
 from qwestly_agent.cards.start import Cards
 from qwestly_agent.chat.activity_view import views_of
-from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.prompt import model_history, prompt_of
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.title import generate_title

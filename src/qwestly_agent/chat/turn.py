@@ -40,8 +40,8 @@ from qwestly_agent.agents.tools.sources import records_of
 from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
+from qwestly_agent.cards.drafts import DraftView
 from qwestly_agent.chat.activity_view import EventView
-from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.prompt import FirstTurnContext, UnderWay, text_response, window_start
 from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.turn_approvals import QuestionAsked, TurnApprovals, note_of

@@ -7,7 +7,7 @@ from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from qwestly_agent.approvals.ask import id_of_call
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import to_iso
-from qwestly_agent.chat.draft_view import view_of as draft_view_of
+from qwestly_agent.cards.drafts import view_of as draft_view_of
 from qwestly_agent.chat.encode_ai_sdk import SDK_VERSION, source_part
 from qwestly_agent.chat.outcomes import AnswerItems, approvals_shown_with, items_of_answer
 from qwestly_agent.chat.prompt import as_model_saw

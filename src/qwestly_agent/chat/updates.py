@@ -19,9 +19,9 @@ from qwestly_agent.approvals.pause import Pause, PauseStatus
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.clock import Clock, Moment, to_datetime
 from qwestly_agent.base.errors import Invalid
+from qwestly_agent.cards.drafts import DraftView
+from qwestly_agent.cards.drafts import view_of as draft_view_of
 from qwestly_agent.chat.activity_view import EventView, views_of
-from qwestly_agent.chat.draft_view import DraftView
-from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import SENT, Approval, sha256_hex
 from qwestly_agent.services import Services

@@ -12,10 +12,10 @@ from xml.sax.saxutils import escape
 
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.cards.draft_parts import advert_of, evidence_of
-from qwestly_agent.cards.outline import EDUCATION, HEADLINE, LETTER, POSITIONS, SKILLS
+from qwestly_agent.cards.drafts import advert_of, evidence_of
+from qwestly_agent.cards.evidence import header_of, is_position
+from qwestly_agent.cards.model import EDUCATION, HEADLINE, LETTER, POSITIONS, SKILLS
 from qwestly_agent.cards.publication import supported_in
-from qwestly_agent.cards.resume_evidence import header_of, is_position
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Fields, Section
 from qwestly_agent.domain.job import Advert, HeadField
 from qwestly_agent.jobs.same_job import bare_company, bare_title

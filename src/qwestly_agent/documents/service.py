@@ -8,7 +8,7 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.propose import MOST_WAITING
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
-from qwestly_agent.cards.draft_parts import evidence_of
+from qwestly_agent.cards.drafts import evidence_of
 from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.documents.content import Head, as_markdown, content_of, file_of, head_to_send, positions_from_resume

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.cards.draft_parts import advert_of, checked_of, coverage_of, evidence_of
+from qwestly_agent.cards.drafts import advert_of, checked_of, coverage_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.publication import card_preview, quotes_of, supported_in
 from qwestly_agent.documents.content import USUAL, Head, Position, content_of, file_of, positions_from_resume

@@ -10,9 +10,9 @@ from typing import Annotated
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.cards.cover import words_of
 from qwestly_agent.cards.evidence import gather
 from qwestly_agent.cards.evidence import sources_of as evidence_sources
+from qwestly_agent.cards.reader import words_of
 from qwestly_agent.domain.job import Advert
 from qwestly_agent.domain.learning import Gap, JobRequirement, LessonQuote, Module, PersonQuote
 from qwestly_agent.grounding.ground import ground

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from qwestly_agent.approvals.end import end_forgotten, expire
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.cards.evidence import pieces_of
 from qwestly_agent.cards.forget import forget_in_drafts
-from qwestly_agent.cards.resume_evidence import pieces_of
 from qwestly_agent.memory.forget import forget_in_jobs, without_in_plan
 from qwestly_agent.services import Services
 

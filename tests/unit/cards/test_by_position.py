@@ -1,6 +1,6 @@
 """What was done in a position stands below it, and nothing below another's."""
 
-from qwestly_agent.cards.by_position import by_position, details
+from qwestly_agent.cards.publication import by_position, details
 from qwestly_agent.domain.card import Claim, Evidence, Fields, Section
 from qwestly_agent.grounding.model import Quote
 

@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 
 from infra.local.demo import person
-from qwestly_agent.cards.evidence import (
-    MOST_CHARACTERS,
-    GatheredEvidence,
-    gather,
-    sections_for,
-    sources_of,
-)
+from qwestly_agent.cards.evidence import MOST_CHARACTERS, GatheredEvidence, gather, sections_for, sources_of
 from qwestly_agent.domain.card import person_said
 from qwestly_agent.domain.interview import DraftSentence as Sentence
 from qwestly_agent.domain.interview import Interview, Said, Topic

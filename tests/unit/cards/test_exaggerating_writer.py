@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-import qwestly_agent.cards.write_section as writing
+import qwestly_agent.cards.reader as writing
 from evals.claims import FOLDER, load
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.mail import message_of
 from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.bootstrap import bootstrap_models
-from qwestly_agent.cards.keep_draft import checked_card
-from qwestly_agent.cards.outline import CARD
+from qwestly_agent.cards.model import CARD
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.cards.write_section import OUTPUT_RETRIES, SectionOrder, write_section
+from qwestly_agent.cards.reader import OUTPUT_RETRIES, SectionOrder, write_section
+from qwestly_agent.cards.writer import checked_card
 from qwestly_agent.documents.content import content_of, file_of
 from qwestly_agent.documents.view import document_detail
 from qwestly_agent.domain.approval import Preview

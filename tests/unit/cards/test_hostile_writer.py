@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.cards import write_section as writing
-from qwestly_agent.cards.keep_draft import checked_card
-from qwestly_agent.cards.outline import LETTER, OUTLINES, POSITIONS, SUMMARY
-from qwestly_agent.cards.write_section import SectionOrder, write_section
+from qwestly_agent.cards import reader as writing
+from qwestly_agent.cards.model import LETTER, OUTLINES, POSITIONS, SUMMARY
+from qwestly_agent.cards.reader import SectionOrder, write_section
+from qwestly_agent.cards.writer import checked_card
 from qwestly_agent.documents.content import content_of
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Fields, SectionDraft, TailoredKind
 from qwestly_agent.domain.job import Advert

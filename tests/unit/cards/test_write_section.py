@@ -12,10 +12,10 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.cards.evidence import sources_of
-from qwestly_agent.cards.keep_draft import checked_card
-from qwestly_agent.cards.outline import CARD, usual_heading
+from qwestly_agent.cards.model import CARD, usual_heading
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.cards.write_section import LONGEST_CLAIM, OUTPUT_RETRIES, SectionOrder, write_section
+from qwestly_agent.cards.reader import LONGEST_CLAIM, OUTPUT_RETRIES, SectionOrder, write_section
+from qwestly_agent.cards.writer import checked_card
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft
 from qwestly_agent.grounding.model import JudgedPlant, Quote
 from qwestly_agent.grounding.quotes import find_span

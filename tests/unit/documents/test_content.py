@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from qwestly_agent.cards.outline import POSITIONS, SUMMARY
+from qwestly_agent.cards.model import POSITIONS, SUMMARY
 from qwestly_agent.documents.content import content_of, positions_from_resume
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Fields, Section, TailoredKind
 from qwestly_agent.domain.job import Advert

@@ -7,8 +7,8 @@ from pydantic_ai import RunContext
 from qwestly_agent.action import DraftId
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import Wish, require_typed, tool
+from qwestly_agent.cards.drafts import changed_nothing, headlines_of, text_of, text_of_draft
 from qwestly_agent.cards.start import ProfileText
-from qwestly_agent.cards.text import changed_nothing, headlines_of, text_of, text_of_draft
 from qwestly_agent.domain.card import Style
 
 PROFILE_TEXT_SECONDS = 90.0

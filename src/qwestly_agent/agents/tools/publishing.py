@@ -11,11 +11,10 @@ from qwestly_agent.agents.tools.base import proposal_tool
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.actions import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE
-from qwestly_agent.cards.draft_parts import checked_of, evidence_of
+from qwestly_agent.cards.drafts import changed_nothing, checked_of, evidence_of, headlines_of, text_of
 from qwestly_agent.cards.evidence import sources_of
-from qwestly_agent.cards.outline import HEADLINE
+from qwestly_agent.cards.model import HEADLINE
 from qwestly_agent.cards.publication import drafted_proposal, publication_of, quotes_of, supported_in
-from qwestly_agent.cards.text import changed_nothing, headlines_of, text_of
 from qwestly_agent.domain.card import CheckedCard, Section
 from qwestly_agent.profile import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 

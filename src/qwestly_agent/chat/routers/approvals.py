@@ -15,11 +15,11 @@ from qwestly_agent.approvals.view import list_of as approvals_of
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import Cursor, to_datetime
 from qwestly_agent.base.traces import flush
+from qwestly_agent.cards.drafts import DraftDetail
+from qwestly_agent.cards.drafts import detail_of as draft_detail_of
 from qwestly_agent.chat.conversation_view import (
     AutonomyView,
 )
-from qwestly_agent.chat.draft_view import DraftDetail
-from qwestly_agent.chat.draft_view import detail_of as draft_detail_of
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
 
 router = APIRouter()
