@@ -21,10 +21,9 @@ from qwestly_agent.base.errors import AgentError
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.interviews.decide import decide
-from qwestly_agent.interviews.draft_state import DraftState
-from qwestly_agent.interviews.keep import keep
-from qwestly_agent.interviews.write import write
+from qwestly_agent.interviews.model import DraftState
+from qwestly_agent.interviews.reader import decide, write
+from qwestly_agent.interviews.writer import keep
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import conversations
 from tests.servers import Client

@@ -17,10 +17,9 @@ from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.interview import Ended, Interview
 from qwestly_agent.domain.job import Application
 from qwestly_agent.domain.memory import Memory, MemorySource
-from qwestly_agent.interviews.agenda import with_agenda
-from qwestly_agent.interviews.change import change
-from qwestly_agent.interviews.known import Known
 from qwestly_agent.interviews.machine import end
+from qwestly_agent.interviews.service import Known, with_agenda
+from qwestly_agent.interviews.writer import change
 from qwestly_agent.memory.changes import keep
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.stores.conversations import NewTurn

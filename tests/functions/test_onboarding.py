@@ -8,7 +8,7 @@ import pytest
 from pymongo import MongoClient
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.interviews.agenda import AGENDA
+from qwestly_agent.interviews.service import AGENDA
 from tests.functions.test_interview import knows, state_of, told
 from tests.servers import ChatServer, Client, seconds
 

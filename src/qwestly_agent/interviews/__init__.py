@@ -11,8 +11,8 @@ WRITE_DRAFT = Workflow(
     receipt_name="`interview-<conversation id>`",
     execution_name="`interview-<run of the turn>`",
     recovery="nothing: the next answer's draft hears what this one did not",
-    reader=("decide", "write"),
-    writer=("keep",),
+    reader=("reader.decide", "reader.write"),
+    writer=("writer.keep",),
     routers=("interviews",),
     reasons={"interview": "You talked about your work; what you said becomes its draft."},
 )

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.domain.interview import DraftSentence, EndReason, Interview, Topic
-from qwestly_agent.interviews.draft_state import Spoken
-from qwestly_agent.interviews.written_draft import unwanted_in
+from qwestly_agent.interviews.model import Spoken, unwanted_in
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import BEFORE, INTERVIEW, SAID
 

@@ -8,27 +8,29 @@ import pytest
 
 from qwestly_agent.domain.interview import DraftSentence, Ended, Interview, Phase, Said, TopicStatus
 from qwestly_agent.grounding.model import QuotedSource
-from qwestly_agent.interviews.agenda import with_agenda
-from qwestly_agent.interviews.decision import ClosedAspect, NextMove, ProposedTopic, apply_decision, apply_draft
-from qwestly_agent.interviews.keep import RunFindings, brought
-from qwestly_agent.interviews.known import Known
 from qwestly_agent.interviews.machine import (
     ENOUGH,
+    MOST_TOPICS,
     MOST_TURNS_ON_A_TOPIC,
     PHASE_MOVES,
     TOPIC_MOVES,
     activate,
     activate_next,
+    add_aspects,
+    add_topic,
     choose_aspect,
     complete,
     count_answer,
+    cover,
     end,
     end_if_due,
     is_tired,
     prioritize,
     talk_about,
 )
-from qwestly_agent.interviews.topics import MOST_TOPICS, add_aspects, add_topic, cover
+from qwestly_agent.interviews.model import ClosedAspect, NextMove, ProposedTopic, apply_decision, apply_draft
+from qwestly_agent.interviews.service import Known, with_agenda
+from qwestly_agent.interviews.writer import RunFindings, brought
 
 QUOTE = (Said(message_id="m1", text="eight people"),)
 SAID = {"m1": QuotedSource(id="m1", text="I led eight people. I don't know the budget.")}

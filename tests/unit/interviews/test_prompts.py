@@ -4,7 +4,7 @@ import json
 import random
 
 from qwestly_agent.domain.interview import Aspect, DraftSentence, Ended, Interview, Said, Topic
-from qwestly_agent.interviews.draft_state import Spoken
+from qwestly_agent.interviews.model import Spoken
 from qwestly_agent.interviews.prompts import interviewer_context, orchestrator_context, task_of, writer_context
 
 QUOTE = (Said(message_id="m1", text="eight people"),)

@@ -10,11 +10,13 @@ from qwestly_agent.domain.interview import Aspect, Interview, Topic
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.grounding.model import GroundingVerdict, QuotedSource
-from qwestly_agent.interviews.draft_state import Spoken, by_number, sources_of
-from qwestly_agent.interviews.written_draft import (
+from qwestly_agent.interviews.model import (
     MessageQuote,
+    Spoken,
     WrittenStatement,
+    by_number,
     new_statement,
+    sources_of,
     to_statement,
     unwanted_in,
 )

@@ -13,8 +13,8 @@ from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.one_question import OneQuestion
 from qwestly_agent.agents.tools import confirm, documents, interview, trouble
 from qwestly_agent.domain.interview import Interview
-from qwestly_agent.interviews.markdown import closing_list
 from qwestly_agent.interviews.prompts import interviewer_context
+from qwestly_agent.interviews.view import closing_list
 from qwestly_agent.text.language import language_of
 
 VERSION = "interview-2"

@@ -8,7 +8,7 @@ from qwestly_agent.agents.design import DesignEvent, NativeEvent, TurnAgent
 from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.tools import confirm, documents, interview, memories, onboarding, profile, trouble
 from qwestly_agent.domain.interview import Interview
-from qwestly_agent.interviews.agenda import with_agenda
+from qwestly_agent.interviews.service import with_agenda
 
 VERSION = "onboarding-3"
 

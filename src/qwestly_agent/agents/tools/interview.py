@@ -7,8 +7,8 @@ from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool
-from qwestly_agent.interviews.markdown import covered_so_far, draft_markdown
 from qwestly_agent.interviews.prompts import task_of
+from qwestly_agent.interviews.view import covered_so_far, draft_markdown
 
 Title = Annotated[str, StringConstraints(min_length=1, max_length=80, strip_whitespace=True)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=300)]

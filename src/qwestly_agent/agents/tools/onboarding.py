@@ -19,8 +19,7 @@ from qwestly_agent.domain.approval import ShownQuote, Status
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.interviews.agenda import AGENDA, SAID, known_before, learnt_fields
-from qwestly_agent.interviews.known import KnownField
+from qwestly_agent.interviews.service import AGENDA, SAID, KnownField, known_before, learnt_fields
 from qwestly_agent.profile import UPDATE_PROFILE, ChangedField, Value
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of

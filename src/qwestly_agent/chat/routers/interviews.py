@@ -8,18 +8,25 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.interview import Ended, Interview
-from qwestly_agent.interviews.change import change
-from qwestly_agent.interviews.machine import end, prioritize, talk_about
-from qwestly_agent.interviews.markdown import draft_markdown
-from qwestly_agent.interviews.topics import MOST_ASPECTS, add_aspects, add_topic, edit_aspect
+from qwestly_agent.interviews.machine import (
+    MOST_ASPECTS,
+    add_aspects,
+    add_topic,
+    edit_aspect,
+    end,
+    prioritize,
+    talk_about,
+)
 from qwestly_agent.interviews.view import (
     InterviewList,
     InterviewView,
     VersionList,
+    draft_markdown,
     summary_of,
     versions_of,
     view_of,
 )
+from qwestly_agent.interviews.writer import change
 
 MOST_INTERVIEWS = 50
 

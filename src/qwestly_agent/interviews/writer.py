@@ -1,17 +1,49 @@
-"""Apply the decision and the new statements to the interview, once, unless they belong to another version of the
-draft."""
+"""The state of `write_draft` that has effects: apply the decision and the new statements."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qwestly_agent.domain.interview import DraftSentence, Interview, Said
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.interviews.change import change
-from qwestly_agent.interviews.decision import NextMove, apply_decision, apply_draft, with_evaded
-from qwestly_agent.interviews.draft_state import MOST_MESSAGES, DraftState, sources_of, still_remembered, transcript_of
+from qwestly_agent.interviews.model import (
+    MOST_MESSAGES,
+    DraftState,
+    NextMove,
+    apply_decision,
+    apply_draft,
+    sources_of,
+    still_remembered,
+    transcript_of,
+    with_evaded,
+)
 from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
+
+# --- change -----------------------------------------------------------------------------------------------------------
+# Change an interview. The end of an onboarding turns the user's briefings on.
+
+
+async def change(
+    services: Services,
+    user_id: str,
+    conversation_id: str,
+    changed: Callable[[Interview], Interview],
+    known: Interview | None = None,
+) -> Interview:
+    """Like `Interviews.change`. Briefings are turned on before the end is stored, so that after a crash in between both
+    are repeated."""
+
+    async def turn_briefings_on() -> None:
+        await services.briefing_plans.turn_on(user_id, services.clock())
+
+    return await services.interviews.change(
+        user_id, conversation_id, changed, known, now=services.clock(), before_end=turn_briefings_on
+    )
+
+
+# --- keep -------------------------------------------------------------------------------------------------------------
+# Apply the decision and the new statements to the interview, once, unless they belong to another version of the draft.
 
 
 @dataclass(frozen=True)
