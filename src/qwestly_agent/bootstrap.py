@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from qwestly_agent.llm.client import Renew
     from qwestly_agent.llm.embeddings import Embeddings
     from qwestly_agent.llm.moderation import Moderation
-    from qwestly_agent.resumes.services import ResumeServices
+    from qwestly_agent.resumes.reader import ResumeServices
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
 """Short, so that the user gets an error within five seconds if the database is unreachable, rather than after the
@@ -99,7 +99,7 @@ async def bootstrap_resumes(
     """Build the services of the résumé reader, with the design's parser. Raises `InvalidSettings` before any client is
     created."""
     from qwestly_agent.agents.design import build_resume_parser, find_designs, read_design_settings
-    from qwestly_agent.resumes.services import ResumeServices
+    from qwestly_agent.resumes.reader import ResumeServices
 
     found = find_designs(settings.agent_design, settings.agent_design_paths)
     own_settings = read_design_settings(found, settings.agent_design_settings)

@@ -18,7 +18,7 @@ from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflow_state import dispatch, dispatch_within_day
 
 if TYPE_CHECKING:  # a slow import, which handlers without models do not need
-    from qwestly_agent.resumes.services import ResumeServices
+    from qwestly_agent.resumes.reader import ResumeServices
 
 CLOSING_SECONDS = 2.0
 

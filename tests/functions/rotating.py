@@ -21,7 +21,7 @@ from qwestly_agent import container
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_resumes
 from qwestly_agent.clients.aws import Workflows
-from qwestly_agent.resumes.services import ResumeServices
+from qwestly_agent.resumes.reader import ResumeServices
 from qwestly_agent.services import Services
 from tests.collector import Collector
 from tests.locked_database import LockedDatabase

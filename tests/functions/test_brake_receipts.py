@@ -26,8 +26,8 @@ from qwestly_agent.domain.briefing import run_of as briefing_name
 from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.memory import extract_writer
 from qwestly_agent.memory.extract_writer import Picked
-from qwestly_agent.resumes.keep_document import keep_document
-from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.resumes.model import ResumeState
+from qwestly_agent.resumes.writer import keep_document
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.user_settings import Signals
 from qwestly_agent.workflow import Workflow

@@ -11,8 +11,8 @@ from qwestly_agent.domain.approval import Approval, DecidedBy, Verb
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.domain.resume import ReadField, ResumeRecord
 from qwestly_agent.platform.work import Work
-from qwestly_agent.resumes.propose import ASKED, propose
-from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.resumes.model import ResumeState
+from qwestly_agent.resumes.writer import ASKED, propose
 from qwestly_agent.services import Services
 from qwestly_agent.stores.resumes import Resumes
 from tests.functions.approving import ONE, World

@@ -20,10 +20,10 @@ from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.resume import Found, FoundBasics, FoundEducation, FoundResume, FoundWork, ResumeRecord
 from qwestly_agent.grounding.judge import Judge, Judged, Question
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.resumes import ground as grounding
-from qwestly_agent.resumes.ground import ground
-from qwestly_agent.resumes.propose import propose
-from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.resumes import reader as grounding
+from qwestly_agent.resumes.model import ResumeState
+from qwestly_agent.resumes.reader import ground
+from qwestly_agent.resumes.writer import propose
 from qwestly_agent.services import ModelServices
 from tests.counts import count
 from tests.servers import settings_for

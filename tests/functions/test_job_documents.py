@@ -10,7 +10,7 @@ import pytest
 from pymongo import MongoClient
 
 from qwestly_agent.clients.aws import Workflows
-from qwestly_agent.resumes.docx_text import text_of_docx
+from qwestly_agent.resumes.file_text import text_of_docx
 from tests.functions.test_jobs import found
 from tests.servers import ChatServer, Client
 

@@ -6,7 +6,7 @@ import pytest
 
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.clients.aws import Workflows
-from qwestly_agent.resumes.start import MOST_A_DAY, MOST_BYTES
+from qwestly_agent.resumes.writer import MOST_A_DAY, MOST_BYTES
 from tests.resume_files import MAYA, markdown, one_column
 from tests.servers import ChatServer, Client
 

@@ -9,7 +9,7 @@ from infra.__main__ import main
 from infra.local.environment import ROOT
 from infra.mongo.roles import AGENT, CANDIDATE_APPS, OPENER, READER, ROLES, Role
 from infra.reached import asked_of_services, collections_of
-from qwestly_agent.resumes.services import ResumeServices
+from qwestly_agent.resumes.reader import ResumeServices
 from qwestly_agent.stores import (
     activity,
     approvals,

@@ -28,7 +28,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Level, Verb
 from qwestly_agent.platform.collection import Document
-from qwestly_agent.resumes.services import ResumeServices
+from qwestly_agent.resumes.reader import ResumeServices
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores import runs, user_settings
 from qwestly_agent.stores.drafts import Draft

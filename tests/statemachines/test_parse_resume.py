@@ -17,9 +17,9 @@ from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.resume import ResumeRecord, json_resume
 from qwestly_agent.profile import UPDATE_PROFILE
-from qwestly_agent.resumes.profile_changes import unread_lines
-from qwestly_agent.resumes.start import start
+from qwestly_agent.resumes.model import unread_lines
 from qwestly_agent.resumes.unreadable import SENTENCES
+from qwestly_agent.resumes.writer import start
 from tests.resume_files import HOSTILE, LAYOUTS, LUCIA, MAYA, ORDERS, Person, markdown, with_hidden_orders
 from tests.statemachines.conftest import Case, World
 

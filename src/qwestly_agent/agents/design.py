@@ -23,7 +23,7 @@ from pydantic_core import from_json
 from qwestly_agent import agents
 from qwestly_agent.agents.base import AgentDeps, ChatAgent, Models
 from qwestly_agent.base.errors import Invalid, InvalidSettings
-from qwestly_agent.resumes.parser import ResumeParser
+from qwestly_agent.resumes.reader import ResumeParser
 
 NativeEvent: TypeAlias = AgentStreamEvent | AgentRunResultEvent[Any]
 """The same type as in `pydantic_ai.ui`, whose import would also load its adapters."""

@@ -26,7 +26,7 @@ from qwestly_agent.interviews.machine import (
 from qwestly_agent.interviews.model import own_words
 from qwestly_agent.interviews.writer import change
 from qwestly_agent.profile import ChangedField, read_fields
-from qwestly_agent.resumes.profile_changes import profile_changes
+from qwestly_agent.resumes.model import profile_changes
 from qwestly_agent.services import Services
 from qwestly_agent.text.clean import visible
 from qwestly_agent.text.plain_words import is_stop

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import Moment
 from qwestly_agent.domain.resume import ResumeRecord, ResumeStatus
-from qwestly_agent.resumes.profile_changes import json_resume_document, unread_lines
+from qwestly_agent.resumes.model import json_resume_document, unread_lines
 
 
 class ResumeView(BaseModel):

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from qwestly_agent.documents.content import Block, Content, Format, file_of
-from qwestly_agent.resumes.docx_text import text_of_docx
+from qwestly_agent.resumes.file_text import text_of_docx
 
 HOSTILE = "<script>alert(1)</script> & [a](javascript:alert(1)) *b* `c` \x0b # d"
 CONTENT = Content(

@@ -6,9 +6,9 @@ import pytest
 
 from infra.local.model_resumes import parse_resume
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.resumes import open_file as open_file_module
+from qwestly_agent.resumes import opener as open_file_module
 from qwestly_agent.resumes.file_text import CPU_SECONDS
-from qwestly_agent.resumes.open_file import open_file
+from qwestly_agent.resumes.opener import open_file
 from qwestly_agent.resumes.unreadable import SENTENCES, UnreadableFile
 from tests.resume_files import (
     HOSTILE,

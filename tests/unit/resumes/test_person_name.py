@@ -3,7 +3,7 @@
 import pytest
 
 from qwestly_agent.domain.resume import ReadField, ResumeRecord
-from qwestly_agent.resumes.person_name import person_name
+from qwestly_agent.resumes.model import person_name
 
 
 def resume(text: str, *mails: str, label: str = "Plumber") -> ResumeRecord:

@@ -10,7 +10,7 @@ from qwestly_agent.agents.default.resume_parser import DefaultResumeParser
 from qwestly_agent.agents.design import Design, LibraryAgent, Role, TurnAgent
 from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.tools.catalog import TOOLS
-from qwestly_agent.resumes.parser import PARSED_BY, ResumeParser
+from qwestly_agent.resumes.reader import PARSED_BY, ResumeParser
 
 PROMPTS: Mapping[Role, Mapping[str, str]] = {
     "chat": prompts.PROMPTS,

@@ -13,7 +13,7 @@ from qwestly_agent.agents.tools.memories import MOST_SALIENT_INSTEAD, found_memo
 from qwestly_agent.domain.conversation import SaidBefore
 from qwestly_agent.domain.resume import UNDER_WAY
 from qwestly_agent.memory.find import find_or_most_salient
-from qwestly_agent.resumes.profile_changes import read_items, source_of
+from qwestly_agent.resumes.model import read_items, source_of
 from qwestly_agent.text.language import content_stems
 
 MOST_MEMORIES, MOST_PASSAGES, MOST_MESSAGES, MOST_BY_WORDS = 10, 6, 6, 5

@@ -7,7 +7,7 @@ from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool
-from qwestly_agent.resumes.profile_changes import additions
+from qwestly_agent.resumes.model import additions
 
 
 async def get_user_profile(ctx: RunContext[AgentDeps]) -> dict[str, Any]:

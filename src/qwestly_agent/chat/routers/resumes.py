@@ -8,9 +8,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from qwestly_agent.base.clock import Cursor
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.resumes.remove import remove
-from qwestly_agent.resumes.start import LONGEST_NAME, start
 from qwestly_agent.resumes.view import ResumeDetail, ResumeList, ResumeView, detail_of, view_of
+from qwestly_agent.resumes.writer import LONGEST_NAME, remove, start
 
 router = APIRouter()
 

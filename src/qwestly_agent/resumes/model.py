@@ -1,18 +1,131 @@
-"""Compute the changes that a résumé would make to the user's profile, field by field."""
+"""The input and output of the states of `parse_resume`, and the changes that a résumé makes to a profile."""
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from pydantic import ValidationError
 
+from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.candidate import ProfileField
 from qwestly_agent.domain.resume import UNDER_WAY, ReadField, ResumeRecord, json_resume
+from qwestly_agent.grounding.figures import DATES, Day, days_of
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.profile import ProfileChange
-from qwestly_agent.resumes.person_name import person_name
+from qwestly_agent.resumes.unreadable import SENTENCES, Why
 from qwestly_agent.text.clean import visible
+from qwestly_agent.workflow_state import End, WorkState
+
+# --- resume state -----------------------------------------------------------------------------------------------------
+# The input and output of the states of `parse_resume`: ids and enumerated words. Everything else is in the record.
+
+
+STOPPED_KEPT = "Stopped by your pause. Its text is kept as a document already."
+
+
+class NotKept(AgentError):
+    code, http_status, sentence = "not_kept", 502, "Your résumé was read, but could not be kept as a document."
+
+
+class ResumeState(WorkState):
+    subject, later = "resume", "Please upload it again later."
+    messages: ClassVar[Mapping[str, str]] = {
+        "ContentRefused": "Our AI couldn’t work with this text. Please tell us, so we can fix it.",
+        "NotKept": NotKept.sentence,
+        "OutcomeUnknown": "Your résumé was read. Nobody can tell yet whether its text is kept as a document.",
+    }
+    resume_id: str
+    why: str = ""
+    """Why the file has no readable text; empty if it has."""
+    is_kept: bool = False
+    """True once the candidate app has stored the text as a document."""
+
+    def known_end(self) -> tuple[End, str] | None:
+        if self.why in SENTENCES:
+            return "unreadable", SENTENCES[cast(Why, self.why)]
+        return ("stopped", STOPPED_KEPT) if self.error_kind == "Braked" and self.is_kept else None
+
+
+# --- dates ------------------------------------------------------------------------------------------------------------
+# Parse dates for the JSON Resume schema.
+
+
+def iso_date(written: str) -> str:
+    """Return YYYY, YYYY-MM or YYYY-MM-DD; empty if ambiguous, or for "present"."""
+    found = [{*days_of(match, "")} for match in DATES.finditer(written)]
+    if len(found) == 1 and len(found[0]) == 1:
+        return _iso(*found[0])
+    digits = written.strip()
+    is_year = len(digits) == 4 and digits.isascii() and digits.isdigit() and digits[:2] in ("19", "20")
+    return digits if is_year else ""
+
+
+def _iso(day: Day) -> str:
+    if day.year is None or day.quarter or day.decade:
+        return ""
+    parts = [f"{day.year}", *(f"{each:02}" for each in (day.month, day.month and day.day) if each)]
+    return "-".join(parts)
+
+
+# --- person name ------------------------------------------------------------------------------------------------------
+# Find the person's name in the head of their résumé. Code does, because no model sees contact details.
+
+
+FIRST_LINES, LONGEST_NAME = 6, 60
+_LABEL = re.compile(r"(?i)(?:full name|name|nombre|nome|nom)\s*:\s*")
+_BREAK = re.compile(r"\s[|·•–—-]\s|[|·•,;\t]|\s{3,}")
+_WORD = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]*)*\.?")
+_PARTICLES = frozenset(
+    ("al", "bin", "da", "das", "de", "del", "della", "den", "der", "di", "do", "dos", "du", "el", "la")
+)
+_PARTICLES |= {"ibn", "le", "ten", "ter", "van", "von", "y", "zu"}
+_TITLES = frozenset(("curriculum", "vitae", "resume", "cv", "lebenslauf", "profile", "profil", "experience", "summary"))
+"""Words of titles and headings, which no name in the first line has."""
+
+
+def person_name(record: ResumeRecord) -> str:
+    """Return the name as the résumé has it; empty if no line of its head is one beyond doubt: labeled, in the mailbox
+    or an address of the person, or the first line and no field of the résumé."""
+    lines = [each.strip() for each in record.text.splitlines() if each.strip()][:FIRST_LINES]
+    own = _folded_name("".join(each for kind in ("email", "url") for each in record.contacts.get(kind, ())))
+    fields = {_folded_name(each.value) for each in record.read or ()}
+    first = ""
+    for place, line in enumerate(lines):
+        label = _LABEL.match(line)
+        words = [*_words_of(_BREAK.split(line[label.end() :] if label else line)[0])]
+        name, parts = " ".join(words), _folded_name(" ".join(words), " ").split()
+        if not words or len(name) > LONGEST_NAME or _folded_name(name) in fields or _TITLES & {*parts}:
+            continue
+        if label or any(len(each) > 2 and each in own for each in parts):
+            return name
+        if place == 0 and record.read and 2 <= len(words) <= 4:
+            first = name
+    return first
+
+
+def _words_of(text: str) -> Iterator[str]:
+    """Yield the words of a name; nothing if the text has anything else, such as a small word or a figure."""
+    words = text.split()
+    if 1 <= len(words) <= 6 and all(_WORD.fullmatch(each) and _begins_large(each) for each in words):
+        yield from words
+
+
+def _begins_large(word: str) -> bool:
+    """True for a capital letter, a letter of a script without capitals, and the particles of names."""
+    return word[0].lower() == word[0].upper() or word[0].isupper() or word in _PARTICLES
+
+
+def _folded_name(text: str, between: str = "") -> str:
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return between.join(re.findall(r"[^\W\d_]+", "".join(each for each in plain if not unicodedata.combining(each))))
+
+
+# --- profile changes --------------------------------------------------------------------------------------------------
+# Compute the changes that a résumé would make to the user's profile, field by field.
+
 
 MOST_QUOTES = 20
 """Maximum number of quotes for a list."""

@@ -1,8 +1,9 @@
-"""Keep only the fields that the text supports: code checks quotes and figures, a second model the meaning."""
+"""The states of `parse_resume` that call models: parse the text, and keep the fields that it supports."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.domain.resume import Found, FoundResume, ReadField, found_fields, renumber_paths
@@ -11,13 +12,64 @@ from qwestly_agent.grounding.ground import ground as ground_statements
 from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import structured_output
-from qwestly_agent.resumes.dates import iso_date
-from qwestly_agent.resumes.parser import PARSED_BY
-from qwestly_agent.resumes.resume_state import ResumeState
-from qwestly_agent.services import ModelServices
+from qwestly_agent.resumes.model import ResumeState, iso_date
+from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.contacts import without_contacts
 from qwestly_agent.text.language import language_of
 from qwestly_agent.workflow_state import state
+
+# --- parser -----------------------------------------------------------------------------------------------------------
+# The interface of résumé parsers; a design provides one.
+
+
+PARSED_BY: Tier = "fast"
+"""The tier whose judge checks the parsed fields."""
+
+
+class ResumeParser(Protocol):
+    async def parse(self, services: Services, user_id: str, text: str) -> FoundResume:
+        """Return the fields of the text, each with a verbatim quote. The text has no contact details. Raises the errors
+        of `structured_output`."""
+        ...
+
+
+# --- services ---------------------------------------------------------------------------------------------------------
+# The services of the states of `parse_resume` that call models, including the design's parser.
+
+
+@dataclass(frozen=True)
+class ResumeServices(ModelServices):
+    resume_parser: ResumeParser
+
+
+# --- parse ------------------------------------------------------------------------------------------------------------
+# Parse the text with the design's parser, once.
+
+
+@state(ResumeState)
+async def parse(services: ResumeServices, given: ResumeState) -> ResumeState:
+    """Store the parsed fields. Raises the errors of `structured_output`."""
+    user_id, resume_id = given.user_id, given.resume_id
+    record = await services.resumes.get(user_id, resume_id)
+    text = record.text
+    if not text:
+        opened = await services.resume_files.get_opened(user_id, resume_id)
+        # Quoted as in every prompt, so that the positions of quotes match the text that is shown.
+        text, contacts = without_contacts(quoted(opened.text))
+        await services.resumes.save_parts(user_id, resume_id, text=text, contacts=contacts)
+    if record.found is None:
+        await services.resumes.move(user_id, resume_id, services.clock(), "parsing", "Finding what it says")
+        found = await services.resume_parser.parse(services, user_id, text)
+        await services.resumes.save_parts(user_id, resume_id, found=found)
+    return given
+
+
+# --- ground -----------------------------------------------------------------------------------------------------------
+# Keep only the fields that the text supports: code checks quotes and figures, a second model the meaning.
+
 
 JUDGE_SECONDS = 60.0
 SOURCE = "resume"

@@ -1,4 +1,4 @@
-"""Open an untrusted file in a separate process without secrets."""
+"""Open an untrusted file, in a function without keys and a process without secrets."""
 
 import asyncio
 import sys
@@ -7,7 +7,15 @@ from asyncio.subprocess import PIPE, Process
 from pydantic import BaseModel, ValidationError
 
 from qwestly_agent.base.settings import bare_environment
+from qwestly_agent.resumes.model import ResumeState
 from qwestly_agent.resumes.unreadable import MOST_CHARACTERS, UnreadableFile, Why
+from qwestly_agent.services import Services
+from qwestly_agent.stores.resumes import OpenedFile
+from qwestly_agent.workflow_state import state
+
+# --- open file --------------------------------------------------------------------------------------------------------
+# Open an untrusted file in a separate process without secrets.
+
 
 SECONDS = 18.0
 MOST_BYTES = 12 * MOST_CHARACTERS
@@ -71,3 +79,25 @@ def _text_in(answered: bytes) -> str:
     if not 0 < len(answer.text) <= MOST_CHARACTERS:
         raise UnreadableFile("heavy")
     return answer.text
+
+
+# --- read -------------------------------------------------------------------------------------------------------------
+# Open the file, in a function without keys that can reach only uploaded files.
+
+
+@state(ResumeState)
+async def read(services: Services, given: ResumeState) -> ResumeState:
+    """Extract and store the text. `why` is set if there is none. Raises `NotFound` if the file is gone."""
+    files = services.resume_files
+    opened = await files.get_opened(given.user_id, given.resume_id)
+    if not opened.text and not opened.why:
+        opened = await _open(await files.get_content(given.user_id, given.resume_id))
+        await files.save_opened(given.user_id, given.resume_id, opened)
+    return given.model_copy(update={"why": opened.why})
+
+
+async def _open(content: bytes) -> OpenedFile:
+    try:
+        return OpenedFile(await open_file(content), "")
+    except UnreadableFile as error:
+        return OpenedFile("", error.why)
