@@ -11,7 +11,7 @@ from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval
 from qwestly_agent.domain.job import DAY_SECONDS, FOLLOW_UP_SECONDS, Application
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.jobs.actions import UPDATE_APPLICATION
-from qwestly_agent.jobs.follow_ups import remind_of_due_steps
+from qwestly_agent.jobs.writer import remind_of_due_steps
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.stores.jobs import Applications
 from tests.functions.approving import ONE, World

@@ -25,8 +25,8 @@ from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Sectio
 from qwestly_agent.domain.job import DAY_SECONDS, FOLLOW_UP_SECONDS, Advert, Application, JobMatch, application_id
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.jobs.actions import SENT_BEFORE
-from qwestly_agent.jobs.follow_ups import remind_of_due_steps
-from qwestly_agent.jobs.service import JobService
+from qwestly_agent.jobs.search import JobService
+from qwestly_agent.jobs.writer import remind_of_due_steps
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.jobs import Applications

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from qwestly_agent.approvals.decide import Decision, decide, decide_and_follow_up
-from qwestly_agent.chat.application_view import ApplicationView, application_view
 from qwestly_agent.domain.approval import Approval, DecidedBy, Verb
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.domain.resume import ReadField, ResumeRecord
+from qwestly_agent.jobs.view import ApplicationView, application_view
 from qwestly_agent.platform.work import Work
 from qwestly_agent.resumes.model import ResumeState
 from qwestly_agent.resumes.writer import ASKED, propose

@@ -35,7 +35,7 @@ from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.clients import job_boards
 from qwestly_agent.domain import briefing
 from qwestly_agent.domain.approval import Level, Status, Verb
-from qwestly_agent.jobs import scout_state
+from qwestly_agent.jobs import model
 from qwestly_agent.llm import embeddings, moderation
 from qwestly_agent.llm.client import PROVIDER_ADDRESSES
 from qwestly_agent.llm.models import DEFAULT_MODELS
@@ -92,7 +92,7 @@ def test_each_link_within_the_documents_leads_somewhere(document: Path) -> None:
 
 
 DATED = ROOT / "docs/decisions"
-RUN_IDS = {"brief": briefing.run_of, "scout_jobs": scout_state.run_of}
+RUN_IDS = {"brief": briefing.run_of, "scout_jobs": model.run_of}
 """Ids of runs that have no other name."""
 EXAMPLE = "src/qwestly_agent/agents/tools/goals.py"
 """The tool that tools.md writes."""

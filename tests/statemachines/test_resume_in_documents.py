@@ -12,7 +12,7 @@ from qwestly_agent.documents.service import Applying
 from qwestly_agent.documents.view import DocumentDetail, document_detail
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.memory import RESUME
-from qwestly_agent.jobs.service import JobService
+from qwestly_agent.jobs.search import JobService
 from qwestly_agent.resumes.writer import remove
 from qwestly_agent.stores.drafts import Draft
 from tests.resume_files import MAYA, ORDERS, markdown, with_hidden_orders

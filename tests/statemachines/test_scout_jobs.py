@@ -32,13 +32,17 @@ from qwestly_agent.clients import job_boards
 from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.domain.job import JobMatch, JobWishes
-from qwestly_agent.jobs import rank as ranking
-from qwestly_agent.jobs.check import NOT_CHECKED
-from qwestly_agent.jobs.find import NO_WISHES
-from qwestly_agent.jobs.keep import FORGOTTEN
-from qwestly_agent.jobs.rank import NOT_COMPARED
-from qwestly_agent.jobs.start import AGAIN_SECONDS, SAME_AGAIN, start_requested, start_scout
-from qwestly_agent.jobs.sweep import next_night, sweep
+from qwestly_agent.jobs import reader as ranking
+from qwestly_agent.jobs.reader import NO_WISHES, NOT_CHECKED, NOT_COMPARED
+from qwestly_agent.jobs.writer import (
+    AGAIN_SECONDS,
+    FORGOTTEN,
+    SAME_AGAIN,
+    next_night,
+    start_requested,
+    start_scout,
+    sweep,
+)
 from qwestly_agent.memory.forget import forget_in_jobs
 from qwestly_agent.model_calls import ContentRefused
 from qwestly_agent.stores.jobs import SEARCHING_SECONDS, Applications, JobMatches, JobSearch, JobSearches

@@ -15,7 +15,7 @@ from qwestly_agent.documents.content import content_of
 from qwestly_agent.documents.service import Documents
 from qwestly_agent.domain.card import Coverage, TailoredKind
 from qwestly_agent.domain.job import Advert, JobMatch, match_id
-from qwestly_agent.jobs.service import JobService
+from qwestly_agent.jobs.search import JobService
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.stores.drafts import Draft, pipeline_id_of
 from tests.statemachines.conftest import MACHINE, Case, Person, World

@@ -13,7 +13,7 @@ REGEXES = """
 import pkgutil, re, importlib
 import qwestly_agent.grounding as grounding
 names = [each.name for each in pkgutil.iter_modules(grounding.__path__, "qwestly_agent.grounding.")]
-for name in [*names, "qwestly_agent.memory.notes", "qwestly_agent.documents.content", "qwestly_agent.jobs.limits"]:
+for name in [*names, "qwestly_agent.memory.notes", "qwestly_agent.documents.content", "qwestly_agent.jobs.wishes"]:
     values = vars(importlib.import_module(name)).values()
     if any(isinstance(each, re.Pattern) or "_compiled" in getattr(each, "__dict__", {}) for each in values):
         print(name)

@@ -16,7 +16,7 @@ from qwestly_agent.cards.start import Cards
 from qwestly_agent.documents.service import Applying, Documents
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.interviews.service import InterviewService
-from qwestly_agent.jobs.service import JobService
+from qwestly_agent.jobs.search import JobService
 from qwestly_agent.learning.service import LearningService
 from qwestly_agent.llm.embeddings import QueryVectors
 from qwestly_agent.llm.models import Tier, TierModel

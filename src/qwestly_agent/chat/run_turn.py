@@ -55,7 +55,7 @@ from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.domain.learning import LearningTalk
 from qwestly_agent.interviews.service import InterviewService
-from qwestly_agent.jobs.service import JobService
+from qwestly_agent.jobs.search import JobService
 from qwestly_agent.learning.service import LearningService
 from qwestly_agent.llm.embeddings import QueryVectors
 from qwestly_agent.llm.moderation import PATIENCE_SECONDS

@@ -18,7 +18,7 @@ from qwestly_agent.cards.model import EDUCATION, HEADLINE, LETTER, POSITIONS, SK
 from qwestly_agent.cards.publication import supported_in
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Fields, Section
 from qwestly_agent.domain.job import Advert, HeadField
-from qwestly_agent.jobs.same_job import bare_company, bare_title
+from qwestly_agent.jobs.search import bare_company, bare_title
 from qwestly_agent.resumes.model import person_name
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft

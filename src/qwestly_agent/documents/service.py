@@ -16,7 +16,7 @@ from qwestly_agent.domain.approval import Approval, Preview, ShownClaim, ShownSe
 from qwestly_agent.domain.card import NOT_WRITTEN, TailoredKind
 from qwestly_agent.domain.job import Application, HeadField, JobMatch, application_id, match_id
 from qwestly_agent.jobs.actions import APPLY, CONTACT, HEADINGS, MOST_DOCUMENTS, add_requested, add_to_list
-from qwestly_agent.jobs.service import JobService
+from qwestly_agent.jobs.search import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft, pipeline_id_of
 

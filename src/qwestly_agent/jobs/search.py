@@ -1,18 +1,206 @@
-"""Query all boards in parallel, each with a timeout. Failed boards are named, and the others are used."""
+"""Search job boards for the tools and the page: queries without private data, every board at once, one job once."""
 
 import asyncio
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
-from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import parse_quotas
-from qwestly_agent.clients.job_boards import JobBoard, JobQuery
+from qwestly_agent.clients.job_boards import JobBoard, JobQuery, WebPage
 from qwestly_agent.domain.approval import sha256_hex
-from qwestly_agent.domain.job import Advert
-from qwestly_agent.jobs.same_job import merge_duplicates
+from qwestly_agent.domain.job import Advert, JobMatch, JobWishes, match_id
+from qwestly_agent.grounding.figures import is_number_word
+from qwestly_agent.jobs.wishes import normalize_words, without_excluded
 from qwestly_agent.services import Services
-from qwestly_agent.stores.jobs import LONGEST_CACHE_SECONDS, Adverts
+from qwestly_agent.stores.jobs import LONGEST_CACHE_SECONDS, NO_SUCH_JOB, Adverts
+from qwestly_agent.text.clean import mask_secrets
+from qwestly_agent.text.contacts import contacts_in
+from qwestly_agent.text.language import content_stems, stems_of, tokens_of
+
+# --- same job ---------------------------------------------------------------------------------------------------------
+# Merge adverts of the same job, from several boards or from one board on several days.
+
+
+SHINGLE_WORDS = 4
+SAME_FROM = 0.5
+"""Minimum share of the shorter text's shingles, because boards truncate texts."""
+FEWEST_SHINGLES = 8
+_ENDINGS = "gmbh ag inc ltd llc corp co kg se plc sl sa sas bv limited the group holding company"
+_OF_COMPANIES = frozenset(_ENDINGS.split())
+_OF_TITLES = re.compile(
+    r"\((?:[mwfdxhvi]\s*[/|]\s*)+[mwfdxhvi]\)|\b(?:m/w/d|f/m/d|m/f/d|h/f|all genders)\b", re.IGNORECASE
+)
+
+
+def merge_duplicates(adverts: Iterable[Advert]) -> list[Advert]:
+    """Return the first advert of each job, completed from its duplicates."""
+    jobs: list[Advert] = []
+    by_title: dict[str, list[int]] = {}
+    for each in adverts:
+        same = by_title.setdefault(_title(each), [])
+        place = next((number for number in same if is_same(jobs[number], each)), None)
+        if place is None:
+            same.append(len(jobs))
+            jobs.append(each)
+        else:
+            jobs[place] = _together(jobs[place], each)
+    return jobs
+
+
+def is_same(one: Advert, other: Advert) -> bool:
+    """True if both adverts are for the same job: title and company agree, and so do place or text."""
+    if one.id == other.id:
+        return True
+    if _title(one) != _title(other) or not _may_be(_company(one), _company(other)):
+        return False
+    share = _shared(one.text, other.text)
+    if share is not None:
+        return share >= SAME_FROM and (one.is_remote or other.is_remote or _may_be(_city(one), _city(other)))
+    return bool(_company(one)) and _may_be(_city(one), _city(other))
+
+
+def _together(first: Advert, other: Advert) -> Advert:
+    longer = max(first, other, key=lambda each: len(each.text))
+    more = {
+        "text": longer.text,
+        "language": longer.language,
+        "pay": first.pay or other.pay,
+        "place": first.place or other.place,
+        "country": first.country or other.country,
+        "areas": first.areas or other.areas,
+        "ends_at": max(filter(None, (first.ends_at, other.ends_at)), default=None),
+        "company": first.company or other.company,
+        "url": first.url or other.url,
+        "posted_at": min(filter(None, (first.posted_at, other.posted_at)), default=None),
+        "attribution": " · ".join(dict.fromkeys(filter(None, (first.attribution, other.attribution)))),
+    }
+    return first.model_copy(update=more)
+
+
+def _title(advert: Advert) -> str:
+    return bare_title(advert.title)
+
+
+def _company(advert: Advert) -> str:
+    return bare_company(advert.company)
+
+
+# Each of a night's adverts is compared with many others.
+@lru_cache(maxsize=2_048)
+def bare_title(title: str) -> str:
+    return normalize_words(_OF_TITLES.sub(" ", title)).strip()
+
+
+@lru_cache(maxsize=2_048)
+def bare_company(company: str) -> str:
+    return " ".join(each for each in normalize_words(company).split() if each not in _OF_COMPANIES)
+
+
+def _city(advert: Advert) -> str:
+    return normalize_words(advert.place.split(",")[0]).strip()
+
+
+def _may_be(one: str, other: str) -> bool:
+    """True if they are equal, or one of them is unknown."""
+    return not one or not other or one == other
+
+
+def _shared(one: str, other: str) -> float | None:
+    """Return the share of the shorter text's shingles in the longer one; None if a text is too short."""
+    shorter, longer = sorted((_shingles(one), _shingles(other)), key=len)
+    return len(shorter & longer) / len(shorter) if len(shorter) >= FEWEST_SHINGLES else None
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words: Sequence[str] = normalize_words(text).split()
+    return {tuple(words[at : at + SHINGLE_WORDS]) for at in range(len(words) - SHINGLE_WORDS + 1)}
+
+
+# --- query ------------------------------------------------------------------------------------------------------------
+# Check that a query to a job board or the web carries nothing private of the person.
+#
+# A model that obeys somebody else's text could write any fact from its prompt into a query. A query is short, without
+# contact details and long numbers. Once other people's text is in the window, it consists of words of the person's
+# newest message, their titles and their places; before that, it may not contain other words of what is known about
+# them.
+
+
+MOST_WORDS = 8
+FEWEST_LETTERS_INSIDE = 5
+"""Length from which a private word is also looked for inside other words."""
+_THOUSANDS = re.compile(r"(?<=\d)[.,'’ \u00a0\u202f](?=\d{3}(?!\d))")
+_LONG_NUMBER = re.compile(r"\d{5}|(?:(?<!\d)\d[\W_]+){3}\d(?!\d)")
+"""Five digits, or four of them written apart."""
+_SEARCH_STEMS = frozenset(
+    stems_of(
+        "job jobs vacancy stelle stellen stellenangebote emploi emplois offre offres empleo trabajo oferta ofertas vaga"
+        " vagas emprego lavoro offerte vacature vacatures remote review reviews salary"
+    )
+)
+"""Words of searching itself, which say nothing about anybody."""
+
+
+@dataclass(frozen=True)
+class QueryRule:
+    """What a query may contain in a turn."""
+
+    message: str
+    """The person's newest message."""
+    titles_and_places: str
+    known: str
+    """What the model was given about the person."""
+    has_untrusted_content: bool
+    """True if other people's text is in the window."""
+
+    def problem(self, query: str) -> str | None:
+        """Return why the query is not sent, in a sentence for the model; None if it may leave."""
+        plain = unicodedata.normalize("NFKC", query)
+        if mask_secrets(plain) != plain or contacts_in(plain):
+            return "Nothing was sent: a query contains no contact details and no addresses. Leave them out."
+        if _LONG_NUMBER.search(_THOUSANDS.sub("", plain)):
+            return "Nothing was sent: a query contains no number with more than four digits. Leave it out."
+        if len(tokens_of(plain)) > MOST_WORDS:
+            return f"Nothing was sent: a query has at most {MOST_WORDS} words. Shorten it."
+        if refused := [*dict.fromkeys(self._refused(plain))]:
+            own = "the user's newest message, their titles and their places"
+            return f"Nothing was sent: leave out {', '.join(refused)}. Use only words of {own}."
+        return None
+
+    def _refused(self, query: str) -> Iterator[str]:
+        allowed = _SEARCH_STEMS | {*stems_of(f"{self.message}\n{self.titles_and_places}")}
+        known = {*content_stems(self.known)} - allowed
+        long = [each for each in known if len(each) >= FEWEST_LETTERS_INSIDE]
+        for word in tokens_of(query):
+            if allowed.issuperset(stems := content_stems(word)):
+                continue
+            is_known = not known.isdisjoint(stems) or any(each in word for each in long)
+            if self.has_untrusted_content or is_known or is_number_word(word):
+                yield word
+
+
+def titles_and_places(career: Mapping[str, Any], wishes: JobWishes) -> str:
+    """Return the person's titles and places, as a text of words."""
+    preferences = career.get("preferences") or {}
+    stints = [each for each in career.get("employment") or () if isinstance(each, Mapping)]
+    named = [career.get("headline"), career.get("location"), preferences.get("roles"), preferences.get("locations")]
+    named += [each.get(name) for each in stints for name in ("title", "location")]
+    return "\n".join([*wishes.titles, *wishes.places, *_texts(named)])
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, list):
+        return [text for each in value for text in _texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
+# --- search -----------------------------------------------------------------------------------------------------------
+# Query all boards in parallel, each with a timeout. Failed boards are named, and the others are used.
+
 
 QUESTIONS_A_DAY = 60
 """Maximum requests of one user to all boards; queries answered within the last hour are not repeated."""
@@ -83,3 +271,58 @@ async def _may_ask(services: Services, board: JobBoard, patience: float) -> bool
         await asyncio.sleep(wait)
         patience -= wait
     return True
+
+
+# --- service ----------------------------------------------------------------------------------------------------------
+# Jobs in a running turn, for the tools.
+
+
+MOST_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class JobService:
+    services: Services
+    user_id: str
+
+    async def search(self, words: str, place: str, remote_only: bool) -> tuple[list[Advert], tuple[str, ...]]:
+        """Return jobs from the boards, without those that the user's wishes rule out, and sentences: how many these
+        are and why, and which boards could not be queried."""
+        found = await search_boards(self.services, self.user_id, [JobQuery(words, place, remote_only)])
+        wishes = (await self.services.job_searches.get(self.user_id)).wishes
+        fits, ruled_out = without_excluded(found.adverts, wishes)
+        return fits[:MOST_SHOWN], (*ruled_out, *found.missing)
+
+    async def read(self, job_id: str) -> tuple[Advert, JobMatch | None]:
+        """Return a match, or an advert of a search. Raises `NotFound`."""
+        if job_id.startswith("job_"):
+            match = await self.services.job_matches.get(self.user_id, job_id)
+            return match.advert, match
+        found = await self.services.adverts.get_many([job_id])
+        if job_id not in found:
+            raise NotFound(NO_SUCH_JOB)
+        return found[job_id], None
+
+    async def keep(self, job_id: str) -> JobMatch:
+        """Return the match; an advert of a search becomes a saved match on its first use. Raises `NotFound`."""
+        advert, match = await self.read(job_id)
+        if match:
+            return match
+        now, new_id = self.services.clock(), match_id(self.user_id, advert.id)
+        new = JobMatch(
+            id=new_id, user_id=self.user_id, run_id="", advert=advert, status="saved", found_at=now, updated_at=now
+        )
+        return await self.services.job_matches.add_or_get(new)
+
+    async def matches(self, limit: int) -> list[JobMatch]:
+        newest = await self.services.job_matches.newest(self.user_id, limit * 2)
+        return [each for each in newest if each.status != "hidden"][:limit]
+
+    async def search_web(self, words: str) -> list[WebPage]:
+        """Search the web. Raises `Invalid` if the day's limit is reached, and `Unavailable`."""
+        web = self.services.job_boards.web
+        if web is None or not await self.services.job_searches.count_board_request(
+            self.user_id, self.services.clock(), QUESTIONS_A_DAY
+        ):
+            raise Invalid("The web can be searched again tomorrow.")
+        return await web.search(words)

@@ -9,9 +9,7 @@ import pytest
 from qwestly_agent.domain.card import Evidence
 from qwestly_agent.domain.job import Advert, JobMatch, JobWishes, Reason
 from qwestly_agent.grounding.judge import Judged, Question
-from qwestly_agent.jobs.check import ground_reasons
-from qwestly_agent.jobs.person import Person
-from qwestly_agent.jobs.rank import AT_A_TIME, Compared, answer_of
+from qwestly_agent.jobs.reader import AT_A_TIME, Compared, Person, answer_of, ground_reasons
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qwestly_agent.domain.job import Advert, JobWishes, Pay
-from qwestly_agent.jobs.limits import exclusion_reason, without_excluded
+from qwestly_agent.jobs.wishes import exclusion_reason, without_excluded
 
 
 def advert(**changes: Any) -> Advert:

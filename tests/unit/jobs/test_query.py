@@ -3,7 +3,7 @@
 import pytest
 
 from qwestly_agent.domain.job import JobWishes
-from qwestly_agent.jobs.query import QueryRule, titles_and_places
+from qwestly_agent.jobs.search import QueryRule, titles_and_places
 
 CAREER = {
     "headline": "Ward nurse",

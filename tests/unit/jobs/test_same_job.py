@@ -6,7 +6,7 @@ import pytest
 
 from infra.local.adverts import postings
 from qwestly_agent.domain.job import Advert, Pay
-from qwestly_agent.jobs.same_job import is_same, merge_duplicates
+from qwestly_agent.jobs.search import is_same, merge_duplicates
 
 TEXT = (
     "We look for a backend engineer who builds services in Python on AWS and owns the database. You will be on call "

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from qwestly_agent.domain.job import Advert, Verdict
-from qwestly_agent.jobs.weights import MOST, MOST_OF_ALL, describe_weights, learn, learned_weight
+from qwestly_agent.jobs.wishes import MOST, MOST_OF_ALL, describe_weights, learn, learned_weight
 
 ENGINEER = Advert(id="1", title="Senior Backend Engineer", company="Kestrel Labs", board="adzuna", is_remote=True)
 NURSE = Advert(id="2", title="Registered Nurse", company="Harbour Health", board="adzuna")

@@ -15,7 +15,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.domain.job import Advert, Pay, Reason
-from qwestly_agent.jobs.query import QueryRule, titles_and_places
+from qwestly_agent.jobs.search import QueryRule, titles_and_places
 from qwestly_agent.text.prompt_tags import PROFILE
 
 JobId = Annotated[str, StringConstraints(min_length=1, max_length=140)]

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from qwestly_agent.chat.application_view import ApplicationList, ApplicationView, AskedApproval, application_view
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.documents.service import Applying
 from qwestly_agent.domain.job import Application, ApplicationStatus, planned_at
 from qwestly_agent.jobs.actions import LONGEST_NOTE, MOST_DOCUMENTS, Notes, Step
-from qwestly_agent.jobs.service import JobService
+from qwestly_agent.jobs.search import JobService
+from qwestly_agent.jobs.view import ApplicationList, ApplicationView, AskedApproval, application_view
 
 router = APIRouter()
 

@@ -12,7 +12,7 @@ from qwestly_agent.documents.service import Documents
 from qwestly_agent.documents.view import DocumentDetail, DocumentList, DocumentView, document_detail, document_views
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.domain.job import HeadField
-from qwestly_agent.jobs.service import JobService
+from qwestly_agent.jobs.search import JobService
 from qwestly_agent.stores.drafts import TAILORED, Draft, Drafts
 
 router = APIRouter()

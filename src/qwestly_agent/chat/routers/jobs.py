@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from qwestly_agent.chat.job_view import (
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.domain.job import JobMatch, JobWishes, MatchStatus, Verdict
+from qwestly_agent.jobs.view import (
     JobDetail,
     JobList,
     JobSettings,
@@ -19,11 +21,8 @@ from qwestly_agent.chat.job_view import (
     job_view,
     job_weights,
 )
-from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.domain.job import JobMatch, JobWishes, MatchStatus, Verdict
-from qwestly_agent.jobs.start import start_requested
-from qwestly_agent.jobs.sweep import next_night
-from qwestly_agent.jobs.weights import weights_of
+from qwestly_agent.jobs.wishes import weights_of
+from qwestly_agent.jobs.writer import next_night, start_requested
 from qwestly_agent.stores.jobs import Adverts
 
 router = APIRouter()

@@ -3,6 +3,9 @@
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.workflow_state import EndingState
 
+# --- scout state ------------------------------------------------------------------------------------------------------
+
+
 MOST_REQUESTS = 9
 """Model requests of a search: one for vectors, six comparisons, one to the judge, and one retry."""
 
