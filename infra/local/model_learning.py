@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from qwestly_agent.learning.phrases import extract_name
+from qwestly_agent.learning.tree import extract_name
 
 _PAGE = re.compile(
     r"^\[(?P<id>[a-z0-9-]+/[a-z0-9-]+)\][^\n]*\n(?P<text>.*?)(?=^\[[a-z0-9-]+/|</known>|\Z)", re.M | re.S

@@ -357,7 +357,7 @@ def test_gaps_that_were_found_before_a_forgetting_are_not_kept(client: Client, m
         quote = LessonQuote(module_id="m", text="Hire.")
         return (Gap(title="Hiring", need="Hire.", need_quote=quote, have="Hired six.", topic="Hiring"),)
 
-    monkeypatch.setattr("qwestly_agent.learning.choose_goal.find_gaps", find)
+    monkeypatch.setattr("qwestly_agent.learning.service.find_gaps", find)
     chosen = client.request("PUT", "/api/learning/goal", json={"goal": "Head of Product"}).json()
     assert (chosen["progress"]["goal"], chosen["progress"]["gaps"]) == ("Head of Product", [])
 

@@ -13,7 +13,7 @@ from pymongo import MongoClient
 from infra.local.model_server import ModelServer, Reply
 from infra.topics import read_library
 from qwestly_agent.domain.learning import Lesson, LessonQuestion, LessonQuote, LessonSentence
-from qwestly_agent.learning.practice import new_practice
+from qwestly_agent.learning.progress import new_practice
 from qwestly_agent.stores import learning
 from qwestly_agent.stores.learning import Lessons
 from tests.servers import ChatServer, Client

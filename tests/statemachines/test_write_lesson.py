@@ -14,8 +14,8 @@ from infra.topics import read_library
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.learning import Lesson
-from qwestly_agent.learning.start import start_lesson
 from qwestly_agent.learning.tree import Tree
+from qwestly_agent.learning.writer import start_lesson
 from tests.statemachines.conftest import Case, World
 
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{Template.load().name('WriteLessonMachine')}"

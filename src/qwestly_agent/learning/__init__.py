@@ -9,10 +9,10 @@ WRITE_LESSON = Workflow(
     page="[learning](learning.md)",
     receipt_name="`lesson-<lesson id>`",
     recovery="its user was told, and may ask for it again",
-    reader=("outline", "write", "check", "ask"),
-    writer=("keep", "note_end"),
+    reader=("reader.outline", "reader.write", "reader.check", "reader.ask"),
+    writer=("writer.keep", "note_end"),
     work="lessons",
-    model="lesson_state.LessonState",
+    model="model.LessonState",
     routers=("learning",),
     reasons={"lesson": "You confirmed its topic."},
 )

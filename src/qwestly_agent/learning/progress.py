@@ -1,15 +1,130 @@
-"""Compute what a person has learned, what is due, and what comes next, without a model."""
+"""What a person has learned, what is due, and what comes next, computed without a model."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from fsrs import Card, Scheduler
+from fsrs import Rating as FsrsRating
+from fsrs.state import State
 from pydantic import BaseModel
 
-from qwestly_agent.domain.learning import Gap, LearningPlan, Lesson
-from qwestly_agent.learning.chosen_jobs import chosen_jobs
-from qwestly_agent.learning.practice import mastery
-from qwestly_agent.learning.tree import Tree
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
+from qwestly_agent.domain.job import OVER, Advert
+from qwestly_agent.domain.learning import Gap, LearningPlan, Lesson, Practice, Rating
+from qwestly_agent.learning.tree import Tree, folded
 from qwestly_agent.services import Services
+from qwestly_agent.stores.jobs import Applications, JobMatches
+
+# --- chosen jobs ------------------------------------------------------------------------------------------------------
+# Jobs that a person saved or applied for, as possible goals, and the posting of the chosen one.
+
+
+MOST_JOBS = 20
+
+
+@dataclass(frozen=True)
+class ChosenJob:
+    id: str
+    title: str
+    company: str
+
+    @property
+    def goal(self) -> str:
+        return f"{self.title} at {self.company}" if self.company else self.title
+
+
+async def chosen_jobs(applications: Applications, job_matches: JobMatches, user_id: str) -> list[ChosenJob]:
+    """Return the jobs that the person applied for, then the saved ones, without closed applications."""
+    applied = await applications.newest(user_id, MOST_JOBS)
+    saved = await job_matches.newest(user_id, MOST_JOBS, status="saved")
+    over = {each.job_id for each in applied if each.status in OVER}
+    found = [
+        *(ChosenJob(each.job_id, each.title, each.company) for each in applied),
+        *(ChosenJob(each.id, each.advert.title, each.advert.company) for each in saved),
+    ]
+    return list({each.id: each for each in reversed(found) if each.id not in over}.values())[::-1]
+
+
+async def posting_of(services: Services, user_id: str, goal: str) -> tuple[str, Advert] | None:
+    """Return the job that the goal names, and its advert; None if it names none, or if the advert is gone or empty."""
+    jobs = await chosen_jobs(services.applications, services.job_matches, user_id)
+    named = next((each for each in jobs if folded(each.goal) == folded(goal)), None)
+    if named is None:
+        return None
+    try:
+        advert = (await services.job_matches.get(user_id, named.id)).advert
+    except NotFound:
+        return None
+    return (named.id, advert) if advert.text.strip() else None
+
+
+# --- practice ---------------------------------------------------------------------------------------------------------
+# When a question is due again, computed by `fsrs`, a published algorithm of spaced repetition, with its default
+# parameters.
+
+
+# Without fuzzing: randomness is an argument here, and a person's few questions need not be spread over days.
+_SCHEDULER = Scheduler(enable_fuzzing=False)
+_RATINGS: Mapping[Rating, FsrsRating] = {
+    "again": FsrsRating.Again,
+    "hard": FsrsRating.Hard,
+    "good": FsrsRating.Good,
+    "easy": FsrsRating.Easy,
+}
+
+
+def new_practice(now: float) -> Practice:
+    """Return the schedule of a new question, which is due at once."""
+    return Practice(due_at=now, state=State.Learning.value, step=0)
+
+
+def reschedule(practice: Practice, rating: Rating, now: float) -> Practice:
+    """Return the schedule of a question after an answer. A right answer before the question is due moves nothing: it
+    shows no more than that the person still knows what they just read."""
+    if practice.last_at and now < practice.due_at and rating != "again":
+        return practice.model_copy(update={"answers": practice.answers + 1, "right": practice.right + 1})
+    card = Card(
+        card_id=0,
+        state=State(practice.state),
+        step=practice.step,
+        stability=practice.stability,
+        difficulty=practice.difficulty,
+        due=to_datetime(practice.due_at),
+        last_review=to_datetime(practice.last_at) if practice.last_at else None,
+    )
+    after, _ = _SCHEDULER.review_card(card, _RATINGS[rating], to_datetime(now))
+    return Practice(
+        due_at=after.due.timestamp(),
+        state=after.state.value,
+        step=after.step,
+        stability=after.stability,
+        difficulty=after.difficulty,
+        last_at=now,
+        answers=practice.answers + 1,
+        right=practice.right + (rating != "again"),
+    )
+
+
+def mastery(practices: list[Practice], now: float) -> float:
+    """Estimate the share of questions that the person could answer now."""
+    known = [
+        _SCHEDULER.get_card_retrievability(
+            Card(
+                0, State(each.state), each.step, each.stability, each.difficulty, last_review=to_datetime(each.last_at)
+            ),
+            to_datetime(now),
+        )
+        for each in practices
+        if each.last_at
+    ]
+    return sum(known) / len(practices) if practices else 0.0
+
+
+# --- progress ---------------------------------------------------------------------------------------------------------
+# Compute what a person has learned, what is due, and what comes next, without a model.
+
 
 MOST_LESSONS = 200
 MOST_MEMORIES = 60
@@ -123,3 +238,35 @@ def _next(plan: LearningPlan, lessons: Sequence[Lesson], tree: Tree) -> Next | N
 
 def _texts(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+# --- answer -----------------------------------------------------------------------------------------------------------
+# Record an answer to a lesson's question, once, and reschedule the question.
+
+
+TRIES = 5
+
+
+async def answer(
+    services: Services, user_id: str, lesson_id: str, number: int, option: int, answers: int, felt: Rating
+) -> Lesson:
+    """Return the lesson after the answer. `answers` is the number of answers that the client has seen, so that a
+    repeated request changes nothing. A wrong answer is always rated `again`.
+
+    Raises `NotFound`, `Invalid` and `Unavailable`.
+    """
+    for _ in range(TRIES):
+        lesson = await services.lessons.get(user_id, lesson_id)
+        if not 0 <= number < len(lesson.practices):
+            raise NotFound("There is no such question.")
+        question, practice = lesson.questions[number], lesson.practices[number]
+        if not 0 <= option < len(question.options):
+            raise Invalid(f"option: There are {len(question.options)} options.")
+        if practice.answers != answers:
+            return lesson
+        now = services.clock()
+        after = reschedule(practice, felt if option == question.right else "again", now)
+        practices = [after if place == number else each for place, each in enumerate(lesson.practices)]
+        if await services.lessons.save_practices(lesson, practices, now):
+            return lesson.model_copy(update={"practices": tuple(practices)})
+    raise Unavailable

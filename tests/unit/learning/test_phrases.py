@@ -2,8 +2,8 @@
 
 import pytest
 
-from qwestly_agent.learning.not_taught import not_taught
-from qwestly_agent.learning.phrases import agrees, extract_name
+from qwestly_agent.learning.prompts import not_taught
+from qwestly_agent.learning.tree import agrees, extract_name
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from qwestly_agent.domain.learning import Rating
-from qwestly_agent.learning.practice import new_practice, reschedule
+from qwestly_agent.learning.progress import new_practice, reschedule
 
 START, DAY = 1_800_000_000.0, 86_400.0
 

@@ -9,9 +9,8 @@ from qwestly_agent.agents.design import AgentRun, AgentTurn, LibraryAgent, TurnA
 from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.tools import documents, learning, profile, trouble
 from qwestly_agent.agents.understated import UnderstatedRun
-from qwestly_agent.learning.not_taught import not_taught
-from qwestly_agent.learning.phrases import agrees, extract_name
-from qwestly_agent.learning.prompts import learning_context
+from qwestly_agent.learning.prompts import learning_context, not_taught
+from qwestly_agent.learning.tree import agrees, extract_name
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import typed_parts
 

@@ -7,9 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.learning.answer import answer
-from qwestly_agent.learning.choose_goal import choose_goal
-from qwestly_agent.learning.progress import MOST_LESSONS, progress_of
+from qwestly_agent.learning.progress import MOST_LESSONS, answer, progress_of
+from qwestly_agent.learning.service import choose_goal
 from qwestly_agent.learning.tree import Tree
 from qwestly_agent.learning.view import (
     AnswerView,

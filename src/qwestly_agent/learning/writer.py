@@ -1,4 +1,4 @@
-"""Start to write a lesson on the next module of a topic, or on a topic that the library lacks."""
+"""Start lessons, and publish them."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,8 +7,15 @@ from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.learning import Lesson, Module
 from qwestly_agent.learning import WRITE_LESSON
+from qwestly_agent.learning.model import LessonState
+from qwestly_agent.learning.progress import new_practice
 from qwestly_agent.learning.tree import Tree
 from qwestly_agent.services import Services
+from qwestly_agent.workflow_state import state
+
+# --- start ------------------------------------------------------------------------------------------------------------
+# Start to write a lesson on the next module of a topic, or on a topic that the library lacks.
+
 
 MOST_A_DAY = 20
 DAY_SECONDS = 86_400.0
@@ -68,3 +75,20 @@ def _next_module(tree: Tree, name: str, lessons: Sequence[Lesson]) -> Module | N
     had: Collection[str] = {each.module_id for each in lessons if each.status in ("writing", "ready")}
     modules = [each for each in tree.modules if each.topic == node.topic]
     return next((each for each in modules if each.id not in had), modules[0])
+
+
+# --- keep -------------------------------------------------------------------------------------------------------------
+# Publish the lesson to its user and schedule its questions, once.
+
+
+READY = "Your lesson is ready"
+
+
+@state(LessonState)
+async def keep(services: Services, given: LessonState) -> LessonState:
+    """Mark the lesson as ready. Raises `NotFound`."""
+    now = services.clock()
+    lesson = await services.lessons.get(given.user_id, given.lesson_id)
+    practices = [new_practice(now) for _ in lesson.questions]
+    await services.lessons.move(given.user_id, given.lesson_id, now, "ready", READY, practices=tuple(practices))
+    return given
