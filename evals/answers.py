@@ -15,7 +15,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import flush
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.domain.rollout import AnswerDay
-from qwestly_agent.rollout.judge_day import JudgedDay, judge_day
+from qwestly_agent.rollout.reader import JudgedDay, judge_day
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from qwestly_agent.approvals.mail import UNSUBSCRIBE
 from qwestly_agent.approvals.templates import Brand, style_hash
 from qwestly_agent.base.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
 from qwestly_agent.base.http import BoundedBody, check_origin, source_of
-from qwestly_agent.briefings.unsubscribe import unsubscribe
+from qwestly_agent.briefings.mail import unsubscribe
 from qwestly_agent.services import Services
 
 LARGEST_FORM_BYTES = 16 * 1024

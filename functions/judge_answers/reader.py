@@ -3,7 +3,7 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.rollout.judge_day import judge_day
+from qwestly_agent.rollout.reader import judge_day
 from qwestly_agent.workflow_state import by_name, dispatch
 
 STATES = by_name(judge_day)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.rollout.advance import advance
+from qwestly_agent.rollout.writer import advance
 from qwestly_agent.workflow_state import by_name, dispatch
 
 SCHEDULED = by_name(advance)

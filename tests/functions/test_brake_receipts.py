@@ -16,10 +16,8 @@ from infra.local.model_server import ModelServer
 from qwestly_agent import bootstrap
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Braked
-from qwestly_agent.briefings.briefing_state import BriefingState
-from qwestly_agent.briefings.deliver import deliver
-from qwestly_agent.briefings.gather import gather
-from qwestly_agent.briefings.sweep import begin_if_due
+from qwestly_agent.briefings.model import BriefingState
+from qwestly_agent.briefings.writer import begin_if_due, deliver, gather
 from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import EVERYBODY, LEFT_BEHIND_SECONDS
 from qwestly_agent.domain.briefing import run_of as briefing_name

@@ -10,9 +10,8 @@ import pytest
 from pymongo import MongoClient
 
 from infra.local.aws import AwsServer
-from qwestly_agent.briefings.briefing_state import BriefingState
-from qwestly_agent.briefings.deliver import deliver
-from qwestly_agent.briefings.gather import gather
+from qwestly_agent.briefings.model import BriefingState
+from qwestly_agent.briefings.writer import deliver, gather
 from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.interview import Ended, Interview
 from qwestly_agent.domain.job import Application

@@ -18,8 +18,8 @@ from infra.machines import read_machine
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.briefings import BRIEF
-from qwestly_agent.briefings.briefing_state import BriefingState
-from qwestly_agent.briefings.sweep import begin_if_due
+from qwestly_agent.briefings.model import BriefingState
+from qwestly_agent.briefings.writer import begin_if_due
 from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.services import ModelServices
 from tests.counts import sample

@@ -14,8 +14,8 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.domain.rollout import BASE, FEATURE, Rollout, Trial
 from qwestly_agent.platform.collection import Document
-from qwestly_agent.rollout.advance import Advanced, advance, apply_finding
 from qwestly_agent.rollout.look import Finding
+from qwestly_agent.rollout.writer import Advanced, advance, apply_finding
 from qwestly_agent.services import Services
 from tests.servers import FakeClock, settings_for
 

@@ -15,7 +15,7 @@ from infra.local.environment import ACCOUNT, REGION, Template
 from infra.local.model_server import ModelServer
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import DATABASE_ANSWERS_WITHIN_SECONDS
-from qwestly_agent.briefings import gather as gathering
+from qwestly_agent.briefings import writer as gathering
 from qwestly_agent.briefings.sources import SOURCES
 from qwestly_agent.briefings.view import view_of
 from qwestly_agent.clients import aws

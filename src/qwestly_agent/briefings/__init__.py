@@ -9,8 +9,8 @@ BRIEF = Workflow(
     page="[briefings](briefings.md)",
     receipt_name="`brief-…` by user and local day, or by user and minute where they asked for it",
     recovery="nothing: the next briefing tells what this one would have told",
-    writer=("deliver", "gather", "note_read"),
-    sweep="sweep",
+    writer=("writer.deliver", "writer.gather", "writer.note_read"),
+    sweep="writer.sweep",
     routers=("briefings",),
     reasons={"briefing.told": "It comes at the hour in your settings, where you can switch briefings off."},
 )

@@ -42,8 +42,8 @@ from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.memory import FoundMemory, Memory
 from qwestly_agent.domain.rollout import Assignment, Rollout
 from qwestly_agent.memory.find import MOST_SALIENT, best_by_words, first_memories
-from qwestly_agent.rollout.choose import assign, read_rollout
 from qwestly_agent.rollout.look import OWN_FIRST_TEXT_MS
+from qwestly_agent.rollout.variants import assign, read_rollout
 from qwestly_agent.stores.conversations import LEASE_SECONDS, last_answer_fields, make_title
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import ClaimedConversation, Message, NewTurn, PartialAnswer

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.briefings.lines import lines_of
 from qwestly_agent.briefings.mail import message_of
+from qwestly_agent.briefings.view import lines_of
 from qwestly_agent.domain.briefing import Briefing, BriefingSettings, Gathered, Item, Topic
 from qwestly_agent.stores.briefings import BriefingPlan
 

@@ -9,7 +9,6 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
 from qwestly_agent.domain.rollout import BASE, Assignment, Entry, Rollout, Trial, begin_trial, move_to_share
-from qwestly_agent.rollout.choose import assign
 from qwestly_agent.rollout.look import (
     EMERGENCY_TURNS,
     LEG_SECONDS,
@@ -22,6 +21,7 @@ from qwestly_agent.rollout.look import (
     look,
     missing,
 )
+from qwestly_agent.rollout.variants import assign
 from tests.counts import count
 
 NOW = 1_800_000_000.0

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.clock import Cursor, Moment
-from qwestly_agent.briefings.briefing_state import BriefingState
+from qwestly_agent.briefings.model import BriefingState
 from qwestly_agent.briefings.view import BriefingList, BriefingView, with_current_state
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.briefing import BriefingSettings, Weekday, run_of

@@ -1,8 +1,4 @@
-"""Judge a sample of the last day's answers every night, with another model than the one that answered.
-
-Only counts are stored, no texts. Scores are added to the answers' traces, if traces are sent. During a trial the same
-number of answers of the variant and of the base are judged in addition, and counted for the trial.
-"""
+"""Judge a sample of the last day's answers every night, with another model than the one that wrote them."""
 
 import asyncio
 from collections import Counter
@@ -23,11 +19,53 @@ from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.rollout import AnswerDay
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import Budget, BudgetOnly, make_typed_agent
-from qwestly_agent.rollout.exchange import Exchange, read_exchange
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.measures import GivenAnswer
+from qwestly_agent.stores.messages import Messages
+from qwestly_agent.stores.user_settings import Signals
 from qwestly_agent.text.prompt_tags import EARLIER
 from qwestly_agent.workflow_state import WorkflowState, state
+
+# --- exchange ---------------------------------------------------------------------------------------------------------
+# An answer with its question, as a judge reads it.
+
+
+MOST_CHARACTERS = 6_000
+"""Maximum length of a judged message."""
+MESSAGES = 4
+"""The answer, its question, and the two messages before them."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    before: str
+    asked: str
+    answer: str
+
+
+async def read_exchange(signals: Signals, messages: Messages, given: GivenAnswer) -> Exchange | None:
+    """Return the exchange; None if no judge may read it: the answer is incomplete or forgotten, or its user is braked
+    or in trouble."""
+    if given.status != "complete" or await signals.is_braked(given.user_id):
+        return None
+    told = await messages.list_recent(given.user_id, given.conversation_id, MESSAGES, before=given.seq + 1)
+    if len(told) < 2 or told[-1].run_id != given.run_id or any(each.withheld for each in told):
+        return None
+    *earlier, asked, answer = told
+    if asked.role != "user" or not answer.content or answer.receipt.get("help"):
+        return None
+    if any(each.receipt.get("help") for each in earlier):
+        earlier = []
+    before = "\n".join(f"{each.role}: {each.content[:MOST_CHARACTERS]}" for each in earlier)
+    return Exchange(before, asked.content[:MOST_CHARACTERS], answer.content[:MOST_CHARACTERS])
+
+
+# --- judge day --------------------------------------------------------------------------------------------------------
+# Judge a sample of the last day's answers every night, with another model than the one that answered.
+#
+# Only counts are stored, no texts. Scores are added to the answers' traces, if traces are sent. During a trial the same
+# number of answers of the variant and of the base are judged in addition, and counted for the trial.
+
 
 WRITER: Tier = "fast"
 """The tier that answers chat turns; the other tier judges."""
