@@ -12,7 +12,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.deepseek import DeepSeekProvider
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
-from qwestly_agent.agents.default.prompts import INSTRUCTIONS
+from qwestly_agent.agents.default.design import INSTRUCTIONS
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.llm.models import DEFAULT_MODELS, PROFILES, TIER_SETTINGS
 

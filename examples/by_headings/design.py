@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from qwestly_agent.agents.base import Models
-from qwestly_agent.agents.default import onboarding
-from qwestly_agent.agents.default.interview import Interviewer
+from qwestly_agent.agents.default import roles
+from qwestly_agent.agents.default.roles import Interviewer
 from qwestly_agent.agents.design import Design, NoSettings, TurnAgent
 from qwestly_agent.agents.make import make_agent
 from qwestly_agent.domain.resume import Found, FoundBasics, FoundEducation, FoundResume
@@ -64,8 +64,8 @@ def _found(words: str) -> Found:
 
 
 def build_onboarding(models: Models, settings: NoSettings) -> TurnAgent:  # noqa: ARG001
-    agent = make_agent("by_headings", models["fast"], instructions=INSTRUCTIONS, tools=onboarding.TOOLS)
-    return Interviewer(agent, VERSION, onboarding.prefill, onboarding.closing_events)
+    agent = make_agent("by_headings", models["fast"], instructions=INSTRUCTIONS, tools=roles.ONBOARDING_TOOLS)
+    return Interviewer(agent, VERSION, roles.prefill, roles.closing_events)
 
 
 DESIGN = Design(

@@ -15,7 +15,7 @@ from evals.talks import ANY, FOLDER, Answers, any_of, load, load_answers, proble
 from infra.local.model_controls import SCRIPT
 from infra.local.model_faults import Reply
 from infra.local.model_server import ModelServer
-from qwestly_agent.agents.tools import catalog, interview, learning, onboarding
+from qwestly_agent.agents.tools import catalog, roles
 from tests.counts import sample
 
 EDGE = FOLDER / "edge_cases"
@@ -142,7 +142,9 @@ def test_at_any_address_good_answers_pass_bad_ones_fail_and_what_is_recorded_pla
 def test_each_dataset_names_tools_that_there_are_and_no_case_twice(name: str) -> None:
     cases = load(DATASETS[name])
     assert len({each.case for each in cases}) == len(cases) > 0
-    there = {each.name for each in (*catalog.TOOLS, *learning.TOOLS, *interview.TOOLS, *onboarding.TOOLS)} | {ANY}
+    there = {each.name for each in (*catalog.TOOLS, *roles.LEARNING_TOOLS, *roles.TOOLS, *roles.ONBOARDING_TOOLS)} | {
+        ANY
+    }
     wanted = {one.tool for case in cases for each in case.expect.must for one in any_of(each)}
     assert wanted | {tool for case in cases for tool in case.expect.must_not} <= there
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from evals.claims import FOLDER, Case, load
-from qwestly_agent.agents.tools.documents import query_user_knowledge
-from qwestly_agent.agents.tools.sources import records_of
+from qwestly_agent.agents.tools.catalog import records_of
+from qwestly_agent.agents.tools.knowledge import query_user_knowledge
 from qwestly_agent.chat.used_sources import ReturnedRecord, used_sources
 
 CLOSING = {

@@ -33,7 +33,7 @@ from infra.local.environment import API_PATH
 from infra.local.model_answers import ToolCall
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.agents.calls import MOST_CALLS, contract_of
+from qwestly_agent.agents.base import MOST_CALLS, contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.domain.approval import Effect, Level
 from qwestly_agent.stores import (

@@ -445,7 +445,7 @@ def test_what_they_name_nothing_by_is_told_to_be_asked_for(client: Client, model
 def test_what_is_not_taught_is_answered_by_fixed_words_and_no_model_is_asked(
     client: Client, model: ModelServer, started: Started, says: str, kind: Any
 ) -> None:
-    from qwestly_agent.agents.help_words import words_for
+    from qwestly_agent.agents.help import words_for
 
     before = len(model.requests)
     model.script_chat(calls(GENERATE), Reply(text="Of course!"))

@@ -8,7 +8,7 @@ import pytest
 from infra.local.model_answers import ToolCall
 from infra.local.model_faults import FaultStatus
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.agents.help_words import words_for
+from qwestly_agent.agents.help import words_for
 from qwestly_agent.text.trouble import Kind, Trouble
 from tests.functions.talking import finds, judges, note, talking
 from tests.functions.test_metrics import metrics_of

@@ -11,7 +11,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.agents.default import prompts
+from qwestly_agent.agents.default import design
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.bootstrap import bootstrap_chat
 from qwestly_agent.chat.run_turn import WENT_BACK, WENT_BACK_BEFORE
@@ -93,7 +93,7 @@ def test_the_share_has_the_variant_and_everybody_else_the_base(
     assert receipt(ours, with_it)["variant"] == "brief"
     assert receipt(ours, with_it)["prompt_version"] == "default-12-brief"
     assert receipt(others, without)["variant"] == BASE
-    assert receipt(others, without)["prompt_version"] == prompts.VERSION
+    assert receipt(others, without)["prompt_version"] == design.VERSION
 
 
 @pytest.mark.parametrize("protocol", ["plain", "ai_sdk", "ag_ui"])

@@ -14,10 +14,9 @@ from pymongo import MongoClient
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.calls import MOST_CALLS
+from qwestly_agent.agents.base import MOST_CALLS, AgentDeps
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.agents.tools import profile
+from qwestly_agent.agents.tools import knowledge
 from qwestly_agent.agents.tools.base import tool
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
@@ -311,7 +310,11 @@ def test_the_profile_is_as_the_turn_began_until_a_call_may_have_changed_it(
             """Somebody else changes it."""
             return await change(ctx, headline)
 
-        tools = tool(change, effect="draft", label="…"), tool(elsewhere, effect="read", label="…"), *profile.TOOLS
+        tools = (
+            tool(change, effect="draft", label="…"),
+            tool(elsewhere, effect="read", label="…"),
+            *knowledge.PROFILE_TOOLS,
+        )
         with talking_with(chat, client, *tools) as user:
             model.script(
                 calls(call("elsewhere", headline="Miller")), calls(call("get_user_profile")),

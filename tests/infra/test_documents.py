@@ -21,7 +21,7 @@ from infra.local.environment import API, FUNCTION, MACHINE, VARIABLES, Template,
 from infra.local.front import TURNS
 from infra.mongo.roles import AGENT
 from infra.stages import Stage
-from qwestly_agent.agents.calls import contract_of
+from qwestly_agent.agents.base import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.approvals.autonomy import TABLE
 from qwestly_agent.approvals.pause import PATIENCE_SECONDS

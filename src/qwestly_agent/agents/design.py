@@ -1,7 +1,4 @@
-"""Designs: each offers agents by role. A turn knows its agent only as a `TurnAgent`.
-
-They are found by themselves: each folder here that exports `DESIGN`, and those in the folders of `AGENT_DESIGN_PATHS`.
-"""
+"""Designs: each offers agents by role. A turn knows its agent only as a `TurnAgent`."""
 
 import importlib
 import importlib.util
@@ -10,7 +7,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Protocol, TypeAlias, get_args
@@ -23,7 +20,16 @@ from pydantic_core import from_json
 from qwestly_agent import agents
 from qwestly_agent.agents.base import AgentDeps, ChatAgent, Models
 from qwestly_agent.base.errors import Invalid, InvalidSettings
+from qwestly_agent.llm.models import make_judges, make_models, with_tracing
 from qwestly_agent.resumes.reader import ResumeParser
+from qwestly_agent.rollout import variants
+from qwestly_agent.rollout.variants import Variant
+from qwestly_agent.services import ModelServices
+
+# --- design -----------------------------------------------------------------------------------------------------------
+# They are found by themselves: each folder here that exports `DESIGN`, and those in the folders of
+# `AGENT_DESIGN_PATHS`.
+
 
 NativeEvent: TypeAlias = AgentStreamEvent | AgentRunResultEvent[Any]
 """The same type as in `pydantic_ai.ui`, whose import would also load its adapters."""
@@ -306,3 +312,38 @@ def _built(design: Design, settings: BaseModel, models: Models) -> Iterator[tupl
 
 def _broken(where: str, error: Exception) -> InvalidSettings:
     return InvalidSettings(f"The agent design in {where} is broken: {type(error).__name__}: {error}")
+
+
+# --- variants ---------------------------------------------------------------------------------------------------------
+# Build the agents of the declared variants in addition to those of the designs.
+
+
+def make_designs(services: ModelServices, designs: Mapping[str, Design], own: Mapping[str, BaseModel]) -> Designs:
+    """Build all agents; `own` are the designs' settings. Raises `InvalidSettings`, which names a broken design or
+    variant."""
+    built = build_designs(services.settings.agent_design, designs, own, services.models)
+    agents = {each.name: dict(_built_variant(services, each, designs, own)) for each in variants.VARIANTS}
+    return replace(built, variants=agents)
+
+
+def _built_variant(
+    services: ModelServices, variant: Variant, designs: Mapping[str, Design], own: Mapping[str, BaseModel]
+) -> Iterator[tuple[Role, TurnAgent]]:
+    try:
+        design = designs[variant.design]
+        prompts = {"prompts": dict(variant.prompts)} if variant.prompts else {}
+        settings = design.settings.model_validate({**own[variant.design].model_dump(), **prompts})
+        models = _models(services, variant)
+        for role in ROLES:
+            if role in variant.roles:
+                yield role, design.roles[role](models, settings)
+    except Exception as error:
+        raise InvalidSettings(f"The variant {variant.name!r} is broken: {type(error).__name__}: {error}") from error
+
+
+def _models(services: ModelServices, variant: Variant) -> Models:
+    if not variant.models:
+        return services.models
+    changed = replace(services.settings, **{f"model_{tier}": name for tier, name in variant.models.items()})
+    make_judges(changed, services.http)  # raises if a model would judge its own text
+    return with_tracing(make_models(changed, services.http, services.secrets.renew), services.traces)

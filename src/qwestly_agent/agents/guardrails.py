@@ -37,9 +37,18 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json, to_jsonable_python
 
-from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.calls import Call, Contract, contract_of, contracts_of, unique_call_id, valid_tool_name
-from qwestly_agent.agents.problems import arguments_problem, error_of_tool, tool_problem
+from qwestly_agent.agents.base import (
+    AgentDeps,
+    Call,
+    Contract,
+    arguments_problem,
+    contract_of,
+    contracts_of,
+    error_of_tool,
+    tool_problem,
+    unique_call_id,
+    valid_tool_name,
+)
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.autonomy import OFFERED, gate
 from qwestly_agent.approvals.end import pending_line

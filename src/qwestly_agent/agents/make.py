@@ -6,8 +6,7 @@ from typing import Any
 from pydantic_ai import Agent, DeferredToolRequests, Tool
 from pydantic_ai.capabilities import AbstractCapability
 
-from qwestly_agent.agents.base import AgentDeps, ChatAgent
-from qwestly_agent.agents.calls import MOST_CALLS
+from qwestly_agent.agents.base import MOST_CALLS, AgentDeps, ChatAgent
 from qwestly_agent.agents.guardrails import BoundedTools, FencedData, MeasuredWaits
 from qwestly_agent.agents.help import HelpInTrouble
 from qwestly_agent.llm.models import TierModel, capabilities_of

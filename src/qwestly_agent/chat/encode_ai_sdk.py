@@ -32,7 +32,7 @@ from pydantic_ai.ui.vercel_ai.response_types import (
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.design import DesignEvent
 from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested, Progress
-from qwestly_agent.agents.tools.memories import Remembered
+from qwestly_agent.agents.tools.knowledge import Remembered
 from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import AgentError

@@ -16,7 +16,7 @@ from pydantic_ai.messages import (
 
 from qwestly_agent.agents.design import DesignEvent, NativeEvent
 from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested, Progress
-from qwestly_agent.agents.tools.memories import Remembered
+from qwestly_agent.agents.tools.knowledge import Remembered
 from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.view import ApprovalView, content_or_titles
 from qwestly_agent.base.errors import AgentError

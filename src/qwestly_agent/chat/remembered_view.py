@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 from pydantic_ai.messages import ToolReturnPart
 
-from qwestly_agent.agents.tools.memories import remembered_id
+from qwestly_agent.agents.tools.knowledge import remembered_id
 from qwestly_agent.base.clock import Moment
 from qwestly_agent.chat.prompt import as_model_saw
 from qwestly_agent.domain.memory import Memory, MemoryStatus

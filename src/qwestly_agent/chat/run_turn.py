@@ -27,8 +27,7 @@ from pydantic_ai.messages import (
 )
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.calls import unique_call_id, valid_tool_name
+from qwestly_agent.agents.base import AgentDeps, unique_call_id, valid_tool_name
 from qwestly_agent.agents.design import AgentTurn, Cancellation, NativeEvent
 from qwestly_agent.agents.guardrails import ApprovalDecided
 from qwestly_agent.agents.tools.work import ApprovalShown

@@ -32,11 +32,11 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import PydanticSerializationError
 
-from qwestly_agent.agents.calls import Call, Calls
+from qwestly_agent.agents.base import Call, Calls
 from qwestly_agent.agents.design import NativeEvent, TurnAgent
 from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.help import FIXED_WORDS
-from qwestly_agent.agents.tools.sources import records_of
+from qwestly_agent.agents.tools.catalog import records_of
 from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import CapabilityEvent
 
-from qwestly_agent.agents.calls import Calls
+from qwestly_agent.agents.base import Calls
 from qwestly_agent.agents.guardrails import ApprovalRequested
-from qwestly_agent.agents.tools.confirm import confirm_with_user
+from qwestly_agent.agents.tools.base import confirm_with_user
 from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.autonomy import UNASKED
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up

@@ -13,7 +13,7 @@ from itertools import chain
 
 from pydantic_ai.messages import CapabilityEvent
 
-from qwestly_agent.agents.tools.sources import SourceRecord
+from qwestly_agent.agents.tools.catalog import SourceRecord
 from qwestly_agent.domain.conversation import Source
 from qwestly_agent.stores.messages import Step, sources_of
 from qwestly_agent.text.language import tokens_of

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
-from qwestly_agent.agents.tools.sources import records_of
+from qwestly_agent.agents.tools.catalog import records_of
 
 ADVERT = {"job_id": "adzuna:1", "title": "Engineer", "company": "Kestrel", "begins": "We build", "text": "We build it."}
 

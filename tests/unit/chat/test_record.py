@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RequestUsage
 
-from qwestly_agent.agents.calls import Contract, Outcome
+from qwestly_agent.agents.base import Contract, Outcome
 from qwestly_agent.chat.turn import AUDITED_CHARACTERS, Record
 
 CALL = ToolCallPart("get_user_profile", {}, tool_call_id="c1")

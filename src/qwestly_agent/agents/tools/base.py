@@ -1,9 +1,4 @@
-"""Declare tools: each is one function with a contract.
-
-The function's signature is the schema that a model sees, and its docstring the description. Its first argument is the
-run's context, the only way to the user's data. It returns a value if nothing was found. Errors become sentences for the
-model: `agents.guardrails` enforces the contract.
-"""
+"""Declare tools, and two that every role has: confirm in words, and report trouble."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any
@@ -12,8 +7,7 @@ from pydantic import StringConstraints
 from pydantic_ai import RunContext, Tool
 from pydantic_ai.exceptions import ToolFailed
 
-from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.calls import Contract
+from qwestly_agent.agents.base import AgentDeps, Contract
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
@@ -21,6 +15,15 @@ from qwestly_agent.domain.approval import Effect
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.services import AnyAction
 from qwestly_agent.text.clean import is_pasted
+from qwestly_agent.text.trouble import Kind
+
+# --- base -------------------------------------------------------------------------------------------------------------
+# Declare tools: each is one function with a contract.
+#
+# The function's signature is the schema that a model sees, and its docstring the description. Its first argument is the
+# run's context, the only way to the user's data. It returns a value if nothing was found. Errors become sentences for
+# the model: `agents.guardrails` enforces the contract.
+
 
 TIMEOUT_SECONDS = 10.0
 RESULT_CHARACTERS = 16_000
@@ -111,3 +114,44 @@ def require_typed(wish: str, user_messages: Sequence[str]) -> str:
     if wish and not any(find_span(wish, text) for text in user_messages if not is_pasted(text)):
         raise ToolFailed("Copy the wish letter for letter from what the user typed, or leave it empty.")
     return wish
+
+
+# --- confirm ----------------------------------------------------------------------------------------------------------
+# Ask the user to confirm something in words. Every role has this tool; a yes to it is never an approval.
+
+
+About = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
+Question = Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
+
+
+async def confirm_with_user(ctx: RunContext[AgentDeps], about: About, question: Question) -> dict[str, Any]:
+    """Ask which they mean, before something long. A yes to it approves nothing.
+
+    Args:
+        about: Its name alone.
+    """
+    await ctx.deps.learning.offer(about, question)
+    return {"asked": question, "note": "End your answer with this question, and wait for their next message."}
+
+
+CONFIRM = tool(confirm_with_user, effect="draft", label="Asking you…")
+
+
+# --- trouble ----------------------------------------------------------------------------------------------------------
+# Report a person in trouble, or abuse; `agents.help` then writes the answer.
+
+
+async def report_trouble(ctx: RunContext[AgentDeps], kind: Kind, language: str) -> dict[str, str]:  # noqa: ARG001
+    """Report that the user, in their newest message, says of themselves that they are in acute trouble, or only insults
+    you. Call this before and instead of anything else: they are then answered in fixed words, with people who help.
+    Not for what they tell of others, of the past or of their work.
+
+    Args:
+        kind: self_harm (suicide, self-harm, an overdose, seeing no way out), violence (somebody hurts or threatens
+            them) or abuse (they insult or harass you, and ask for nothing).
+        language: ISO 639-1 code of the language they write in.
+    """
+    return {"status": "answered"}
+
+
+REPORT_TROUBLE = tool(report_trouble, effect="read", label="Reading carefully…")

@@ -1,22 +1,30 @@
-"""Search job boards and the web, and read an advert. All of it is untrusted text. Not offered without a key."""
+"""Search job boards and the web, and propose applications. Not offered without a job board."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 from pydantic_ai import RunContext, Tool
 from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 from pydantic_ai.tools import ToolDefinition
 
+from qwestly_agent.action import DraftId
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import NEEDS, QueryText, Wish, list_result, require_typed, tool
+from qwestly_agent.agents.tools.base import NEEDS, QueryText, Wish, list_result, proposal_tool, require_typed, tool
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
+from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.card import TailoredKind
-from qwestly_agent.domain.job import Advert, Pay, Reason
+from qwestly_agent.domain.job import Advert, Application, ApplicationStatus, Pay, Reason
+from qwestly_agent.jobs.actions import APPLY, LONGEST_NOTE, UPDATE_APPLICATION, Notes, Step
 from qwestly_agent.jobs.search import QueryRule, titles_and_places
 from qwestly_agent.text.prompt_tags import PROFILE
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+# Search job boards and the web, and read an advert. All of it is untrusted text. Not offered without a key.
+
 
 JobId = Annotated[str, StringConstraints(min_length=1, max_length=140)]
 Place = Annotated[str, StringConstraints(max_length=100, strip_whitespace=True)]
@@ -38,7 +46,7 @@ async def search_jobs(
     await _let_out(ctx, f"{query} {place}")
     jobs = ctx.deps.jobs
     (found, notes), matches = await asyncio.gather(jobs.search(query, place, remote_only), jobs.matches(MOST_MATCHES))
-    adverts = [{**_shown(each), "job_id": each.id, "begins": each.text[:BEGINNING]} for each in found]
+    adverts = [{**_advert(each), "job_id": each.id, "begins": each.text[:BEGINNING]} for each in found]
     known = [{"job_id": each.id, "title": each.advert.title, "company": each.advert.company} for each in matches]
     told = notes or (() if adverts else ("No board has a job like that now.",))
     return {**list_result("adverts", adverts, "", *told), "matches": known}
@@ -51,7 +59,7 @@ async def read_job(ctx: RunContext[AgentDeps], job_id: JobId) -> dict[str, Any]:
         job_id: As search_jobs lists it.
     """
     advert, match = await ctx.deps.jobs.read(job_id)
-    shown = {"job_id": job_id, **_shown(advert), "text": advert.text[:LONGEST_ADVERT]}
+    shown = {"job_id": job_id, **_advert(advert), "text": advert.text[:LONGEST_ADVERT]}
     if match is None:
         return shown
     return {**shown, "for": list(map(_reason, match.reasons_for)), "against": list(map(_reason, match.reasons_against))}
@@ -118,7 +126,7 @@ def _known(ctx: RunContext[AgentDeps]) -> str:
     return "\n".join((*about, *read))
 
 
-def _shown(advert: Advert) -> dict[str, Any]:
+def _advert(advert: Advert) -> dict[str, Any]:
     told = {
         "title": advert.title,
         "company": advert.company,
@@ -176,4 +184,78 @@ TOOLS = [
     offered_with_boards(tool(tailor_resume, effect="draft", label="Starting your résumé…")),
     offered_with_boards(tool(cover_letter, effect="draft", label="Starting your letter…")),
     _with_web(tool(search_web, effect="read", label="Searching the web…", timeout=20.0, is_untrusted=True)),
+]
+
+
+# --- applications -----------------------------------------------------------------------------------------------------
+# Applications: propose to apply, list them, propose to change one. Not offered without a job board.
+
+
+MOST_LISTED = 30
+
+
+async def apply(
+    ctx: RunContext[AgentDeps],
+    job_id: JobId,
+    document_ids: Annotated[list[DraftId], Field(min_length=1, max_length=4)],
+    note: Annotated[str, StringConstraints(max_length=LONGEST_NOTE)] = "",
+) -> Proposal:
+    """Propose to send an application with documents that were written for this job. The user sees all that
+    would be sent and must approve it each time. It cannot be taken back.
+
+    Args:
+        job_id: As search_jobs lists it.
+        document_ids: As tailor_resume and cover_letter gave them; ready ones alone.
+        note: Words of the user that go along, copied letter for letter; empty where they said nothing.
+    """
+    return await ctx.deps.applying.proposal(job_id, document_ids, require_typed(note, ctx.deps.user_messages))
+
+
+async def list_applications(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
+    """List the user's applications with status, next step and its date."""
+    found = await ctx.deps.applying.list(MOST_LISTED)
+    return list_result("applications", list(map(_application, found)), "They have applied for nothing yet.")
+
+
+async def update_application(
+    ctx: RunContext[AgentDeps],
+    application_id: DraftId,
+    status: ApplicationStatus | None = None,
+    next_step: Step | None = None,
+    next_at: Annotated[str, StringConstraints(max_length=40)] | None = None,
+    notes: Notes | None = None,
+    confidence: Confidence | None = None,
+) -> Proposal:
+    """Propose to change an application in the user's list: its outcome as they report it, and the next step. Omitted
+    fields stay unchanged.
+
+    Args:
+        application_id: As list_applications gives it.
+        status: What became of it.
+        next_step: What the user does next.
+        next_at: When, in ISO 8601 with its offset; of an interview its beginning.
+        notes: In place of the notes that are there.
+        confidence: How sure you are that they want it.
+    """
+    given = {"status": status, "next_step": next_step, "next_at": next_at, "notes": notes}
+    said = {name: value for name, value in given.items() if value is not None}
+    if not said:
+        raise Invalid("Say what changes.")
+    proposal = Proposal(UPDATE_APPLICATION, {"application_id": application_id, **said}, confidence=confidence)
+    UPDATE_APPLICATION.parse(proposal.args).changes(ctx.deps.clock())
+    return proposal
+
+
+def _application(application: Application) -> dict[str, Any]:
+    told = application.model_dump(include={"title", "company", "status", "next_step", "notes"})
+    moments = {"next_at": application.next_at, "applied_at": application.applied_at}
+    dates = {name: to_datetime(at).isoformat() for name, at in moments.items() if at is not None}
+    known = {name: value for name, value in {**told, **dates}.items() if value}
+    return {"application_id": application.id, "job_id": application.job_id, **known}
+
+
+APPLICATION_TOOLS = [
+    offered_with_boards(proposal_tool(apply, APPLY, label="Proposing to apply…")),
+    offered_with_boards(tool(list_applications, effect="read", label="Reading your applications…", is_untrusted=True)),
+    offered_with_boards(proposal_tool(update_application, UPDATE_APPLICATION, label="Proposing to change your list…")),
 ]

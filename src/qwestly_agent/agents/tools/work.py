@@ -1,17 +1,22 @@
-"""List the agent's work for the user by id and title, without texts, and show an approval's card again."""
+"""The agent's work for the user, and what it can do."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai import RunContext
+from pydantic_ai import RunContext, Tool
 from pydantic_ai.messages import CustomEvent
 
 from qwestly_agent.action import ApprovalId
-from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import tool
+from qwestly_agent.agents.base import AgentDeps, contract_of
+from qwestly_agent.agents.tools.base import NEEDS, tool
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.domain.approval import FINAL, Approval
+
+# --- work -------------------------------------------------------------------------------------------------------------
+# List the agent's work for the user by id and title, without texts, and show an approval's card again.
+
 
 MOST_APPROVALS, MOST_DRAFTS = 40, 20
 
@@ -76,3 +81,28 @@ TOOLS = [
     tool(get_my_work, effect="read", label="Looking at what I have under way…"),
     tool(show_approval, effect="read", label="Putting it before you again…"),
 ]
+
+
+# --- capabilities -----------------------------------------------------------------------------------------------------
+# List what the agent can do, generated from the tools.
+
+
+def capabilities_tool(tools: Sequence[Tool[AgentDeps]]) -> Tool[AgentDeps]:
+    async def list_capabilities(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
+        """List what you can do for the user here, and what is not set up."""
+        missing = [each for each in tools if NEEDS in _metadata(each) and await each.prepare_tool_def(ctx) is None]
+        told: dict[str, Any] = {"capabilities": [_capability(each) for each in tools if each not in missing]}
+        if missing:
+            told["not_set_up"] = [{**_capability(each), NEEDS: _metadata(each)[NEEDS]} for each in missing]
+        return told
+
+    return tool(list_capabilities, effect="read", label="Checking what I can do…")
+
+
+def _metadata(each: Tool[AgentDeps]) -> dict[str, Any]:
+    return each.metadata or {}
+
+
+def _capability(each: Tool[AgentDeps]) -> dict[str, str]:
+    what = " ".join((each.description or "").split())  # joined, because sentences may span lines
+    return {"name": each.name, "what": what, "effect": contract_of(each.name, each.metadata).effect}
