@@ -79,8 +79,7 @@ async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, n
 async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> "ChatServices":
     """Build the services of the chat, with its designs. Raises `InvalidSettings` before any client is created."""
     from qwestly_agent.agents.design import find_designs, make_designs, read_design_settings
-    from qwestly_agent.chat.services import ChatServices
-    from qwestly_agent.chat.turn_registry import TurnRegistry
+    from qwestly_agent.chat.services import ChatServices, TurnRegistry
 
     found = find_designs(settings.agent_design, settings.agent_design_paths)
     own_settings = read_design_settings(found, settings.agent_design_settings)

@@ -17,8 +17,8 @@ from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.chat import updates as polls
-from qwestly_agent.chat.updates import updates
+from qwestly_agent.chat import activity as polls
+from qwestly_agent.chat.activity import updates
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Briefing
 from qwestly_agent.domain.interview import DraftSentence, Ended, Interview

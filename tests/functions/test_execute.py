@@ -43,7 +43,7 @@ from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.cards.actions import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE
-from qwestly_agent.chat.updates import MOST_ITEMS, updates
+from qwestly_agent.chat.activity import MOST_ITEMS, updates
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.domain.approval import (
     EVERYBODY,

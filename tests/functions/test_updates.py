@@ -11,7 +11,7 @@ import pytest
 from pymongo import AsyncMongoClient, MongoClient
 
 from infra.local.model_server import ModelServer
-from qwestly_agent.chat.updates import SOON_SECONDS, updates
+from qwestly_agent.chat.activity import SOON_SECONDS, updates
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.services import Services
 from qwestly_agent.stores.activity import COLLECTION

@@ -11,7 +11,7 @@ import pytest
 import qwestly_agent
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import pause
-from qwestly_agent.chat import turn_registry
+from qwestly_agent.chat import services
 from tests.functions.test_approvals import asked, wants
 from tests.functions.test_approvals import person as person
 from tests.functions.test_chat_turn import CALL
@@ -47,7 +47,7 @@ def profiler() -> Iterator[Profiler]:
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn that takes longer than 0.3 s is also watched and stored while it runs; the machine's speed is not
     meant."""
-    for module, name in ((turn_registry, "KEEP_SECONDS"), (pause, "OFTEN_SECONDS"), (pause, "SELDOM_SECONDS")):
+    for module, name in ((services, "KEEP_SECONDS"), (pause, "OFTEN_SECONDS"), (pause, "SELDOM_SECONDS")):
         monkeypatch.setattr(module, name, 60.0)
 
 

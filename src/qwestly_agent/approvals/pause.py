@@ -1,7 +1,7 @@
 """The brake: stop all of a user's runs and prevent new ones; pending approvals stay pending.
 
 It is checked right before each effect (`execute.py`), at each state of a workflow (`workflow_state.py`) and while a
-turn or a state runs (`abort_if_paused`, `chat/turn_registry.py`). `StopExecution` would need a permission on every
+turn or a state runs (`abort_if_paused`, `chat/services.py`). `StopExecution` would need a permission on every
 execution, would not inform the user, and would let the running function finish.
 """
 

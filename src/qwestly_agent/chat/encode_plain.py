@@ -20,7 +20,7 @@ from qwestly_agent.agents.tools.knowledge import Remembered
 from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.view import ApprovalView, content_or_titles
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
+from qwestly_agent.chat.outcomes import view_of as remembered_view_of
 from qwestly_agent.chat.turn import AnswerStream, DraftEnded, Happened
 from qwestly_agent.chat.turn_approvals import QuestionAsked
 from qwestly_agent.chat.used_sources import SourcesNamed

@@ -3,6 +3,5 @@ no environment restored from it has to."""
 
 from qwestly_agent.chat import encode_ag_ui as encode_ag_ui
 from qwestly_agent.chat import encode_ai_sdk as encode_ai_sdk
-from qwestly_agent.chat import ui_message as ui_message
 from qwestly_agent.chat.routers import others as others
 from qwestly_agent.rollout import flags as flags

@@ -41,9 +41,9 @@ from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.drafts import DraftView
-from qwestly_agent.chat.activity_view import EventView
+from qwestly_agent.chat.activity import EventView
+from qwestly_agent.chat.outcomes import ids_of
 from qwestly_agent.chat.prompt import FirstTurnContext, UnderWay, text_response, window_start
-from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.turn_approvals import QuestionAsked, TurnApprovals, note_of
 from qwestly_agent.chat.used_sources import ReturnedRecord, SourcesNamed, used_sources
 from qwestly_agent.clients.aws import Start

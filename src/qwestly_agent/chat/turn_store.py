@@ -32,10 +32,9 @@ from qwestly_agent.base.errors import (
 )
 from qwestly_agent.base.observability import Event, cause_of, measure_turn
 from qwestly_agent.chat.prompt import READ_LIMIT, FirstTurnContext, UnderWay, day_in, make_context
-from qwestly_agent.chat.services import ChatServices
+from qwestly_agent.chat.services import WENT_ON_ELSEWHERE, ChatServices
 from qwestly_agent.chat.turn import Record, Turn, is_ours, replaced_runs
 from qwestly_agent.chat.turn_approvals import TurnApprovals, decide_all, nothing_new_error, read_typed_answer
-from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE
 from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.clients.aws import Start
 from qwestly_agent.domain.approval import Approval, Level

@@ -331,7 +331,7 @@ def _kept(turn: NewTurn) -> Document:
 
 # --- the answer under way ---------------------------------------------------------------------------------------------
 #
-# The text so far of each is stored in the conversation that it holds: `chat/turn_registry.py` writes it, each 0.3 s at
+# The text so far of each is stored in the conversation that it holds: `chat/services.py` writes it, each 0.3 s at
 # the most.
 
 

@@ -10,7 +10,7 @@ from pymongo.errors import AutoReconnect
 
 from qwestly_agent.base.errors import Braked, DataGone
 from qwestly_agent.base.observability import cause_of, make_logger
-from qwestly_agent.chat.turn_registry import TurnRegistry
+from qwestly_agent.chat.services import TurnRegistry
 from qwestly_agent.stores.messages import ClaimedConversation, NewTurn
 from tests.servers import USER, FakeClock
 

@@ -21,7 +21,7 @@ from pymongo.database import Database
 from infra.local.candidate_app import CandidateAppServer, Fault
 from qwestly_agent.base.errors import InvalidSettings, Unauthorized, Unavailable
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.chat.auth import OUR_ISSUER, verify_token
+from qwestly_agent.chat.routers.dependencies import OUR_ISSUER, verify_token
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import (
     ISSUER,

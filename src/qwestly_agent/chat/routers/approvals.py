@@ -1,26 +1,41 @@
-"""Routes of pending decisions and autonomy: approvals, drafts, autonomy, the brake."""
+"""Routes of approvals, drafts, autonomy and the brake, and of the activity feed."""
 
 import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
+from pydantic import AwareDatetime, BaseModel
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.autonomy import EarnedView, earned_view_of, list_kinds
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
-from qwestly_agent.approvals.execute import refresh_outcomes
+from qwestly_agent.approvals.execute import NOT_UNDOABLE, refresh_outcomes, undo
 from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
 from qwestly_agent.approvals.view import list_of as approvals_of
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import Cursor, to_datetime
+from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.base.traces import flush
 from qwestly_agent.cards.drafts import DraftDetail
 from qwestly_agent.cards.drafts import detail_of as draft_detail_of
-from qwestly_agent.chat.conversation_view import (
-    AutonomyView,
+from qwestly_agent.chat.activity import (
+    EventList,
+    NextStep,
+    list_of,
+    next_steps,
+    position_of,
+    undone_approval,
+    undone_memory,
 )
+from qwestly_agent.chat.conversation_view import AutonomyView
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
+from qwestly_agent.domain.activity import Severity
+from qwestly_agent.memory.changes import undo as undo_memory
+
+# --- approvals --------------------------------------------------------------------------------------------------------
+# Routes of pending decisions and autonomy: approvals, drafts, autonomy, the brake.
+
 
 router = APIRouter()
 
@@ -107,3 +122,56 @@ async def release_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
     """Let the agent run again. Stopped work stays stopped, and its receipt can still be read. Users cannot release the
     operators' brake."""
     return await pause.release(services.signals, services.sweeps, user_id, services.clock)
+
+
+# --- activity ---------------------------------------------------------------------------------------------------------
+# Routes of the activity feed: what the agent did, is doing and is waiting for.
+
+
+class EventUndone(BaseModel):
+    undone: str
+    """The event's id."""
+    by: ApprovalView | None = None
+    """The record of the undo, if an action was undone; its `status` shows whether it is done."""
+
+
+@router.get("/api/activity")
+async def list_activity(
+    services: TheServices,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=100)] = 30,
+    after: Annotated[str | None, Query(max_length=300)] = None,
+    since: AwareDatetime | None = None,
+    type: Annotated[list[str] | None, Query(max_length=50)] = None,
+    severity: Annotated[list[Severity] | None, Query()] = None,
+) -> EventList:
+    """List events of the last 90 days, newest first; filtered by time (`since`), types and severities, which can each
+    be given several times."""
+    found = await services.activity.newest(
+        user_id,
+        limit + 1,
+        after=position_of(after) if after else None,
+        since=since.timestamp() if since else None,
+        types=type or (),
+        severities=severity or (),
+    )
+    return await list_of(services.approvals, services.memories, user_id, found, limit, services.clock())
+
+
+@router.get("/api/suggestions")
+async def list_next_steps(services: TheServices, user_id: TheUser) -> list[NextStep]:
+    """Suggest at most three next steps, from pending items and gaps in the profile."""
+    return await next_steps(services, user_id)
+
+
+@router.post("/api/activity/{event_id}/undo")
+async def undo_event(event_id: str, services: TheServices, user_id: TheUser) -> EventUndone:
+    """Undo the event's effect, once, until `undo_until`. 409 `changed` if it cannot be undone, or was changed since;
+    423 `braked`."""
+    event = await services.activity.get(user_id, event_id)
+    if memory_id := undone_memory(event):
+        await undo_memory(services, user_id, memory_id)
+        return EventUndone(undone=event_id)
+    if approval_id := undone_approval(event):
+        return EventUndone(undone=event_id, by=approval_view_of(await undo(services, user_id, approval_id)))
+    raise ChangedMeanwhile(NOT_UNDOABLE)

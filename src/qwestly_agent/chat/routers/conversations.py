@@ -1,4 +1,4 @@
-"""Routes of conversations, and of updates outside of turns."""
+"""Routes of conversations, of updates outside of turns, and of the designs."""
 
 import asyncio
 from typing import Annotated, Literal
@@ -7,25 +7,33 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from qwestly_agent.account import delete
+from qwestly_agent.agents.design import Designs, Role
 from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.base.clock import Cursor, to_datetime
 from qwestly_agent.base.traces import child_span, flush
+from qwestly_agent.chat.activity import Updates, updates
 from qwestly_agent.chat.conversation_view import (
+    LONGEST_QUERY_CHARACTERS,
     ConversationList,
     ConversationView,
     FeedbackBody,
     FeedbackGiven,
+    FoundConversations,
+    Renamed,
     UIConversation,
+    find,
     list_of,
+    rename,
     ui_view_of,
     view_of,
 )
-from qwestly_agent.chat.find_conversations import LONGEST_QUERY_CHARACTERS, FoundConversations, Renamed, find, rename
-from qwestly_agent.chat.outcomes import AnswerItems, reshown_approvals
-from qwestly_agent.chat.remembered_view import ids_of
+from qwestly_agent.chat.outcomes import AnswerItems, ids_of, reshown_approvals
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.chat.updates import Updates, updates
 from qwestly_agent.memory.extract_writer import start_extraction
+
+# --- conversations ----------------------------------------------------------------------------------------------------
+# Routes of conversations, and of updates outside of turns.
+
 
 MOST_MADE = 200
 """Maximum approvals, and drafts, shown with a conversation."""
@@ -145,3 +153,34 @@ async def read_updates(
     Poll every 2 seconds while `active`, otherwise every 30. An item can appear twice, with the same `id` and `at`.
     """
     return await updates(services, user_id, after)
+
+
+# --- designs ----------------------------------------------------------------------------------------------------------
+# Route of the designs.
+
+
+class DesignView(BaseModel):
+    name: str
+    is_default: bool
+    """True if new conversations use it by default."""
+    roles: list[Role]
+
+
+class DesignList(BaseModel):
+    items: list[DesignView]
+    next: Literal[None] = None
+
+
+@router.get("/api/designs")
+async def list_designs(services: TheServices, user_id: TheUser) -> DesignList:  # noqa: ARG001
+    """List the values of `design` and `role` that `POST /api/chat` accepts for a new conversation."""
+    return designs_view(services.designs)
+
+
+def designs_view(designs: Designs) -> DesignList:
+    return DesignList(
+        items=[
+            DesignView(name=name, is_default=name == designs.new_conversation_design, roles=list(agents))
+            for name, agents in sorted(designs.agents.items())
+        ]
+    )

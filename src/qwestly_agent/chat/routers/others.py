@@ -7,8 +7,8 @@ from qwestly_agent.workflows import WORKFLOWS
 ROUTERS = tuple(
     import_module(f"{__package__}.{each}").router
     for each in (
-        *("conversations", "designs", "approvals", "activity", "applications", "documents"),
+        *("conversations", "approvals", "documents"),
         *(router for workflow in WORKFLOWS for router in workflow.routers),
-        *("settings", "account"),
+        "settings",
     )
 )

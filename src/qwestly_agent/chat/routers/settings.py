@@ -1,9 +1,10 @@
-"""Routes of a user's settings."""
+"""Routes of a user's settings, and of all stored data of a user."""
 
 import asyncio
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -16,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from qwestly_agent.account import ERASED, erase, export
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
@@ -23,6 +25,10 @@ from qwestly_agent.domain.approval import Level, lower
 from qwestly_agent.domain.job import HeadField
 from qwestly_agent.stores.user_settings import NO_SUCH_ZONE, known_time_zones
 from qwestly_agent.text.clean import one_line
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+# Routes of a user's settings.
+
 
 router = APIRouter()
 
@@ -135,3 +141,33 @@ async def change_settings(chosen: ChosenSettings, services: TheServices, user_id
         await services.autonomy.set_ceiling(user_id, ceiling, now)
     view = await read_settings(services, user_id)
     return ChangedSettings(**view.model_dump(), refused=refused)
+
+
+# --- account ----------------------------------------------------------------------------------------------------------
+# Routes of all stored data of a user.
+
+
+EXPORTED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The document", "content": {"application/json": {"schema": {"type": "object"}}}}
+}
+
+
+class Erased(BaseModel):
+    erased: dict[str, int]
+    """Number of documents, by collection."""
+    note: str = ERASED
+
+
+@router.get("/api/me/export", response_class=StreamingResponse, responses=EXPORTED)
+async def export_everything(services: TheServices, user_id: TheUser) -> StreamingResponse:
+    """Export all stored data of the user as one JSON document, without vectors, task tokens and hashes."""
+    headers = {"Content-Disposition": 'attachment; filename="qwestly-agent.json"', "Cache-Control": "no-store"}
+    return StreamingResponse(
+        await export(services.user_data, services.clock, user_id), media_type="application/json", headers=headers
+    )
+
+
+@router.delete("/api/me")
+async def erase_everything(services: TheServices, user_id: TheUser) -> Erased:
+    """Permanently erase all stored data of the user. Running work is stopped first, which can take 30 seconds."""
+    return Erased(erased=await erase(services, user_id))
