@@ -64,7 +64,7 @@ def workflows_table() -> Iterator[str]:
     yield "| workflow | from input to result | reader's states | writer's states | more |\n|---|---|---|---|---|"
     for each in sorted(WORKFLOWS, key=lambda each: each.name):
         reader, writer = (
-            ", ".join(f"`{state}`" for state in states)
+            ", ".join(f"`{state.rpartition('.')[2]}`" for state in states)
             for states in ((*each.opener, *each.reader), (*each.writer, *filter(None, [each.sweep])))
         )
         yield f"| `{each.name}` | {each.summary} | {reader} | {writer} | {each.page} |"

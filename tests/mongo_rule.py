@@ -39,7 +39,7 @@ WITH_EVERYBODYS = {activity.COLLECTION, user_settings.SIGNALS}
 ABOUT_NOBODY = {each for each in collections() if each.no_user_reason}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""
-SWEEPS = "stores/due.py:", "stores/answers.py:"
+SWEEPS = "stores/due.py:", "stores/measures.py:"
 """The modules whose reads may be of everybody: they answer with ids. What they write, they write user by user."""
 
 

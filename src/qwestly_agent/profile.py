@@ -1,4 +1,4 @@
-"""The user's own information at Qwestly: profile, preferences, job wishes, LinkedIn, and the actions that change them."""
+"""The user's own information at Qwestly: profile, preferences, job wishes, LinkedIn, and actions that change them."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,3 +1,3 @@
 """The default design: one agent per role, which answers from the three tiers."""
 
-from qwestly_agent.agents.default.design import DESIGN
+from qwestly_agent.agents.default.design import DESIGN as DESIGN
