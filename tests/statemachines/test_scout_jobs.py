@@ -33,10 +33,11 @@ from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.domain.job import JobMatch, JobWishes
 from qwestly_agent.jobs import reader as ranking
-from qwestly_agent.jobs.reader import NO_WISHES, NOT_CHECKED, NOT_COMPARED
+from qwestly_agent.jobs.reader import NOT_CHECKED, NOT_COMPARED
 from qwestly_agent.jobs.writer import (
     AGAIN_SECONDS,
     FORGOTTEN,
+    NO_WISHES,
     SAME_AGAIN,
     next_night,
     start_requested,

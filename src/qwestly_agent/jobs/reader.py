@@ -1,134 +1,32 @@
-"""The states of `scout_jobs` that read adverts and call models: find, rank, check."""
+"""The states of `scout_jobs` that read adverts and call models: rank, check."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.base.errors import AgentError, DeadlineExceeded, ModelUnavailable, OverBudget, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.cards.evidence import gather, sources_of
-from qwestly_agent.clients.job_boards import JobQuery
-from qwestly_agent.domain.card import Evidence
-from qwestly_agent.domain.job import Advert, JobMatch, JobWishes, Reason, match_id
+from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.domain.job import Advert, JobMatch, Reason, match_id
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.jobs.model import MOST_REQUESTS, ScoutState
-from qwestly_agent.jobs.search import SECONDS_TO_A_TURN, is_same, search_boards
-from qwestly_agent.jobs.wishes import learned_weight, weights_of, without_excluded
+from qwestly_agent.jobs.wishes import Person, learned_weight, person_of
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import embed_and_record, structured_output
-from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.jobs import JobSearch
 from qwestly_agent.stores.search import CachedText, TokenCounts, fuse_ranks, normalize, rank_ids
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE, WISH
 from qwestly_agent.workflow_state import state
-
-# --- person -----------------------------------------------------------------------------------------------------------
-# The user for comparison with jobs: their wishes, and the evidence of their experience.
-
-
-MOST_EVIDENCE = 24
-MOST_CHARACTERS = 9_000
-MOST_OF_ONE = 900
-
-
-@dataclass(frozen=True)
-class Person:
-    wishes: JobWishes
-    evidence: Mapping[str, Evidence]
-
-    @property
-    def words(self) -> str:
-        """The text to which adverts are compared, by words and by vectors."""
-        told = " ".join(each.text for each in self.evidence.values())
-        return f"{' '.join(self.wishes.titles)} {told}"[:4_000]
-
-
-async def person_of(services: Services, user_id: str) -> Person:
-    """Read the user's job wishes and evidence; missing wishes default to the profile."""
-    search = await services.job_searches.get(user_id)
-    found = [each.evidence for each in await gather(services, user_id) if each.evidence.publishable]
-    evidence: dict[str, Evidence] = {}
-    left = MOST_CHARACTERS
-    for each in found[:MOST_EVIDENCE]:
-        short = each.model_copy(update={"text": quoted(each.text)[:MOST_OF_ONE]})
-        if (left := left - len(short.text)) < 0:
-            break
-        evidence[each.id] = short
-    wishes = search.wishes
-    if not wishes.titles or not wishes.places:
-        profile = await services.profiles.get_career(user_id)
-        wishes = wishes.model_copy(update=_from_profile(wishes, profile))
-    return Person(wishes, evidence)
-
-
-def _from_profile(wishes: JobWishes, profile: Mapping[str, Any]) -> dict[str, Any]:
-    preferences = profile.get("preferences") or {}
-    titles = _texts(preferences.get("roles")) or _texts(profile.get("headline"))[:1]
-    places = _texts(preferences.get("locations"))
-    return {"titles": wishes.titles or tuple(titles[:3]), "places": wishes.places or tuple(places[:5])}
-
-
-def _texts(value: Any) -> list[str]:
-    found = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-    return [each.strip()[:100] for each in found if isinstance(each, str) and each.strip()]
-
-
-# --- find -------------------------------------------------------------------------------------------------------------
-# Search boards for a user, without adverts that were shown before or that the user's wishes rule out.
-
-
-MOST_QUERIES = 6
-MOST_FOUND = 200
-MOST_EARLIER = 200
-"""Number of earlier matches to compare with, as the same job can appear under another id."""
-NO_WISHES = "Say which work you look for: there is no title to search for yet."
-
-
-@state(ScoutState)
-async def find(services: Services, given: ScoutState) -> ScoutState:
-    """Query the boards once; the results are stored before they are used."""
-    search = await services.job_searches.get(given.user_id)
-    if search.run_id == given.run_id and search.found:
-        return given.model_copy(update={"found": len(search.found)})
-    person = await person_of(services, given.user_id)
-    queries = queries_of(person.wishes)
-    told = await search_boards(services, given.user_id, queries, patience=SECONDS_TO_A_TURN)
-    earlier = [each.advert for each in await services.job_matches.newest(given.user_id, MOST_EARLIER)]
-    known = await services.job_matches.list_shown_adverts(given.user_id)
-    new = [each for each in told.adverts if each.id not in known and not any(is_same(each, other) for other in earlier)]
-    fits, ruled_out = without_excluded(new, person.wishes)
-    fits = fits[:MOST_FOUND]
-    missing = (*told.missing, *ruled_out) if queries else (NO_WISHES,)
-    await services.adverts.save(fits)
-    await services.job_searches.save_parts(
-        given.user_id,
-        given.run_id,
-        services.clock(),
-        found=[each.id for each in fits],
-        missing=list(missing),
-        weights=await weights_of(services.job_matches, search),
-    )
-    return given.model_copy(update={"found": len(fits)})
-
-
-def queries_of(wishes: JobWishes) -> Sequence[JobQuery]:
-    """Return one query for each title and place, and one for remote jobs."""
-    remote_only = wishes.remote == "only"
-    places = ("",) if remote_only or not wishes.places else wishes.places
-    queries = [JobQuery(title, place, remote_only) for place in places for title in wishes.titles]
-    if wishes.remote == "any" and wishes.places:
-        queries += [JobQuery(title, "", remote_only=True) for title in wishes.titles[:1]]
-    return queries[:MOST_QUERIES]
-
 
 # --- rank -------------------------------------------------------------------------------------------------------------
 # Rank the found jobs: by words, vectors and weights, and the best ones by a model that gives reasons.

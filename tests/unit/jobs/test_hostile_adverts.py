@@ -9,7 +9,8 @@ import pytest
 from qwestly_agent.domain.card import Evidence
 from qwestly_agent.domain.job import Advert, JobMatch, JobWishes, Reason
 from qwestly_agent.grounding.judge import Judged, Question
-from qwestly_agent.jobs.reader import AT_A_TIME, Compared, Person, answer_of, ground_reasons
+from qwestly_agent.jobs.reader import AT_A_TIME, Compared, answer_of, ground_reasons
+from qwestly_agent.jobs.wishes import Person
 
 pytestmark = pytest.mark.anyio
 
