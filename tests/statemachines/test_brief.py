@@ -285,7 +285,7 @@ def test_where_a_source_does_not_answer_the_rest_is_told_and_it_is_named(
         return [Item(id="x", source="elsewhere", topic="done", at=1.0, title="You won a prize", records=("x",))]
 
     # The time of this source alone runs out: on a busy machine that of the others might, too.
-    monkeypatch.setattr(gathering, "asyncio", SimpleNamespace(timeout=timeout, gather=asyncio.gather))
+    monkeypatch.setattr(gathering, "asyncio", SimpleNamespace(**{**vars(asyncio), "timeout": timeout}))
     monkeypatch.setattr(gathering, "SOURCES", {**SOURCES, name: instead})
     comes(world, user)
     [told] = user.briefings()
