@@ -270,8 +270,9 @@ def test_each_state_of_a_card_is_explained() -> None:
 
 
 def test_the_glossary_can_be_read_in_one_go() -> None:
-    rows = [line for line in GLOSSARY.read_text(encoding="utf-8").splitlines() if line.startswith("| ")][1:]
-    assert len(rows) <= 30
+    terms, _, verbs = GLOSSARY.read_text(encoding="utf-8").partition("## Verbs")
+    for table in (terms, verbs):
+        assert 0 < sum(line.startswith("| ") for line in table.splitlines()) - 1 <= 30
 
 
 def test_the_runbook_counts_nothing_that_the_template_may_have_more_of_tomorrow() -> None:
