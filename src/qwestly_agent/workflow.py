@@ -77,7 +77,8 @@ class Workflow:
 
     def load_sweep(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
         """Import and return the sweep, by name, if this function runs it."""
-        return {self.sweep: self._load(self.sweep)} if self.sweep and side == "writer" else {}
+        found = [self._load(self.sweep)] if self.sweep and side == "writer" else []
+        return {each.name: each for each in found}
 
     def load_request(self) -> "MakeRequest":
         """Import and return the function named by `asks`."""
