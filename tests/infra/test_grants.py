@@ -280,7 +280,7 @@ class Everything(World):
         assert case.is_done(), workflow.name
         if workflow.sweep:
             self.clock.advance(86_400)
-            self.invoke(function_of(workflow.name, "writer"), {"state": workflow.sweep, "given": {}})
+            self.invoke(function_of(workflow.name, "writer"), {"state": "sweep", "given": {}})
         self.all_executions_end()
 
     def invoke(self, function: str, event: dict[str, Any]) -> Any:

@@ -27,7 +27,7 @@ from qwestly_agent.memory.forget import forget
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
-from qwestly_agent.stores.stage_day import StageDay
+from qwestly_agent.stores.usage import StageDay
 from qwestly_agent.stores.user_settings import Signals
 from tests.counts import count, sample
 from tests.servers import until

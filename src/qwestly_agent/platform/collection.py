@@ -1,9 +1,9 @@
 """The declaration of a collection, and the base class of the stores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.asynchronous.database import AsyncDatabase
@@ -93,12 +93,38 @@ def index(name: str, *fields: str, **options: Any) -> IndexModel:
     return IndexModel(keys, name=name, **options)
 
 
+def due(field: str, after: float, until: float) -> "Document":
+    """Return a query for documents that became due in this interval."""
+    return {field: {"$gt": after, "$lte": until}}
+
+
 # --- store ------------------------------------------------------------------------------------------------------------
 # The base class of the stores.
 
 
 Document: TypeAlias = dict[str, Any]
 """A document of MongoDB."""
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def across_users(method: Method) -> Method:
+    """Mark a method of a store that reads documents of all users, for sweeps, the brake and what is measured.
+
+    It returns ids, times and counts only (and `Activity.list_copied` the events for the bus); further reads go through
+    the stores, with a user id. `tests/mongo_rule.py` refuses such a read unless a marked method is on its stack, and
+    `tests/stores/test_across_users.py` checks that an index serves it.
+    """
+    method.__dict__["across_users"] = True
+    return method
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Records that are due."""
+
+    count: int
+    due_since: float | None
+    """When the oldest became due, in seconds since the epoch; None if there are none."""
 
 
 @dataclass(frozen=True)
@@ -113,3 +139,11 @@ class Store:
     @classmethod
     def of(cls, database: AsyncDatabase[Document]) -> Self:
         return cls(database)
+
+    async def _backlog(self, collection: str, query: Document, since: str) -> Backlog:
+        count = await self.database[collection].count_documents(query)
+        return Backlog(count, await self._least(collection, query, since) if count else None)
+
+    async def _least(self, collection: str, query: Document, field: str) -> float | None:
+        found = await self.database[collection].find(query, {field: 1}).sort(field, 1).limit(1).to_list()
+        return next((each[field] for each in found), None)
