@@ -52,7 +52,7 @@ from qwestly_agent.agents.base import (
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.autonomy import OFFERED, gate
 from qwestly_agent.approvals.end import pending_line
-from qwestly_agent.approvals.view import ApprovalView, view_of
+from qwestly_agent.approvals.view import ApprovalView, approval_view
 from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, NotFound, TooManySteps
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Effect
@@ -235,12 +235,12 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
     if approval is None:
         raise ToolFailed(decision.reason)
     if approval.answer == "run":
-        await ctx.emit(ApprovalDecided(approval=view_of(approval), call_id=None, said_yes=True))
+        await ctx.emit(ApprovalDecided(approval=approval_view(approval), call_id=None, said_yes=True))
         return {"status": approval.status, "outcome": approval.outcome, **approval.result}
     words = pending_line(approval)
     deps.calls.record_waiting(made, words, deps.clock())
     await ctx.emit(
-        ApprovalRequested(approval=view_of(approval), call_id=call_id, ends_the_turn=approval.answer == "ask")
+        ApprovalRequested(approval=approval_view(approval), call_id=call_id, ends_the_turn=approval.answer == "ask")
     )
     if approval.answer == "ask":
         raise CallDeferred(metadata={"approval_id": approval.id})

@@ -3,24 +3,23 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from qwestly_agent.approvals.view import ApprovalView, content_or_titles
-from qwestly_agent.approvals.view import view_of as approval_view_of
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.approvals.view import ApprovalView, approval_view, content_or_titles
+from qwestly_agent.base.clock import Page, to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
-from qwestly_agent.cards.drafts import DraftView
-from qwestly_agent.cards.drafts import view_of as draft_view_of
+from qwestly_agent.cards.drafts import DraftView, draft_view
 from qwestly_agent.chat.outcomes import (
     AnswerItems,
     RememberedView,
     approvals_shown_with,
     current_memories,
     items_of_answer,
+    remembered_view,
 )
-from qwestly_agent.chat.outcomes import view_of as remembered_view_of
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.conversation_search import ConversationSearch, SearchHit, SearchPage, word_start_pattern
@@ -53,10 +52,8 @@ class ConversationSummary(BaseModel):
     role: str
 
 
-class ConversationList(BaseModel):
-    items: list[ConversationSummary]
-    next: str | None
-    """Cursor: pass it as `after`; null at the end."""
+class ConversationList(Page[ConversationSummary]):
+    pass
 
 
 class MessageView(BaseModel):
@@ -118,17 +115,14 @@ class FeedbackGiven(BaseModel):
     feedback: Feedback | None
 
 
-def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationList:
+def conversation_list(found: Sequence[Document], limit: int, now: float) -> ConversationList:
     """Return a page of conversations. `found` was read with `limit` + 1, to detect further ones."""
-    items = found[:limit]
-    more = len(found) > limit
-    return ConversationList(
-        items=[ConversationSummary(**summary_of(each, now)) for each in items],
-        next=repr(items[-1]["last_used"]) if more else None,
+    return ConversationList.of(
+        found, limit, lambda each: ConversationSummary(**summary_fields(each, now)), itemgetter("last_used")
     )
 
 
-def view_of(
+def conversation_view(
     conversation: Document,
     said: Sequence[Message],
     made: AnswerItems,
@@ -139,13 +133,13 @@ def view_of(
     """Return a page of messages, the newest before `before`. `said` was read with `limit` + 1, to detect further
     ones."""
     return ConversationView(
-        **summary_of(conversation, now),
+        **summary_fields(conversation, now),
         messages=[_message_view(message, made) for message in _page(conversation, said, limit, before, now)],
         next=_earlier(said, limit),
     )
 
 
-def ui_view_of(
+def ui_conversation(
     conversation: Document,
     said: Sequence[Message],
     made: AnswerItems,
@@ -173,7 +167,7 @@ def _earlier(said: Sequence[Message], limit: int) -> str | None:
     return str(said[-limit].seq) if len(said) > limit else None
 
 
-def summary_of(conversation: Document, now: float) -> dict[str, Any]:
+def summary_fields(conversation: Document, now: float) -> dict[str, Any]:
     return {
         "id": conversation["id"],
         "title": conversation.get("title", ""),
@@ -207,9 +201,9 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
 
 def _message_view(message: Message, made: AnswerItems) -> MessageView:
     shown = message.model_dump(include={"id", "role", "created_at", "status", "steps", "receipt"})
-    asked = [approval_view_of(each, is_paused=made.is_paused) for each in approvals_shown_with(message, made.approvals)]
-    begun = [draft_view_of(each) for each in items_of_answer(message, made.drafts)]
-    noted = [remembered_view_of(each) for each in current_memories(message, made.memories)]
+    asked = [approval_view(each, is_paused=made.is_paused) for each in approvals_shown_with(message, made.approvals)]
+    begun = [draft_view(each) for each in items_of_answer(message, made.drafts)]
+    noted = [remembered_view(each) for each in current_memories(message, made.memories)]
     return MessageView(
         **shown,
         content=content_or_titles(message.content, asked),
@@ -275,7 +269,9 @@ def words_of(query: str) -> list[str]:
 
 
 def found_of(hits: SearchPage, words: Sequence[str], now: float) -> FoundConversations:
-    items = [FoundConversation(**summary_of(each.conversation, now), found=_found(each, words)) for each in hits.found]
+    items = [
+        FoundConversation(**summary_fields(each.conversation, now), found=_found(each, words)) for each in hits.found
+    ]
     return FoundConversations(items=items, next=None if hits.next is None else repr(hits.next))
 
 

@@ -112,7 +112,7 @@ def learning_view(progress: LearningProgress, tree: Tree, lessons: Sequence[Less
             for subject, topics in tree.subjects.items()
         ],
         due=[question_view(lesson, number) for _, lesson, number in waiting[:MOST_DUE]],
-        lessons=[summary_of(each) for each in lessons],
+        lessons=[lesson_summary(each) for each in lessons],
     )
 
 
@@ -124,13 +124,8 @@ def _module(module: Module, lessons: Sequence[Lesson]) -> PathModule:
     on_it = [each for each in lessons if each.module_id == module.id and each.status in ("ready", "writing")]
     newest = next((each for each in on_it if each.status == "ready"), on_it[0] if on_it else None)
     state = "open" if newest is None else "ready" if newest.status == "ready" else "writing"
-    return PathModule(
-        id=module.id,
-        title=module.title,
-        summary=module.summary,
-        state=state,
-        lesson_id=newest.id if newest else None,
-    )
+    fields = module.model_dump(include={"id", "title", "summary"})
+    return PathModule(**fields, state=state, lesson_id=newest.id if newest else None)
 
 
 def question_view(lesson: Lesson, number: int) -> QuestionView:
@@ -146,11 +141,11 @@ def question_view(lesson: Lesson, number: int) -> QuestionView:
     )
 
 
-def summary_of(lesson: Lesson) -> LessonSummary:
+def lesson_summary(lesson: Lesson) -> LessonSummary:
     return LessonSummary.model_validate(_fields_of(lesson))
 
 
-def detail_of(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
+def lesson_detail(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
     titles = {each.id: each.title for each in modules}
     sentences = [
         SentenceView(

@@ -21,11 +21,11 @@ from qwestly_agent.chat.conversation_view import (
     FoundConversations,
     Renamed,
     UIConversation,
+    conversation_list,
+    conversation_view,
     find,
-    list_of,
     rename,
-    ui_view_of,
-    view_of,
+    ui_conversation,
 )
 from qwestly_agent.chat.outcomes import AnswerItems, ids_of, reshown_approvals
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
@@ -67,7 +67,7 @@ async def list_conversations(
     if q is not None:
         return await find(services.conversation_search, user_id, q, limit, after, services.clock())
     found = await services.conversations.list_recent(user_id, limit + 1, after)
-    return list_of(found, limit, services.clock())
+    return conversation_list(found, limit, services.clock())
 
 
 @router.get("/api/conversations/{conversation_id}")
@@ -89,7 +89,7 @@ async def read_conversation(
     )
     ids = [memory_id for message in said for memory_id in ids_of(message)]
     memories = await services.memories.get_many(user_id, ids) if ids else []
-    view = ui_view_of if form == "ui" else view_of
+    view = ui_conversation if form == "ui" else conversation_view
     again = {each for message in said for each in reshown_approvals(message)} - {each.id for each in approvals}
     approvals = await refresh_outcomes(
         services, [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)]

@@ -15,10 +15,10 @@ from qwestly_agent.learning.view import (
     LearningView,
     LessonDetail,
     LessonList,
-    detail_of,
     learning_view,
+    lesson_detail,
+    lesson_summary,
     question_view,
-    summary_of,
 )
 
 router = APIRouter()
@@ -64,14 +64,14 @@ async def list_lessons(
     """List lessons, newest first."""
     now = services.clock()
     lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, limit)]
-    return LessonList(items=[summary_of(each) for each in lessons])
+    return LessonList(items=[lesson_summary(each) for each in lessons])
 
 
 @router.get("/api/lessons/{lesson_id}")
 async def read_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> LessonDetail:
     """Return a lesson's progress and, when it is ready, each sentence with its quotes, and the questions."""
     lesson = services.lessons.as_seen(await services.lessons.get(user_id, lesson_id), services.clock())
-    return detail_of(lesson, await services.topics.list_modules())
+    return lesson_detail(lesson, await services.topics.list_modules())
 
 
 @router.post("/api/lessons/{lesson_id}/questions/{number}")
