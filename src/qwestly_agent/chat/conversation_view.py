@@ -1,5 +1,6 @@
 """Conversations in the API, and their search."""
 
+import asyncio
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
+from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.approvals.view import ApprovalView, approval_view, content_or_titles
 from qwestly_agent.base.clock import Page, to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -17,11 +19,14 @@ from qwestly_agent.chat.outcomes import (
     RememberedView,
     approvals_shown_with,
     current_memories,
+    ids_of,
     items_of_answer,
     remembered_view,
+    reshown_approvals,
 )
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.platform.collection import Document
+from qwestly_agent.services import Services
 from qwestly_agent.stores.conversation_search import ConversationSearch, SearchHit, SearchPage, word_start_pattern
 from qwestly_agent.stores.conversations import TITLE_CHARACTERS, is_running
 from qwestly_agent.stores.messages import (
@@ -38,6 +43,10 @@ from qwestly_agent.text.clean import one_line, safe_text, well_formed
 
 # --- conversation view ------------------------------------------------------------------------------------------------
 # Conversations in the API.
+
+
+MOST_MADE = 200
+"""Maximum approvals, and drafts, shown with a conversation."""
 
 
 class ConversationSummary(BaseModel):
@@ -120,6 +129,27 @@ def conversation_list(found: Sequence[Document], limit: int, now: float) -> Conv
     return ConversationList.of(
         found, limit, lambda each: ConversationSummary(**summary_fields(each, now)), itemgetter("last_used")
     )
+
+
+async def read(
+    services: Services, user_id: str, conversation_id: str, limit: int, before: int | None, *, is_ui: bool
+) -> ConversationView | UIConversation:
+    """Return a page of a conversation, with the current state of what its answers requested, started and stored."""
+    conversation = await services.conversations.get(user_id, conversation_id)
+    said, approvals, drafts, is_paused = await asyncio.gather(
+        services.messages.list_recent(user_id, conversation_id, limit + 1, before),
+        services.approvals.list_of_conversation(user_id, conversation_id, MOST_MADE),
+        services.drafts.list_of_conversation(user_id, conversation_id, MOST_MADE),
+        services.signals.is_braked(user_id),
+    )
+    ids = [memory_id for message in said for memory_id in ids_of(message)]
+    memories = await services.memories.get_many(user_id, ids) if ids else []
+    again = {each for message in said for each in reshown_approvals(message)} - {each.id for each in approvals}
+    approvals = await refresh_outcomes(
+        services, [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)]
+    )
+    made, view = AnswerItems(approvals, drafts, memories, is_paused), ui_conversation if is_ui else conversation_view
+    return view(conversation, said, made, limit, before, services.clock())
 
 
 def conversation_view(

@@ -8,8 +8,9 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.learning import Lesson, LessonStatus, Module
-from qwestly_agent.learning.progress import LearningProgress
+from qwestly_agent.learning.progress import MOST_LESSONS, LearningProgress, progress_of
 from qwestly_agent.learning.tree import Tree
+from qwestly_agent.services import Services
 
 MOST_DUE = 20
 
@@ -100,6 +101,13 @@ class AnswerView(BaseModel):
     because: str
     """The lesson's sentence that answers the question."""
     question: QuestionView
+
+
+async def view_learning(services: Services, user_id: str) -> LearningView:
+    """Return the user's path, due questions and lessons."""
+    tree, now = Tree(await services.topics.list_modules()), services.clock()
+    lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
+    return learning_view(await progress_of(services, user_id, tree), tree, lessons, now)
 
 
 def learning_view(progress: LearningProgress, tree: Tree, lessons: Sequence[Lesson], now: float) -> LearningView:
