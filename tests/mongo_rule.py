@@ -11,6 +11,7 @@ import textwrap
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from inspect import getmembers
 from pathlib import Path
 from pkgutil import iter_modules
 from types import FrameType, FunctionType
@@ -51,7 +52,7 @@ def methods_across_users() -> Iterator[tuple[type[Store], FunctionType]]:
     for module in (import_module(f"{stores.__name__}.{each.name}") for each in iter_modules(stores.__path__)):
         for kind in vars(module).values():
             if isinstance(kind, type) and issubclass(kind, Store) and kind.__module__ == module.__name__:
-                yield from ((kind, each) for each in vars(kind).values() if hasattr(each, "across_users"))
+                yield from ((kind, each) for _, each in getmembers(kind, lambda each: hasattr(each, "across_users")))
 
 
 ACROSS_USERS = {method.__code__ for _, method in methods_across_users()}

@@ -226,7 +226,7 @@ def test_whoever_does_not_want_it_or_is_not_there_is_told_nothing(world: World, 
     world.clock.now = max(world.clock.now, planned.at)
     assert sweep(world) == []
     assert user.briefings() == []
-    assert world.run(lambda services: services.briefing_plans.list_due(world.clock(), 10)) == []
+    assert world.run(lambda services: services.briefing_plans.list_due(0, world.clock(), 10)) == []
 
 
 @pytest.mark.thorough

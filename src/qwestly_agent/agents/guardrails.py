@@ -15,12 +15,7 @@ from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.agent.abstract import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability, WrapToolExecuteHandler, WrapToolValidateHandler
-from pydantic_ai.exceptions import (
-    CallDeferred,
-    ModelRetry,
-    ToolFailed,
-    UnexpectedModelBehavior,
-)
+from pydantic_ai.exceptions import CallDeferred, ModelRetry, ToolFailed, UnexpectedModelBehavior
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import (
     CapabilityEvent,

@@ -36,16 +36,17 @@ LEFT_TO_EXECUTION_SECONDS = 300.0
 async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[str, int]:
     """Handle due records, and copy events that were left; return counts of the results. `failed` records, and those
     `left` for lack of time, stay due."""
-    due = await _next_due(services, services.clock(), services.settings.approvals_a_sweep)
+    limit = services.settings.approvals_a_sweep
+    due = await services.sweeps.next_due("approvals", services.approvals, services.clock(), limit)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
 
-    async def look(user_id: str, approval_id: str) -> None:
+    async def look(user_id: str, approval_id: str, _: float) -> None:
         async with places:
             in_time = seconds_left() > RESERVE_SECONDS
             counts[await handle_due(services, user_id, approval_id) if in_time else "left"] += 1
 
     ends = await asyncio.gather(*(look(*each) for each in due), return_exceptions=True)
-    for (_, approval_id), error in zip(due, ends, strict=True):
+    for (_, approval_id, _), error in zip(due, ends, strict=True):
         if error is not None:
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
@@ -96,16 +97,6 @@ async def publish_events(services: Services, seconds_left: Callable[[], float]) 
         if not is_full:
             break
     return counts
-
-
-async def _next_due(services: Services, now: float, limit: int) -> list[tuple[str, str]]:
-    """Return the due records after those of the last sweep, wrapping around at the end."""
-    after = await services.sweeps.position("approvals") or 0.0
-    due = await services.approvals.list_due(after, now, limit)
-    if after and len(due) < limit:
-        due += await services.approvals.list_due(0.0, min(after, now), limit - len(due))
-    await services.sweeps.save_position("approvals", due[-1][2] if len(due) == limit else None)
-    return [(user_id, approval_id) for user_id, approval_id, _ in due]
 
 
 async def _measure(approvals: Approvals, signals: Signals, clock: Clock) -> None:

@@ -190,7 +190,7 @@ class BriefingsSwept(WorkflowState):
 @state(BriefingsSwept, ignores_brake=True)
 async def sweep(services: Services, _: BriefingsSwept) -> BriefingsSwept:
     now = services.clock()
-    due = await services.briefing_plans.list_due(now, services.settings.briefings_a_sweep)
+    due = await services.briefing_plans.list_due(0, now, services.settings.briefings_a_sweep)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + SWEEP_SECONDS
@@ -199,7 +199,7 @@ async def sweep(services: Services, _: BriefingsSwept) -> BriefingsSwept:
         async with places:
             counts[await begin_if_due(services, user_id) if loop.time() < ends_at else "left"] += 1
 
-    ends = await asyncio.gather(*map(look, due), return_exceptions=True)
+    ends = await asyncio.gather(*(look(each.user_id) for each in due), return_exceptions=True)
     for error in filter(None, ends):
         counts["failed"] += 1
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))

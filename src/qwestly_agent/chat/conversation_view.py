@@ -134,7 +134,8 @@ def conversation_list(found: Sequence[Document], limit: int, now: float) -> Conv
 async def read(
     services: Services, user_id: str, conversation_id: str, limit: int, before: int | None, *, is_ui: bool
 ) -> ConversationView | UIConversation:
-    """Return a page of a conversation, with the current state of what its answers requested, started and stored."""
+    """Return a page of a conversation, the newest messages before `before`, with the current state of what its answers
+    requested, started and stored."""
     conversation = await services.conversations.get(user_id, conversation_id)
     said, approvals, drafts, is_paused = await asyncio.gather(
         services.messages.list_recent(user_id, conversation_id, limit + 1, before),
@@ -148,53 +149,16 @@ async def read(
     approvals = await refresh_outcomes(
         services, [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)]
     )
-    made, view = AnswerItems(approvals, drafts, memories, is_paused), ui_conversation if is_ui else conversation_view
-    return view(conversation, said, made, limit, before, services.clock())
-
-
-def conversation_view(
-    conversation: Document,
-    said: Sequence[Message],
-    made: AnswerItems,
-    limit: int,
-    before: int | None,
-    now: float,
-) -> ConversationView:
-    """Return a page of messages, the newest before `before`. `said` was read with `limit` + 1, to detect further
-    ones."""
-    return ConversationView(
-        **summary_fields(conversation, now),
-        messages=[_message_view(message, made) for message in _page(conversation, said, limit, before, now)],
-        next=_earlier(said, limit),
-    )
-
-
-def ui_conversation(
-    conversation: Document,
-    said: Sequence[Message],
-    made: AnswerItems,
-    limit: int,
-    before: int | None,
-    now: float,
-) -> UIConversation:
+    made, now = AnswerItems(approvals, drafts, memories, is_paused), services.clock()
+    page, fields = _page(conversation, said, limit, before, now), summary_fields(conversation, now)
+    earlier = str(said[-limit].seq) if len(said) > limit else None
+    if not is_ui:
+        return ConversationView(**fields, messages=[_message_view(each, made) for each in page], next=earlier)
     from qwestly_agent.chat.encode_ai_sdk import ui_message_of
 
-    page = _page(conversation, said, limit, before, now)
     # The resumed stream repeats the running answer from its beginning.
     shown = [each for each in page if each.status != "running" and (each.role == "assistant" or each.content)]
-    messages = [ui_message_of(each, made) for each in shown]
-    return UIConversation(
-        id=conversation["id"],
-        title=conversation.get("title", ""),
-        design=conversation["design"],
-        role=role_of(conversation),
-        messages=messages,
-        next=_earlier(said, limit),
-    )
-
-
-def _earlier(said: Sequence[Message], limit: int) -> str | None:
-    return str(said[-limit].seq) if len(said) > limit else None
+    return UIConversation(**fields, messages=[ui_message_of(each, made) for each in shown], next=earlier)
 
 
 def summary_fields(conversation: Document, now: float) -> dict[str, Any]:

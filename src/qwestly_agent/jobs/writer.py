@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -70,7 +70,9 @@ async def start_requested(services: Services, user_id: str) -> str:
 async def remind_of_due_steps(services: Services) -> dict[str, int]:
     """Remind users, and return counts of the results. Each step is reported once, and only while it is due."""
     now, counts = services.clock(), Counter[str]()
-    for user_id, application_id in await services.applications.list_due(now, services.settings.follow_ups_a_sweep):
+    for user_id, application_id, _ in await services.applications.list_due(
+        0, now, services.settings.follow_ups_a_sweep
+    ):
         try:
             application = await services.applications.get(user_id, application_id)
             is_due = application.due_at is not None and application.due_at <= now
@@ -107,7 +109,8 @@ async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
     stage's daily budget is spent."""
     now, braked = services.clock(), await services.signals.list_braked()
     waits = EVERYBODY in braked or await services.stage_day.is_spent(now, WORKFLOWS_UP_TO)
-    due = [] if waits else await _next_due(services, now, braked)
+    limit = services.settings.job_searches_a_sweep
+    due = [] if waits else await services.sweeps.next_due("jobs", services.job_searches, now, limit, braked)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
 
     async def look(user_id: str) -> None:
@@ -118,23 +121,11 @@ async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
                 counts["failed"] += 1
                 services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
 
-    await asyncio.gather(*map(look, due))
+    await asyncio.gather(*(look(each.user_id) for each in due))
     steps = await remind_of_due_steps(services)
     left = Backlog(0, None) if EVERYBODY in braked else await services.job_searches.backlog(now, braked)
     measure_left("Jobs", left.count, now - (left.due_since or now))
     return JobsSwept(counts={**counts, **{f"steps_{name}": count for name, count in steps.items()}})
-
-
-async def _next_due(services: Services, now: float, braked: Collection[str]) -> list[str]:
-    """Continue where the last sweep ended, and wrap around at the end, so that repeated failures do not block
-    others."""
-    searches, limit = services.job_searches, services.settings.job_searches_a_sweep
-    after = await services.sweeps.position("jobs") or 0.0
-    due = await searches.list_due(after, now, limit, braked)
-    if after and len(due) < limit:
-        due += await searches.list_due(0.0, min(after, now), limit - len(due), braked)
-    await services.sweeps.save_position("jobs", due[-1][1] if len(due) == limit else None)
-    return [user_id for user_id, _ in due]
 
 
 async def begin_if_due(services: Services, user_id: str) -> str:

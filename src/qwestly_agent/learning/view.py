@@ -107,14 +107,10 @@ async def view_learning(services: Services, user_id: str) -> LearningView:
     """Return the user's path, due questions and lessons."""
     tree, now = Tree(await services.topics.list_modules()), services.clock()
     lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
-    return learning_view(await progress_of(services, user_id, tree), tree, lessons, now)
-
-
-def learning_view(progress: LearningProgress, tree: Tree, lessons: Sequence[Lesson], now: float) -> LearningView:
     due = [(each.practices[number].due_at, each, number) for each in lessons for number in range(len(each.practices))]
     waiting = sorted(((at, each, number) for at, each, number in due if at <= now), key=lambda each: each[0])
     return LearningView(
-        progress=progress,
+        progress=await progress_of(services, user_id, tree),
         path=[
             PathSubject(subject=subject, topics=[_topic(topic, tree, lessons) for topic in topics])
             for subject, topics in tree.subjects.items()

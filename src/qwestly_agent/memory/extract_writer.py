@@ -48,11 +48,11 @@ async def sweep(services: Services, _: Picked) -> Picked:
     braked = await services.signals.list_braked()
     limit = services.settings.conversations_a_sweep
     waits = EVERYBODY in braked or await services.stage_day.is_spent(now, WORKFLOWS_UP_TO)
-    due = [] if waits else await services.watermarks.list_due(now, limit, braked)
+    due = [] if waits else await services.watermarks.list_due(0, now, limit, braked)
     picked = await asyncio.gather(
         *(
             services.watermarks.reserve(user_id, conversation_id, now, now + PICKED_SECONDS)
-            for user_id, conversation_id in due
+            for user_id, conversation_id, _ in due
         )
     )
     mine = [each for each, was_picked in zip(due, picked, strict=True) if was_picked]
@@ -62,7 +62,7 @@ async def sweep(services: Services, _: Picked) -> Picked:
         run_id=run_id,
         conversations=tuple(
             {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
-            for user_id, conversation_id in mine
+            for user_id, conversation_id, _ in mine
         ),
     )
 

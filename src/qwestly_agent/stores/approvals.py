@@ -8,7 +8,7 @@ from typing import Any
 
 from qwestly_agent.domain.activity import ActivityEvent, of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
-from qwestly_agent.platform.collection import Backlog, Document, Expires, MongoCollection, across_users, due, index
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Schedule, across_users, index
 from qwestly_agent.platform.records import Records
 
 RETENTION = timedelta(days=365)
@@ -57,7 +57,7 @@ def _counts_of(document: Document) -> dict[str, int]:
     }
 
 
-class Approvals(Records[Approval]):
+class Approvals(Records[Approval], Schedule):
     collection, model, missing = COLLECTION, Approval, "There is no such approval."
     nested, derived = ("preview", "shown", "result"), ("due_at",)
 
@@ -111,16 +111,6 @@ class Approvals(Records[Approval]):
         """Record that the model knows the approval's current state; later changes will be reported."""
         if approval.news:
             await self.replace(approval, approval.model_told())
-
-    @across_users
-    async def list_due(self, after: float, until: float, limit: int) -> list[tuple[str, str, float]]:
-        """List `(user_id, approval_id, due_at)` of approvals that became due in this interval, most overdue first."""
-        found = self.database[COLLECTION].find(due("due_at", after, until), {"user_id": 1, "due_at": 1})
-        return [(each["user_id"], each["_id"], each["due_at"]) async for each in found.sort("due_at", 1).limit(limit)]
-
-    @across_users
-    async def backlog(self, now: float) -> Backlog:
-        return await self._backlog(COLLECTION, due("due_at", 0, now), "due_at")
 
     @across_users
     async def oldest_pending(self) -> float | None:

@@ -14,16 +14,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Briefing, BriefingKind, BriefingSettings, Mailed, Planned, next_briefing
-from qwestly_agent.platform.collection import (
-    Backlog,
-    Document,
-    Expires,
-    MongoCollection,
-    Store,
-    across_users,
-    due,
-    index,
-)
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Schedule, across_users, index
 from qwestly_agent.platform.records import Records
 from qwestly_agent.stores.runs import SWEEPS
 from qwestly_agent.stores.user_settings import COLLECTION, UserSettings
@@ -53,16 +44,8 @@ class BriefingPlan:
     """When these settings were last changed."""
 
 
-class BriefingPlans(Store):
-    @across_users
-    async def list_due(self, now: float, limit: int) -> list[str]:
-        """List ids of users whose briefing is due, longest due first."""
-        found = self.database[COLLECTION].find(due(f"{_PREFIX}at", 0, now), {"user_id": 1})
-        return [each["user_id"] async for each in found.sort(f"{_PREFIX}at", 1).limit(limit)]
-
-    @across_users
-    async def backlog(self, now: float) -> Backlog:
-        return await self._backlog(COLLECTION, due(f"{_PREFIX}at", 0, now), f"{_PREFIX}at")
+class BriefingPlans(Schedule):
+    collection, due_field = COLLECTION, f"{_PREFIX}at"
 
     async def get(self, user_id: str) -> BriefingPlan:
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})

@@ -15,13 +15,12 @@ from qwestly_agent.domain.conversation import Summary
 from qwestly_agent.domain.rollout import Assignment
 from qwestly_agent.platform.collection import (
     ALL_ACTIONS,
-    Backlog,
     Document,
     Expires,
     MongoCollection,
+    Schedule,
     Store,
     across_users,
-    due,
     index,
 )
 from qwestly_agent.stores.measures import VariantCounts
@@ -442,19 +441,12 @@ class ExtractionProgress:
     """Expiry of the lease, in seconds since the epoch."""
 
 
-class Watermarks(Store):
-    @across_users
-    async def list_due(self, now: float, limit: int, braked: Collection[str] = ()) -> list[tuple[str, str]]:
-        """List `(user_id, conversation_id)` of silent conversations due for memory extraction, longest due first. Those
-        of `braked` users stay due. The sweep needs no position, because a reserved conversation is not due again until
-        later."""
-        query = {**_silent(now), "user_id": {"$nin": list(braked)}} if braked else _silent(now)
-        found = self.database[COLLECTION].find(query, {"user_id": 1, "id": 1})
-        return [(each["user_id"], each["id"]) async for each in found.sort("extract_at", 1).limit(limit)]
+class Watermarks(Schedule):
+    collection, id_field, due_field = COLLECTION, "id", "extract_at"
 
-    @across_users
-    async def backlog(self, now: float) -> Backlog:
-        return await self._backlog(COLLECTION, _silent(now), "extract_at")
+    def _due(self, after: float, until: float) -> Document:
+        """Leave out conversations with a running turn. A reserved one is not due again until later."""
+        return {**super()._due(after, until), "lease_until": {"$lte": until}}
 
     @across_users
     async def list_quarantined(self, limit: int) -> list[tuple[str, str, dict[str, Any]]]:
@@ -541,7 +533,3 @@ class Watermarks(Store):
         conversation."""
         changes = {"$set": {"asked_again_by": batch_id}}
         await self.database[COLLECTION].update_one(key_query(user_id, conversation_id), changes)
-
-
-def _silent(now: float) -> Document:
-    return {**due("extract_at", 0, now), "lease_until": {"$lte": now}}

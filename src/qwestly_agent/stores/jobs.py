@@ -15,17 +15,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.job import OVER, Advert, Application, JobMatch, JobWishes, Pay, Reason, StatusChange, Verdict
-from qwestly_agent.platform.collection import (
-    Backlog,
-    Document,
-    Expires,
-    MongoCollection,
-    Permanent,
-    Store,
-    across_users,
-    due,
-    index,
-)
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Permanent, Schedule, Store, index
 from qwestly_agent.platform.outbox import copy_after_write, with_events
 from qwestly_agent.platform.records import Records, compare_and_set
 
@@ -257,20 +247,8 @@ class JobSearch:
         return self.status == "searching" and now - self.moved_at < SEARCHING_SECONDS
 
 
-class JobSearches(Store):
-    @across_users
-    async def list_due(
-        self, after: float, until: float, limit: int, braked: Collection[str] = ()
-    ) -> list[tuple[str, float]]:
-        """List `(user_id, next_at)` of users whose nightly search became due between these times, longest due first.
-        Those of `braked` users stay due."""
-        query = _due_searches(after, until, braked)
-        found = self.database[JOB_SEARCHES].find(query, {"user_id": 1, "next_at": 1})
-        return [(each["user_id"], each["next_at"]) async for each in found.sort("next_at", 1).limit(limit)]
-
-    @across_users
-    async def backlog(self, now: float, braked: Collection[str] = ()) -> Backlog:
-        return await self._backlog(JOB_SEARCHES, _due_searches(0, now, braked), "next_at")
+class JobSearches(Schedule):
+    collection, due_field = JOB_SEARCHES, "next_at"
 
     async def get(self, user_id: str) -> JobSearch:
         """Get the user's job search. An unreadable document counts as off, without wishes."""
@@ -437,10 +415,6 @@ def _search(user_id: str, document: Document) -> JobSearch:
     )
 
 
-def _due_searches(after: float, until: float, braked: Collection[str]) -> Document:
-    return {**due("next_at", after, until), **({"user_id": {"$nin": list(braked)}} if braked else {})}
-
-
 # --- applications -----------------------------------------------------------------------------------------------------
 # `agent_applications`: a user's job applications, each with status, next step and history.
 
@@ -469,24 +443,13 @@ WORDS = ("next_step", "notes")
 """Fields that the user writes."""
 
 
-class Applications(Records[Application]):
+class Applications(Records[Application], Schedule):
     collection, model, missing = APPLICATIONS, Application, "There is no such application."
     nested, derived = ("history",), ("due_at",)
     order, kept_since = ("updated_at",), "updated_at"
 
     def events_of(self, before: Application | None, after: Application) -> Sequence[ActivityEvent]:
         return [] if before and before.status == after.status else [_event(after)]
-
-    @across_users
-    async def list_due(self, now: float, limit: int) -> list[tuple[str, str]]:
-        """List `(user_id, application_id)` of applications whose next step is due, longest due first."""
-        found = self.database[APPLICATIONS].find(due("due_at", 0, now), {"user_id": 1})
-        return [(each["user_id"], each["_id"]) async for each in found.sort("due_at", 1).limit(limit)]
-
-    @across_users
-    async def backlog(self, now: float) -> Backlog:
-        """Count applications whose next step is due and was not reminded of."""
-        return await self._backlog(APPLICATIONS, due("due_at", 0, now), "due_at")
 
     async def due_steps(self, user_id: str, now: float, limit: int) -> list[tuple[Application, float]]:
         """List the open applications whose next step is due, reminded or not, with the due time, longest due first.

@@ -11,15 +11,7 @@ from pymongo.errors import DuplicateKeyError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.rollout import AnswerDay, Rollout
 from qwestly_agent.grounding.model import JudgedPlant
-from qwestly_agent.platform.collection import (
-    Document,
-    Expires,
-    MongoCollection,
-    Permanent,
-    Store,
-    across_users,
-    index,
-)
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Permanent, Store, across_users, index
 from qwestly_agent.platform.records import compare_and_set
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.messages import ClaimedConversation

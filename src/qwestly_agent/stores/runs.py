@@ -14,9 +14,11 @@ from qwestly_agent.domain.briefing import run_of
 from qwestly_agent.platform.collection import (
     ALL_ACTIONS,
     Document,
+    Due,
     Expires,
     MongoCollection,
     Permanent,
+    Schedule,
     Store,
     across_users,
     index,
@@ -139,22 +141,14 @@ class Sweeps(Store):
         )
         sent = [each for each in others if "begun_at" in each]
         sending = {each["name"] for each in sent if each["is_sending"] and now < each["begun_at"] + LONGEST_RUN_SECONDS}
-        return RunningWork(
-            running=frozenset(
-                [
-                    *(each["holder"] for each in turns if each.get("holder")),
-                    *(pipeline_id_of(each["_id"]) for each in cards),
-                    *(each["name"] for each in others if "begun_at" not in each),
-                ]
-            ),
-            executing=frozenset(sending).union(each["_id"] for each in effects if each["status"] == "executing"),
-            unknown=frozenset(
-                [
-                    *(each["_id"] for each in effects if each["status"] in SENT),
-                    *(each["name"] for each in sent if each["name"] not in sending),
-                ]
-            ),
-        )
+        running = {each["holder"] for each in turns if each.get("holder")}
+        running |= {pipeline_id_of(each["_id"]) for each in cards}
+        running |= {each["name"] for each in others if "begun_at" not in each}
+        executing = {each["_id"] for each in effects if each["status"] == "executing"}
+        unknown = {each["_id"] for each in effects if each["status"] in SENT} | {
+            each["name"] for each in sent
+        } - sending
+        return RunningWork(frozenset(running), frozenset(executing | sending), frozenset(unknown))
 
     @across_users
     async def stopped_work(self, whose: str, over: Collection[str], since: float) -> set[str]:
@@ -191,6 +185,18 @@ class Sweeps(Store):
 
     async def save_position(self, sweep: SweepName, position: float | str | None) -> None:
         await self.database[SWEEPS].update_one({"_id": sweep}, {"$set": {"position": position}}, upsert=True)
+
+    async def next_due(
+        self, sweep: SweepName, schedule: Schedule, now: float, limit: int, braked: Collection[str] = ()
+    ) -> list[Due]:
+        """Return what is due, continuing where the last run ended, and wrapping around at the end, so that repeated
+        failures do not block others."""
+        after = await self.position(sweep) or 0.0
+        due = await schedule.list_due(after, now, limit, braked)
+        if after and len(due) < limit:
+            due += await schedule.list_due(0.0, min(after, now), limit - len(due), braked)
+        await self.save_position(sweep, due[-1].due_at if len(due) == limit else None)
+        return due
 
     async def clear_position_at(self, user_id: str) -> None:
         """Clear the position of the consolidation if it ended at this user: the next starts with the first."""
