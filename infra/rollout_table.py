@@ -1,27 +1,35 @@
 """The output of `qwestly-agent rollout show`."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.rollout import BASE, Entry, Rollout, Trial
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.look import ALPHA, MEASURES, Counts, compare_measure, missing
-from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.measures import Rollouts
+from qwestly_agent.rollout.writer import counts_by_user
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.measures import Rollouts, VariantCounts
+from qwestly_agent.stores.user_settings import UserSettingsStore
 
+Database: TypeAlias = AsyncDatabase[Any]
 ENTRIES_SHOWN = 10
 
 
-async def table(rollouts: Rollouts, sweeps: Sweeps, now: float) -> str:
-    rollout = await rollouts.get(journal=True) or Rollout()
-    lines = [*_declared(await sweeps.conversations_by_variant())]
+async def table(database: Database, now: float) -> str:
+    rollout = await Rollouts(database).get(journal=True) or Rollout()
+    lines = [*_declared(await Conversations(database).count_by_variant())]
     if rollout.trial:
-        users = [await sweeps.variant_users(tag) for tag in rollout.trial.tags]
-        sums = await sweeps.variant_sums(rollout.trial.tags)
+        counts, approvals = VariantCounts(database), Approvals(database)
+        users = [await counts_by_user(counts, approvals, tag) for tag in rollout.trial.tags]
+        sums = await counts.sums(rollout.trial.tags)
         lines += ["", *_trial(rollout.trial, sums, users, now)]
     else:
         lines += ["", "Nothing is being tried: everybody who is not pinned has the base."]
-    if pinned := await sweeps.pinned_users():
+    if pinned := await UserSettingsStore(database).count_pinned():
         lines += ["", f"{pinned} pinned user{'s' * (pinned > 1)} keep{'s' * (pinned == 1)} a variant until `unpin`."]
     if rollout.journal:
         lines += ["", "journal", *(line for each in rollout.journal[-ENTRIES_SHOWN:] for line in _entry(each))]

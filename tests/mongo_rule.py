@@ -10,17 +10,22 @@ import sys
 import textwrap
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from inspect import getmembers
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from pkgutil import iter_modules
+from types import FrameType, FunctionType
+from typing import Any, NamedTuple
 
 import pytest
 from pymongo.monitoring import CommandListener, CommandStartedEvent
 
 import qwestly_agent
 from infra.mongo.roles import AGENT
+from qwestly_agent import stores
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.domain.activity import OTHER_EVENTS
+from qwestly_agent.platform.collection import Store
 from qwestly_agent.stores import activity, collections, user_settings
 
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
@@ -39,9 +44,18 @@ WITH_EVERYBODYS = {activity.COLLECTION, user_settings.SIGNALS}
 ABOUT_NOBODY = {each for each in collections() if each.no_user_reason}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""
-SWEEPS = "stores/due.py:", "stores/measures.py:"
-"""The modules whose reads may be of everybody: they answer with ids. What they write, they write user by user."""
 
+
+def methods_across_users() -> Iterator[tuple[type[Store], FunctionType]]:
+    """Methods of the stores that are marked: their reads may be of everybody. What they write, they write user by
+    user."""
+    for module in (import_module(f"{stores.__name__}.{each.name}") for each in iter_modules(stores.__path__)):
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, Store) and kind.__module__ == module.__name__:
+                yield from ((kind, each) for _, each in getmembers(kind, lambda each: hasattr(each, "across_users")))
+
+
+ACROSS_USERS = {method.__code__ for _, method in methods_across_users()}
 
 ACTIONS = {**{name: set(actions) for name, actions in AGENT.actions.items()}, **MADE_BY_TESTS}
 EVENTS = {name: set[str]() for name in ACTIONS} | {each: {*each.events} for each in collections()}
@@ -49,8 +63,15 @@ EVENTS = {name: set[str]() for name in ACTIONS} | {each: {*each.events} for each
 EVENTS[activity.COLLECTION] = {*OTHER_EVENTS}.union(*EVENTS.values())
 
 
-def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
-    """What is wrong with a command that a line of the package (`stores/docs.py:34`) sent, in a sentence."""
+class Sender(NamedTuple):
+    line: str
+    """Of the package: `stores/docs.py:34`."""
+    is_across_users: bool = False
+    """True if a marked method called it. What `asyncio.gather` runs was called by nobody."""
+
+
+def complaint_about(command: Mapping[str, Any], sender: Sender) -> str | None:
+    """What is wrong with a command that this line sent, in a sentence."""
     name, collection = next(iter(command.items()))
     pipeline = command.get("pipeline", [])
     shown: Any = pipeline
@@ -69,14 +90,14 @@ def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
     elif (
         (name == "find" and collection in WITH_EVERYBODYS and _is_with_everybodys(command.get("filter")))
         or collection in ABOUT_NOBODY
-        or (name in READS and sender.startswith(SWEEPS))
+        or (name in READS and sender.is_across_users)
     ):
         return None
     elif of_nobody := [each for each in _selections(name, command) if not _is_of_one_user(name, each)]:
         wrong, shown = "without an equality on user_id", of_nobody[0]
     else:
         return None
-    return f"{sender} sent {name} on {collection}, {wrong}: {textwrap.shorten(repr(shown), 400)}"
+    return f"{sender.line} sent {name} on {collection}, {wrong}: {textwrap.shorten(repr(shown), 400)}"
 
 
 def _selections(name: str, command: Mapping[str, Any]) -> Iterator[Any]:
@@ -150,7 +171,7 @@ class Watch(CommandListener):
     """Hears what is sent and judges when asked: the driver swallows what a listener raises."""
 
     def __init__(self) -> None:
-        self._heard: deque[tuple[str, dict[str, Any]]] = deque()
+        self._heard: deque[tuple[Sender, dict[str, Any]]] = deque()
 
     def started(self, event: CommandStartedEvent) -> None:
         sender = _sender(sys._getframe(1))
@@ -178,17 +199,20 @@ class Watch(CommandListener):
             pytest.fail("\n".join(complaints), pytrace=False)
 
 
-def _sender(frame: FrameType | None) -> str | None:
+def _sender(frame: FrameType | None) -> Sender | None:
     """The innermost line of the package behind a command, or None where a test sends it by itself.
 
     The tests of the stores look into the database through the stores' own client. Who cannot be told is the package.
     """
-    by_a_test = False
+    line, by_a_test, is_across_users = "", False, False
     # What is below in an event loop's stack is who runs the loop, and not who sent this.
     while frame and frame.f_code is not asyncio.Handle._run.__code__:
         file = frame.f_code.co_filename
-        if file.startswith(PACKAGE) and not file.endswith(CLIENT):
-            return f"{file.removeprefix(PACKAGE)}:{frame.f_lineno}"
+        is_across_users |= frame.f_code in ACROSS_USERS
+        if not line and file.startswith(PACKAGE) and not file.endswith(CLIENT):
+            line = f"{file.removeprefix(PACKAGE)}:{frame.f_lineno}"
         by_a_test |= file.startswith(TESTS)
         frame = frame.f_back
-    return None if by_a_test else "somebody"
+    if line:
+        return Sender(line, is_across_users)
+    return None if by_a_test else Sender("somebody")

@@ -24,7 +24,7 @@ from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.rollout.variants import VARIANTS
-from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.measures import Rollouts
 from qwestly_agent.stores.user_settings import Signals
 
@@ -168,6 +168,6 @@ async def check_variants(database: Database) -> Results:
     if tried is None or tried in {each.name for each in VARIANTS}:
         yield right("variants", "what is tried is declared")
         return
-    count = (await Sweeps(database).conversations_by_variant()).get(tried, 0)
+    count = (await Conversations(database).count_by_variant()).get(tried, 0)
     advice = "keep it, or end its trial (qwestly-agent rollout end)"
     yield wrong("variants", f"this release lacks {tried}, which is tried and {count} conversations have: {advice}")

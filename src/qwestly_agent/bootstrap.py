@@ -22,9 +22,8 @@ from qwestly_agent.clients.job_boards import make_job_boards
 from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.candidate_data import Docs, Knowledge
-from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.mongo_client import RenewingMongoClient
-from qwestly_agent.stores.stage_day import StageDay
+from qwestly_agent.stores.usage import StageDay, Usage
 from qwestly_agent.workflows import ACTIONS
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         http=http,
         **build_stores(database),
         knowledge=Knowledge.of(database),
-        stage_day=StageDay(Sweeps(database), settings.stage_day_ceiling_usd),
+        stage_day=StageDay(Usage(database), settings.stage_day_ceiling_usd),
         actions=ACTIONS,
         job_boards=make_job_boards(http, secrets),
         candidate_app=CandidateApp(

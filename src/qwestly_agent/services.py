@@ -24,7 +24,6 @@ from qwestly_agent.stores.candidate_data import Docs, Knowledge, Profiles
 from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.conversations import Conversations, PartialAnswers, Summaries, Watermarks
 from qwestly_agent.stores.drafts import Drafts
-from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.interviews import Interviews
 from qwestly_agent.stores.jobs import Adverts, Applications, JobMatches, JobSearches
 from qwestly_agent.stores.learning import Learning, Lessons, Topics
@@ -33,9 +32,8 @@ from qwestly_agent.stores.memories import Memories, Tombstones
 from qwestly_agent.stores.memory_work import Extractions, Journal, Merges, Unchecked
 from qwestly_agent.stores.messages import Messages, ToolCalls
 from qwestly_agent.stores.resumes import ResumeFiles, Resumes
-from qwestly_agent.stores.runs import Runs
-from qwestly_agent.stores.stage_day import StageDay
-from qwestly_agent.stores.usage import Usage
+from qwestly_agent.stores.runs import Runs, Sweeps
+from qwestly_agent.stores.usage import StageDay, Usage
 from qwestly_agent.stores.user_data import UserData
 from qwestly_agent.stores.user_settings import Autonomy, Signals, UserSettingsStore
 

@@ -24,7 +24,7 @@ from qwestly_agent.domain.approval import Approval
 from qwestly_agent.platform.work import Work
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
+from qwestly_agent.stores.usage import WORKFLOWS_UP_TO
 
 OVER_BUDGET = (OverBudget.__name__, StageOverBudget.__name__)
 """Errors that do not fail the execution: the daily budget is spent, but nothing is broken."""

@@ -18,8 +18,8 @@ from pymongo.errors import ServerSelectionTimeoutError
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
 from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.due import RunningWork, Sweeps
 from qwestly_agent.stores.messages import ClaimedConversation, ToolCalls
+from qwestly_agent.stores.runs import RunningWork, Sweeps
 from qwestly_agent.stores.search import to_binary
 from qwestly_agent.stores.usage import Load, Usage
 from tests.functions.approving import ONE, TWO, World

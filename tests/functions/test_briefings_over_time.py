@@ -150,7 +150,7 @@ async def test_each_day_has_one_within_ten_minutes_and_none_for_those_who_are_of
     while talk.clock() < begins.timestamp() + 14 * DAY:
         plans = [plan.next.at for user_id in users if (plan := await services.briefing_plans.get(user_id)).next]
         talk.clock.now = max(talk.clock() + MINUTE, min([*plans, *machines.waiting()]))
-        for user_id in await services.sweeps.due_briefings(talk.clock(), 100):
+        for user_id, _, _ in await services.briefing_plans.list_due(0, talk.clock(), 100):
             if chance.random() < 0.5:
                 await services.activity.add(of_memory("remembered", user_id, uuid.uuid4().hex, talk.clock()))
             due = (await services.briefing_plans.get(user_id)).next
@@ -186,8 +186,8 @@ async def test_an_execution_begins_for_those_alone_who_have_something_new(talk: 
         if number % 2:
             await services.activity.add(of_memory("remembered", user_id, uuid.uuid4().hex, talk.clock()))
     talk.clock.advance(DAY)
-    due = await services.sweeps.due_briefings(talk.clock(), 100)
-    done = Counter([await begin_if_due(services, user_id) for user_id in due])
+    due = await services.briefing_plans.list_due(0, talk.clock(), 100)
+    done = Counter([await begin_if_due(services, user_id) for user_id, _, _ in due])
     assert done == {"started": 10, "nothing_new": 10}
     assert len(machines.begun) == 10
-    assert await services.sweeps.due_briefings(talk.clock(), 100) == []
+    assert await services.briefing_plans.list_due(0, talk.clock(), 100) == []

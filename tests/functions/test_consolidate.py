@@ -277,11 +277,11 @@ async def test_what_stays_keeps_its_words_and_takes_in_the_numbers(somebody: Cal
 
 async def test_what_the_cap_leaves_over_is_due_the_next_night_and_the_surest_go_first(ada: Someone) -> None:
     first = await ada.is_consolidated()
-    assert await ada.services.sweeps.users_to_consolidate("", 10**6)
+    assert await ada.services.merges.list_due_users("", 10**6)
     second = await ada.is_consolidated("night2")
     assert [(each.planned, each.merged) for each in (first, second)] == [(3, 2), (1, 1)]
     assert len(await ada.merged()) == 3
-    assert ada.user_id not in await ada.services.sweeps.users_to_consolidate("", 10**6)
+    assert ada.user_id not in await ada.services.merges.list_due_users("", 10**6)
     assert (await ada.is_consolidated("night3")).planned == 0
 
 
@@ -553,7 +553,7 @@ async def test_what_a_model_will_not_read_stays_as_it_is_and_is_not_asked_about_
 ) -> None:
     model.fault = Reply(fault="content_risk")
     assert (await ada.is_consolidated()).planned == 0
-    assert ada.user_id not in await ada.services.sweeps.users_to_consolidate("", 10**6)
+    assert ada.user_id not in await ada.services.merges.list_due_users("", 10**6)
 
 
 @pytest.mark.parametrize(("bound", "nights", "most"), [("MOST_NEW", 3, 9), ("MOST_PAIRS", 6, 5)])
@@ -565,11 +565,11 @@ async def test_a_night_has_bounds_and_the_nights_after_it_do_the_rest(
     for name, content in zip("abcdef", SAME, strict=True):
         await ada.remembers(name, content)
     for night in range(nights):
-        assert await ada.services.sweeps.users_to_consolidate("", 10**6) == [ada.user_id]
+        assert await ada.services.merges.list_due_users("", 10**6) == [ada.user_id]
         await ada.is_consolidated(f"night{night}")
         assert len(judge.asked) - before <= most
         before = len(judge.asked)
-    assert await ada.services.sweeps.users_to_consolidate("", 10**6) == []
+    assert await ada.services.merges.list_due_users("", 10**6) == []
     assert len({frozenset(pair) for pair in judge.asked}) == 15, "each of six with each"
 
 

@@ -195,7 +195,7 @@ async def found_out(stage: Stage, services: Services, approval: Approval) -> App
     while True:
         approval = await services.approvals.get(approval.user_id, approval.id)
         stage.clock.advance(LEFT_BEHIND_SECONDS + 1)
-        found = await services.sweeps.due_approvals(0.0, stage.clock(), 100_000)
+        found = await services.approvals.list_due(0.0, stage.clock(), 100_000)
         due = approval.id in {approval_id for _, approval_id, _ in found}
         if approval.status in FINAL:
             assert not due

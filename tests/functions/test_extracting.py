@@ -561,7 +561,7 @@ async def test_a_conversation_that_cannot_be_read_is_tried_again_later_and_then_
     assert await talk.falls_silent() == []
     talk.clock.advance(10**6)
     assert await talk.falls_silent() == []
-    [(user_id, conversation_id, why)] = await talk.services.sweeps.list_quarantined(10)
+    [(user_id, conversation_id, why)] = await talk.services.watermarks.list_quarantined(10)
     assert (user_id, conversation_id, why["cause"], why["attempts"]) == (talk.user_id, "c1", "ModelUnavailable", 5)
 
 

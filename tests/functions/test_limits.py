@@ -12,7 +12,7 @@ from pymongo import MongoClient
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.stores.conversations import LEASE_SECONDS
-from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.usage import Usage
 from tests.servers import ChatServer, Client, FakeClock, until, user_says
 
 CALL: ToolCall = {"name": "query_qwestly_docs", "arguments": {"query": "prices"}}
@@ -187,7 +187,7 @@ def test_once_all_users_together_have_spent_the_stages_day_no_turn_begins_until_
 def test_without_a_ceiling_of_the_stages_day_its_sum_is_not_read(
     chat: ChatServer, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Sweeps, "spent_today", None)
+    monkeypatch.setattr(Usage, "stage_spent_today", None)
     assert client.say("Hello").last.name == "done"
 
 
@@ -197,11 +197,11 @@ def test_the_sum_of_the_stages_day_is_read_once_a_minute(
 ) -> None:
     read, clock = list[float](), FakeClock()
 
-    async def spent_today(_: Sweeps, now: float) -> float:
+    async def spent_today(_: Usage, now: float) -> float:
         read.append(now)
         return 0.0
 
-    monkeypatch.setattr(Sweeps, "spent_today", spent_today)
+    monkeypatch.setattr(Usage, "stage_spent_today", spent_today)
     with limited(chat, client, clock, stage_day_ceiling_usd=1.0) as user:
         for _ in range(4):
             user.say("Hello")

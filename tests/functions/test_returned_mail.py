@@ -7,7 +7,7 @@ import pytest
 
 from infra.local.environment import FUNCTION
 from qwestly_agent.approvals.mail import reminder_time
-from qwestly_agent.approvals.view import view_of
+from qwestly_agent.approvals.view import approval_view
 from tests.functions.approving import TEMPLATE, USER, World
 
 SWEEP = TEMPLATE.name("ApproveSweepFunction")
@@ -76,7 +76,7 @@ def event_of(mail: dict[str, Any], **about: dict[str, Any]) -> dict[str, Any]:
 
 def problem(world: World, approval_id: str = "ap_1") -> str | None:
     """What the queue says of the mail about an approval."""
-    return view_of(world.approval(approval_id)).mail_problem
+    return approval_view(world.approval(approval_id)).mail_problem
 
 
 @pytest.mark.parametrize(
@@ -150,4 +150,4 @@ def test_an_answered_question_says_nothing_of_its_mail(world: World) -> None:
     world.aws.invoke(SWEEP, event_of(world.wire.mails[0], bounce=BOUNCE))
     assert problem(world)
     decided = world.approval("ap_1").decided("approve", world.clock(), by="queue", where="the test")
-    assert view_of(decided).mail_problem is None
+    assert approval_view(decided).mail_problem is None

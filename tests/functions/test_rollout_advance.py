@@ -15,7 +15,7 @@ from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.domain.rollout import BASE, FEATURE, Rollout, Trial
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.rollout.look import Finding
-from qwestly_agent.rollout.writer import Advanced, advance, apply_finding
+from qwestly_agent.rollout.writer import Advanced, advance, apply_finding, counts_by_user
 from qwestly_agent.services import Services
 from tests.servers import FakeClock, settings_for
 
@@ -300,6 +300,6 @@ async def test_decisions_and_claims_are_counted_with_their_user(services: Servic
         approval(5, "done", "level", plain),
     ]
     await services.rollouts.database["agent_approvals"].insert_many(asked)
-    users = await services.sweeps.variant_users(tag)
+    users = await counts_by_user(services.variant_counts, services.approvals, tag)
     assert sorted((each.get("decided", 0), each.get("denied", 0)) for each in users) == [(0, 0), (3, 2)]
     assert sorted((each.get("claims", 0), each.get("left_out", 0)) for each in users) == [(0, 0), (3, 1)]

@@ -19,7 +19,6 @@ from qwestly_agent.stores import (
     memories,
     resumes,
     runs,
-    usage,
     user_settings,
 )
 from qwestly_agent.workflow import Side
@@ -37,7 +36,6 @@ COLLECTIONS: Mapping[str, frozenset[str]] = {
     **{name: collections_of(kind) for name, kind in STORES.items()},
     "knowledge": frozenset({candidate_data.KNOWLEDGE}),
     "profiles": frozenset(candidate_data.READ_FIELDS),
-    "stage_day": frozenset({usage.COLLECTION}),  # the one question that it has for `Sweeps`
 }
 """Of each store."""
 EVERYTHING = {"sweeps", "user_data"}

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from pymongo.errors import AutoReconnect, NetworkTimeout
 
-from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.briefings import Briefings
 from qwestly_agent.stores.jobs import JobSearches
 from tests.simulation.database import Database, Tables
 from tests.simulation.scheduler import Choices, Kind, Process, Scheduler
@@ -49,7 +49,7 @@ class Run:
 
 
 async def _mail(database: Any) -> bool:
-    return await Sweeps(database).count_mail("2027-01-01", MOST_MAILS)
+    return await Briefings(database).count_mail("2027-01-01", MOST_MAILS)
 
 
 async def _begin(database: Any) -> bool:

@@ -17,7 +17,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import DATABASE_ANSWERS_WITHIN_SECONDS
 from qwestly_agent.briefings import writer as gathering
 from qwestly_agent.briefings.sources import SOURCES
-from qwestly_agent.briefings.view import view_of
+from qwestly_agent.briefings.view import briefing_view
 from qwestly_agent.clients import aws
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.approval import Approval, Change, Preview
@@ -226,7 +226,7 @@ def test_whoever_does_not_want_it_or_is_not_there_is_told_nothing(world: World, 
     world.clock.now = max(world.clock.now, planned.at)
     assert sweep(world) == []
     assert user.briefings() == []
-    assert world.run(lambda services: services.sweeps.due_briefings(world.clock(), 10)) == []
+    assert world.run(lambda services: services.briefing_plans.list_due(0, world.clock(), 10)) == []
 
 
 @pytest.mark.thorough
@@ -361,8 +361,8 @@ def test_a_line_says_what_has_become_of_its_record_since(world: World) -> None:
     comes(world, user)
     [told] = user.briefings()
     waiting = world.run(lambda services: services.approvals.list_open(user.user_id, 50))
-    assert [each.now for each in view_of(told, ZONE, {each.id for each in waiting}).lines] == ["", ""]
-    assert [each.now for each in view_of(told, ZONE, {waiting[0].id}).lines] == ["", "Decided."]
+    assert [each.now for each in briefing_view(told, ZONE, {each.id for each in waiting}).lines] == ["", ""]
+    assert [each.now for each in briefing_view(told, ZONE, {waiting[0].id}).lines] == ["", "Decided."]
 
 
 # --- each of the things that it tells of ------------------------------------------------------------------------------
@@ -406,7 +406,7 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
         "interviews": ["Your interview is under way: its draft has 2 sentences"],
     }
     assert {each.topic for each in first.lines} >= {"needs_you", "found", "changed"}
-    shown = view_of(first, ZONE, set())
+    shown = briefing_view(first, ZONE, set())
     assert [each.name for each in shown.sources if each.as_of] == [*SOURCES]
     assert all(each.label and each.why for each in shown.sources)
     comes(world, user)
@@ -416,7 +416,7 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
         (follow_up,),
         (interview,),
     ]
-    assert [each.text for each in view_of(second, ZONE, set()).lines if each.source == "follow_ups"] == [
+    assert [each.text for each in briefing_view(second, ZONE, set()).lines if each.source == "follow_ups"] == [
         "Cook at Inn: Bring the menu",
         "Pilot at Air Lisbon: Ask how it stands",
     ]
@@ -435,7 +435,7 @@ def test_what_is_old_says_how_old_in_the_app_and_in_the_mail(world: World) -> No
     user.remembers()
     comes(world, user)
     [told] = user.briefings()
-    ages = {each.source: each.age for each in view_of(told, ZONE, set()).lines}
+    ages = {each.source: each.age for each in briefing_view(told, ZONE, set()).lines}
     days = int((world.clock() - told.lines[0].at) / DAY)
     assert days >= 3
     assert ages == {"approvals": f"{days} days ago", "memories": ""}

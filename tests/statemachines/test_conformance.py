@@ -20,8 +20,8 @@ from qwestly_agent.account import erase, export
 from qwestly_agent.base.errors import AgentError, Braked, ModelUnavailable, StageOverBudget
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
-from qwestly_agent.stores import briefings, due, memory_work, runs
-from qwestly_agent.stores.stage_day import StageDay
+from qwestly_agent.stores import briefings, memory_work, runs
+from qwestly_agent.stores.usage import StageDay
 from qwestly_agent.workflow import Side, Workflow
 from qwestly_agent.workflow_state import StateFunction, UserState
 from qwestly_agent.workflows import WORKFLOWS
@@ -357,7 +357,7 @@ def test_all_that_it_wrote_of_its_user_is_exported_and_erased(
     assert not written_of(world, case.user_id)
 
 
-SWEEPS: dict[str, int] = {due.COLLECTION: 1}
+SWEEPS: dict[str, int] = {runs.SWEEPS: 1}
 
 
 def written_of(world: World, user_id: str) -> Counter[str]:

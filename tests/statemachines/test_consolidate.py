@@ -19,7 +19,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory import consolidate_writer
 from qwestly_agent.memory.notes import hash_of
-from qwestly_agent.stores import approvals, due, memories, memory_work
+from qwestly_agent.stores import approvals, memories, memory_work, runs
 from tests.comparing import Judge
 from tests.statemachines.conftest import Case, World
 
@@ -45,7 +45,7 @@ def _nobody_else_is_due(world: World) -> None:
 def _nobody_is_due(world: World) -> None:
     world.database[memories.COLLECTION].delete_many({})
     world.database[memory_work.JOURNAL].delete_many({})
-    world.database[due.COLLECTION].delete_many({})
+    world.database[runs.SWEEPS].delete_many({})
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.stage_day import StageDay
+from qwestly_agent.stores.usage import StageDay
 from tests.counts import sample
 from tests.functions.talking import Talk
 from tests.servers import until
@@ -436,7 +436,7 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
     assert len(handed) == len(extract_writer.TRY_AGAIN_SECONDS) + 1
     [aside] = [
         each
-        for each in world.run(lambda services: services.sweeps.list_quarantined(100))
+        for each in world.run(lambda services: services.watermarks.list_quarantined(100))
         if each[:2] == (ada.user_id, "c1")
     ]
     assert aside[2]["cause"] == "Internal"

@@ -18,7 +18,7 @@ from infra.stages import Stage
 from qwestly_agent.approvals import execute
 from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.execute import FINDING_OUT, STOPPED
-from qwestly_agent.approvals.view import view_of
+from qwestly_agent.approvals.view import approval_view
 from qwestly_agent.base.errors import Braked, Invalid, OverBudget
 from qwestly_agent.cards.model import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
@@ -27,7 +27,7 @@ from qwestly_agent.memory.forget import forget
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
-from qwestly_agent.stores.stage_day import StageDay
+from qwestly_agent.stores.usage import StageDay
 from qwestly_agent.stores.user_settings import Signals
 from tests.counts import count, sample
 from tests.servers import until
@@ -93,8 +93,8 @@ def test_a_card_is_drafted_and_published_once_its_person_says_yes(maya: Person) 
     assert (maya.draft().status, maya.draft().label) == ("published", "Published")
     assert maya.asked().status == "done"
     assert asked.status == "pending"
-    assert view_of(asked).link is None
-    page = httpx2.get(view_of(maya.asked()).link or "").text
+    assert approval_view(asked).link is None
+    page = httpx2.get(approval_view(maya.asked()).link or "").text
     assert "<h1>Maya Okafor</h1><p>Senior Product Manager, payments and developer platforms</p>" in page
     assert all(escape(text) in page for text in texts_of(asked))
     assert maya.publications() == 1

@@ -47,7 +47,7 @@ from qwestly_agent.jobs.writer import (
 from qwestly_agent.memory.forget import forget_in_jobs
 from qwestly_agent.model_calls import ContentRefused
 from qwestly_agent.stores.jobs import SEARCHING_SECONDS, Applications, JobMatches, JobSearch, JobSearches
-from qwestly_agent.stores.stage_day import StageDay
+from qwestly_agent.stores.usage import StageDay
 from tests.statemachines.conftest import Case, World
 
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{Template.load().name('ScoutJobsMachine')}"

@@ -8,7 +8,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.measures import Answers, GivenAnswer
 from tests.stores.conftest import Sent
-from tests.stores.test_due import is_served
+from tests.stores.test_across_users import is_served
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,6 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.memory import Memory, salience
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores import memories as memories_
-from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.memory_work import (
     JOURNAL,
@@ -227,7 +226,7 @@ async def test_who_has_something_new_is_found_by_id_a_page_at_a_time(
     await merges.mark_compared("u2", ["u2-a", "u2-b"])
     await memories.supersede("u4", "u4-a", "newer", NOW)
     await memories.supersede("u4", "u4-b", "newer", NOW)
-    sweeps = Sweeps(database)
-    assert await sweeps.users_to_consolidate("", 2) == ["u1", "u3"]
-    assert await sweeps.users_to_consolidate("u3", 2) == ["u5"]
-    assert await sweeps.users_to_consolidate("u5", 2) == []
+    merges = Merges(database)
+    assert await merges.list_due_users("", 2) == ["u1", "u3"]
+    assert await merges.list_due_users("u3", 2) == ["u5"]
+    assert await merges.list_due_users("u5", 2) == []

@@ -61,7 +61,8 @@ from qwestly_agent.stores.search import Searchable
 
 async def search(collection: str) -> None:
     async with make_mongo_client(MONGODB_URI) as mongo:
-        await Searchable(mongo["qwestly_test_rule"][collection], "index", "vector", "text").nearest({}, "x", None, 1)
+        searchable = Searchable(mongo["qwestly_test_rule"][collection], "index", "vector", "text")
+        await searchable.find_nearest({}, "x", None, 1)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.mongo_rule import ACTIONS, complaint_about
+from tests.mongo_rule import ACTIONS, Sender, complaint_about
 from tests.servers import USER
 
 MINE = {"user_id": USER}
 MESSAGES, PROFILES, DOCS = "agent_messages", "candidates_enhanced", "qwestly_docs"
-STORE = "stores/conversations.py:7"
+STORE = Sender("stores/conversations.py:7")
 
 OF_EVERYBODY: list[Any] = [
     {},
@@ -62,7 +62,7 @@ def test_what_may_be_of_more_than_one_user_is_caught(kind: str, filter: Any) -> 
     command = about(filter)[kind]
     name, collection = next(iter(command.items()))
     assert complaint_about(command, STORE) == (
-        f"{STORE} sent {name} on {collection}, without an equality on user_id: {filter!r}"
+        f"{STORE.line} sent {name} on {collection}, without an equality on user_id: {filter!r}"
     )
 
 
@@ -134,7 +134,7 @@ def test_what_has_no_filter_where_it_counts_is_caught(command: dict[str, Any]) -
 def test_a_document_of_nobody_is_caught_among_those_of_somebody(document: dict[str, Any]) -> None:
     assert complaint_about({"insert": MESSAGES, "documents": [MINE, MINE]}, STORE) is None
     said = complaint_about({"insert": MESSAGES, "documents": [MINE, document]}, STORE)
-    assert said == f"{STORE} sent insert on {MESSAGES}, without an equality on user_id: {document!r}"
+    assert said == f"{STORE.line} sent insert on {MESSAGES}, without an equality on user_id: {document!r}"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_collection_that_nobody_declared_is_caught_until_a_store_declares_it(k
     name = next(iter(command))
     said = complaint_about({**command, name: "agent_brand_new"}, STORE)
     assert said
-    assert said.startswith(f"{STORE} sent {name} on agent_brand_new, but no store declares it: ")
+    assert said.startswith(f"{STORE.line} sent {name} on agent_brand_new, but no store declares it: ")
 
 
 CANDIDATE_APPS = {
@@ -192,7 +192,7 @@ def test_a_write_to_the_candidate_apps_collections_is_caught(write: dict[str, An
     name = next(iter(write))
     said = complaint_about({**write, name: collection}, STORE)
     assert said
-    assert said.startswith(f"{STORE} sent {name} on {collection}, which the package may only read: ")
+    assert said.startswith(f"{STORE.line} sent {name} on {collection}, which the package may only read: ")
     assert USER in said
 
 
@@ -226,17 +226,23 @@ def test_what_is_about_nobody_may_be_read_and_written_whole() -> None:
         {"insert": DOCS, "documents": [{"text": "Plans"}]},
         {"delete": DOCS, "deletes": [{"q": {"_id": {"$in": ["a"]}}, "limit": 0}]},
     ):
-        assert complaint_about(command, "stores/docs.py:3") is None
+        assert complaint_about(command, Sender("stores/docs.py:3")) is None
 
 
-def test_the_sweeps_alone_may_find_of_everybody_and_change_nothing() -> None:
-    due = {"find": MESSAGES, "filter": {"seq": {"$lt": 3}}}
-    assert complaint_about(due, "stores/due.py:12") is None
-    for sender in (STORE, "stores/sweeps_of_mine.py:12", "tools/sweeps.py:12", "somebody"):
-        assert complaint_about(due, sender), sender
+def test_what_is_marked_alone_may_find_of_everybody_and_change_nothing() -> None:
+    due, marked = {"find": MESSAGES, "filter": {"seq": {"$lt": 3}}}, Sender("stores/messages.py:12", True)
+    assert complaint_about(due, marked) is None
+    for line in (
+        "stores/messages.py:12",
+        "stores/runs.py:12",
+        "stores/measures.py:12",
+        "tools/sweeps.py:12",
+        "somebody",
+    ):
+        assert complaint_about(due, Sender(line)), line
     for command in (
         {"delete": MESSAGES, "deletes": [{"q": {}, "limit": 0}]},
         {"find": "agent_brand_new", "filter": {}},
         {"aggregate": MESSAGES, "pipeline": [{"$match": {}}, {"$out": "elsewhere"}]},
     ):
-        assert complaint_about(command, "stores/due.py:12"), command
+        assert complaint_about(command, marked), command

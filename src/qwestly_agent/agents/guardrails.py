@@ -15,12 +15,7 @@ from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.agent.abstract import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability, WrapToolExecuteHandler, WrapToolValidateHandler
-from pydantic_ai.exceptions import (
-    CallDeferred,
-    ModelRetry,
-    ToolFailed,
-    UnexpectedModelBehavior,
-)
+from pydantic_ai.exceptions import CallDeferred, ModelRetry, ToolFailed, UnexpectedModelBehavior
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import (
     CapabilityEvent,
@@ -52,7 +47,7 @@ from qwestly_agent.agents.base import (
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.autonomy import OFFERED, gate
 from qwestly_agent.approvals.end import pending_line
-from qwestly_agent.approvals.view import ApprovalView, view_of
+from qwestly_agent.approvals.view import ApprovalView, approval_view
 from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, NotFound, TooManySteps
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Effect
@@ -235,12 +230,12 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
     if approval is None:
         raise ToolFailed(decision.reason)
     if approval.answer == "run":
-        await ctx.emit(ApprovalDecided(approval=view_of(approval), call_id=None, said_yes=True))
+        await ctx.emit(ApprovalDecided(approval=approval_view(approval), call_id=None, said_yes=True))
         return {"status": approval.status, "outcome": approval.outcome, **approval.result}
     words = pending_line(approval)
     deps.calls.record_waiting(made, words, deps.clock())
     await ctx.emit(
-        ApprovalRequested(approval=view_of(approval), call_id=call_id, ends_the_turn=approval.answer == "ask")
+        ApprovalRequested(approval=approval_view(approval), call_id=call_id, ends_the_turn=approval.answer == "ask")
     )
     if approval.answer == "ask":
         raise CallDeferred(metadata={"approval_id": approval.id})

@@ -256,7 +256,7 @@ class EarnedView(BaseModel):
     """By time of the latest decision, newest first."""
 
 
-def earned_view_of(standing: Standing, kinds: Sequence[EarnedKind]) -> EarnedView:
+def earned_view(standing: Standing, kinds: Sequence[EarnedKind]) -> EarnedView:
     return EarnedView(
         level=standing.level,
         ceiling=standing.ceiling,

@@ -22,8 +22,7 @@ from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, Approval, E
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.candidate_data import Profiles
-from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.user_settings import UserSettingsStore
+from qwestly_agent.stores.user_settings import MailKind, UserSettingsStore
 from qwestly_agent.text.clean import visible, well_formed
 
 EFFECTS: Mapping[Effect, str] = {
@@ -107,6 +106,17 @@ def hash_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+async def find_mail(services: Services, hashed: str) -> tuple[str, MailKind] | None:
+    """Return the recipient and kind of the mail whose token has this hash."""
+    if user_id := await services.briefings.find_user_by_token(hashed):
+        return user_id, "briefings"
+    kinds: tuple[MailKind, ...] = ("questions", "reminders")
+    for kind in kinds:
+        if found := await services.approvals.find_by_link(f"{kind}:{hashed}"):
+            return found[0], kind
+    return None
+
+
 def is_decided_by_link(services: Services, approval: Approval) -> bool:
     action = services.actions.get(approval.tool)
     return action is not None and action.is_link_allowed
@@ -125,7 +135,7 @@ async def render_link_page(
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
         try:
-            approval = await _find(services.approvals, services.sweeps, token)
+            approval = await _find(services.approvals, token)
         except NotFound:
             limits.count(services.clock(), f"from {source}", times=INVALID_TOKEN_COUNTS)
             raise
@@ -155,8 +165,8 @@ async def _look(services: Services, approval: Approval) -> LinkPage:
     return await _page(services, approval, notice=pause.FROZEN if is_frozen else "", is_frozen=is_frozen)
 
 
-async def _find(approvals: Approvals, sweeps: Sweeps, token: str) -> Approval:
-    found = await sweeps.find_approval_by_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
+async def _find(approvals: Approvals, token: str) -> Approval:
+    found = await approvals.find_by_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
     if found is None:
         raise NotFound("Part of it may be missing. Sign in to find everything that waits for you in the chat.")
     return await approvals.get(*found)

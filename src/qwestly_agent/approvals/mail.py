@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.links import effect_of, hash_of, is_decided_by_link, previous_round
+from qwestly_agent.approvals.links import effect_of, find_mail, hash_of, is_decided_by_link, previous_round
 from qwestly_agent.approvals.templates import Brand, render, shortly
 from qwestly_agent.approvals.view import approval_span, pair_reworded
 from qwestly_agent.base.clock import to_datetime
@@ -216,14 +216,14 @@ async def note_returned_mail(services: Services, event: dict[str, Any]) -> dict[
     """
     detail = _Detail.model_validate(event["detail"])
     tag = "".join(detail.mail.tags.get(TAG, []))
-    mailed = await services.sweeps.find_mail_by_token(tag) if tag else None
+    mailed = await find_mail(services, tag) if tag else None
     if not mailed or not detail.returned:
         return {"returned": 0}
     user_id, kind = mailed
     how, recipients = detail.returned
     for each in recipients:
         await services.user_settings.end_mail_to(user_id, parseaddr(each.address)[1], how)
-    if about := await services.sweeps.find_approval_by_link(f"{kind}:{tag}"):
+    if about := await services.approvals.find_by_link(f"{kind}:{tag}"):
         approval, now = await services.approvals.get(*about), services.clock()
         await services.approvals.change(
             approval, lambda record: record.mail_returned(how, now) if record.returned_as != how else None

@@ -18,8 +18,7 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.base.clock import Clock, Moment
 from qwestly_agent.base.errors import Braked, Unavailable
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.runs import Runs
+from qwestly_agent.stores.runs import Runs, Sweeps
 from qwestly_agent.stores.user_settings import Signal, Signals
 
 PATIENCE_SECONDS = 30.0

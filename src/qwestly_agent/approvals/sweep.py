@@ -15,7 +15,7 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_waiting
 from qwestly_agent.domain.approval import EVERYBODY, Approval
 from qwestly_agent.services import Services
-from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.user_settings import Signals
 
 AT_ONCE = 8
@@ -36,22 +36,23 @@ LEFT_TO_EXECUTION_SECONDS = 300.0
 async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[str, int]:
     """Handle due records, and copy events that were left; return counts of the results. `failed` records, and those
     `left` for lack of time, stay due."""
-    due = await _next_due(services.sweeps, services.clock(), services.settings.approvals_a_sweep)
+    limit = services.settings.approvals_a_sweep
+    due = await services.sweeps.next_due("approvals", services.approvals, services.clock(), limit)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
 
-    async def look(user_id: str, approval_id: str) -> None:
+    async def look(user_id: str, approval_id: str, _: float) -> None:
         async with places:
             in_time = seconds_left() > RESERVE_SECONDS
             counts[await handle_due(services, user_id, approval_id) if in_time else "left"] += 1
 
     ends = await asyncio.gather(*(look(*each) for each in due), return_exceptions=True)
-    for (_, approval_id), error in zip(due, ends, strict=True):
+    for (_, approval_id, _), error in zip(due, ends, strict=True):
         if error is not None:
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
     counts.update(await copy_left_events(services, seconds_left))
     counts.update(await publish_events(services, seconds_left))
-    await _measure(services.sweeps, services.signals, services.clock)
+    await _measure(services.approvals, services.signals, services.clock)
     return dict(counts)
 
 
@@ -80,7 +81,7 @@ async def publish_events(services: Services, seconds_left: Callable[[], float]) 
     # An event being written now may become visible after a later one.
     until = to_datetime(now - SETTLED_SECONDS)
     while seconds_left() > RESERVE_SECONDS:
-        copied = await services.sweeps.list_copied(to_datetime(position), until, MOST_PUT)
+        copied = await services.activity.list_copied(to_datetime(position), until, MOST_PUT)
         is_full = len(copied) == MOST_PUT
         # Keep events with the same time together: the next page starts after them.
         copied = [each for each in copied if each.copied_at < copied[-1].copied_at] or copied if is_full else copied
@@ -98,21 +99,11 @@ async def publish_events(services: Services, seconds_left: Callable[[], float]) 
     return counts
 
 
-async def _next_due(sweeps: Sweeps, now: float, limit: int) -> list[tuple[str, str]]:
-    """Return the due records after those of the last sweep, wrapping around at the end."""
-    after = await sweeps.position("approvals") or 0.0
-    due = await sweeps.due_approvals(after, now, limit)
-    if after and len(due) < limit:
-        due += await sweeps.due_approvals(0.0, min(after, now), limit - len(due))
-    await sweeps.save_position("approvals", due[-1][2] if len(due) == limit else None)
-    return [(user_id, approval_id) for user_id, approval_id, _ in due]
-
-
-async def _measure(sweeps: Sweeps, signals: Signals, clock: Clock) -> None:
+async def _measure(approvals: Approvals, signals: Signals, clock: Clock) -> None:
     """Emit the age of the oldest pending approval, and the backlog; called after the work."""
     now = clock()
     oldest, left, is_braked = await asyncio.gather(
-        sweeps.oldest_pending_approval(), sweeps.approvals_left(now), signals.is_braked(EVERYBODY)
+        approvals.oldest_pending(), approvals.backlog(now), signals.is_braked(EVERYBODY)
     )
     waited = now - (now if oldest is None else oldest)
     measure_waiting(waited, is_braked, left.count, now - (left.due_since or now))

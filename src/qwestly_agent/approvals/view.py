@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from qwestly_agent.base.clock import Moment, with_iso_moments
+from qwestly_agent.base.clock import Moment, Page, with_iso_moments
 from qwestly_agent.base.traces import Traces, child_span
 from qwestly_agent.domain.approval import (
     Approval,
@@ -260,13 +261,11 @@ class ApprovalView(BaseModel):
     """The draft made after a change request; `revised_by` names the approval it leads to."""
 
 
-class ApprovalList(BaseModel):
-    items: list[ApprovalView]
-    next: str | None
-    """Cursor: pass it as `after`; null at the end."""
+class ApprovalList(Page[ApprovalView]):
+    pass
 
 
-def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
+def approval_view(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
     status = "frozen" if is_paused and approval.status == "pending" else approval.status
     return ApprovalView(
         **approval.model_dump(
@@ -296,12 +295,9 @@ def public_url(approval: Approval) -> str | None:
     return url if approval.effect == "outward" and url.startswith(("https://", "http://127.0.0.1:")) else None
 
 
-def list_of(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalList:
+def approval_list(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalList:
     """Return a page of approvals. `found` was read with `limit` + 1, to detect further ones."""
-    items = found[:limit]
-    more = len(found) > limit
-    views = [view_of(each, is_paused=is_paused) for each in items]
-    return ApprovalList(items=views, next=repr(items[-1].created_at) if more else None)
+    return ApprovalList.of(found, limit, partial(approval_view, is_paused=is_paused), lambda each: each.created_at)
 
 
 # --- trace ------------------------------------------------------------------------------------------------------------

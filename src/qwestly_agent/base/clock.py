@@ -1,13 +1,18 @@
-"""Time and ids as arguments: code that needs the time takes a `Clock`, and reads it as late as possible."""
+"""Time and ids as arguments: code that needs the time takes a `Clock`, and reads it as late as possible. Times and
+pages in the API."""
 
 import math
 import re
 import time
 import uuid
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Generic, Protocol, Self, TypeVar
 
-from pydantic import PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, PlainSerializer, WithJsonSchema
+
+Item = TypeVar("Item")
+Record = TypeVar("Record")
 
 
 class Clock(Protocol):
@@ -61,6 +66,20 @@ Moment = Annotated[
 """Seconds since the epoch, serialized as ISO 8601."""
 Cursor = Annotated[float, WithJsonSchema({"type": "string"})]
 """A page's cursor, as returned in `next`; an opaque text for clients."""
+
+
+class Page(BaseModel, Generic[Item]):
+    items: list[Item]
+    next: str | None
+    """Cursor, opaque text: pass it as `after`; null at the end."""
+
+    @classmethod
+    def of(
+        cls, found: Sequence[Record], limit: int, view: Callable[[Record], Item], date: Callable[[Record], float]
+    ) -> Self:
+        """Return the page of records that were read with `limit` + 1, to detect further ones."""
+        items = [view(each) for each in found[:limit]]
+        return cls(items=items, next=repr(date(found[limit - 1])) if len(found) > limit else None)
 
 
 def format_duration(seconds: float) -> str:

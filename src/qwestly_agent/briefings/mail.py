@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.approvals.links import INVALID_TOKEN_COUNTS, Limits, LinkPage, error_page, hash_of
+from qwestly_agent.approvals.links import INVALID_TOKEN_COUNTS, Limits, LinkPage, error_page, find_mail, hash_of
 from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
@@ -89,7 +89,7 @@ async def unsubscribe(services: Services, limits: Limits, token: str, source: st
     brand = Brand.of(services.settings)
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
-        mail = await services.sweeps.find_mail_by_token(hash_of(token)) if _TOKEN.fullmatch(token) else None
+        mail = await find_mail(services, hash_of(token)) if _TOKEN.fullmatch(token) else None
         if mail is None:
             limits.count(services.clock(), f"from {source}", times=INVALID_TOKEN_COUNTS)
             raise NotFound("Part of it may be missing. You can also turn off these emails in the app.")

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
 
-from qwestly_agent.base.clock import Moment
+from qwestly_agent.base.clock import Moment, Page
 from qwestly_agent.domain.briefing import MOST_LINES, WORDS_A_LINE, Briefing, BriefingKind, Item, Line, Mailed, Topic
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import disable_links, visible, well_formed
@@ -146,10 +146,8 @@ class BriefingView(BaseModel):
     """no, claimed (being sent), sent, refused (by the mail service), or paced (above the daily limit)."""
 
 
-class BriefingList(BaseModel):
-    items: list[BriefingView]
-    next: str | None
-    """Cursor: pass it as `after`; null at the end."""
+class BriefingList(Page[BriefingView]):
+    pass
 
 
 async def with_current_state(
@@ -157,23 +155,19 @@ async def with_current_state(
 ) -> list[BriefingView]:
     """Return the briefings with the current state of each line's records."""
     waiting = await approvals.list_open(user_id, MOST_WAITING) if briefings else []
-    return [view_of(each, zone, {approval.id for approval in waiting}) for each in briefings]
+    return [briefing_view(each, zone, {approval.id for approval in waiting}) for each in briefings]
 
 
-def view_of(briefing: Briefing, zone: str, waiting: Collection[str]) -> BriefingView:
+def briefing_view(briefing: Briefing, zone: str, waiting: Collection[str]) -> BriefingView:
     """Return the briefing for its user. `waiting` are the ids of approvals that are still pending."""
     return BriefingView(
-        id=briefing.id,
-        day=briefing.day,
-        kind=briefing.kind,
+        **briefing.model_dump(include={"id", "day", "kind", "read_at", "mailed"}),
         at=briefing.created_at,
         summary=summary_of(briefing, zone),
         lines=[_line(line, briefing.created_at, waiting) for line in briefing.lines],
         missing=briefing.gathered.missing,
         as_of=briefing.gathered.as_of,
         sources=sources_of(briefing),
-        read_at=briefing.read_at,
-        mailed=briefing.mailed,
     )
 
 

@@ -146,7 +146,7 @@ async def _send(
     services: Services, briefing: Briefing, address: str, message: tuple[str, str, str], link: str, tag: str
 ) -> Mailed:
     today = to_datetime(services.clock()).date().isoformat()
-    if not await services.sweeps.count_mail(today, services.settings.briefing_mails_a_day):
+    if not await services.briefings.count_mail(today, services.settings.briefing_mails_a_day):
         return "paced"
     try:
         await services.mail.send(address, *message, unsubscribe=link, tag=tag)
@@ -190,7 +190,7 @@ class BriefingsSwept(WorkflowState):
 @state(BriefingsSwept, ignores_brake=True)
 async def sweep(services: Services, _: BriefingsSwept) -> BriefingsSwept:
     now = services.clock()
-    due = await services.sweeps.due_briefings(now, services.settings.briefings_a_sweep)
+    due = await services.briefing_plans.list_due(0, now, services.settings.briefings_a_sweep)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + SWEEP_SECONDS
@@ -199,11 +199,11 @@ async def sweep(services: Services, _: BriefingsSwept) -> BriefingsSwept:
         async with places:
             counts[await begin_if_due(services, user_id) if loop.time() < ends_at else "left"] += 1
 
-    ends = await asyncio.gather(*map(look, due), return_exceptions=True)
+    ends = await asyncio.gather(*(look(each.user_id) for each in due), return_exceptions=True)
     for error in filter(None, ends):
         counts["failed"] += 1
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-    left = await services.sweeps.briefings_left(now)
+    left = await services.briefing_plans.backlog(now)
     measure_left("Briefings", left.count, now - (left.due_since or now))
     return BriefingsSwept(counts=dict(counts))
 

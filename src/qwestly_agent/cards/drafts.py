@@ -221,7 +221,7 @@ class DraftView(BaseModel):
     """True if it is based on content that the user has forgotten since."""
 
 
-def view_of(draft: Draft) -> DraftView:
+def draft_view(draft: Draft) -> DraftView:
     fields = draft.model_dump(include=DraftView.model_fields.keys() - {"draft_id", "stage"})
     return DraftView(draft_id=draft.id, stage=_stage(draft), **fields)
 
@@ -241,5 +241,5 @@ class DraftDetail(DraftView):
     """Null if there is no text, or not yet."""
 
 
-def detail_of(draft: Draft) -> DraftDetail:
-    return DraftDetail(**view_of(draft).model_dump(), content=text_of_draft(draft))
+def draft_detail(draft: Draft) -> DraftDetail:
+    return DraftDetail(**draft_view(draft).model_dump(), content=text_of_draft(draft))

@@ -13,11 +13,10 @@ from pydantic import BaseModel, Field
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.approvals.pause import Pause, PauseStatus
-from qwestly_agent.approvals.view import ApprovalView, view_of
-from qwestly_agent.base.clock import Clock, Moment, to_datetime
+from qwestly_agent.approvals.view import ApprovalView, approval_view
+from qwestly_agent.base.clock import Clock, Moment, Page, to_datetime
 from qwestly_agent.base.errors import Invalid
-from qwestly_agent.cards.drafts import DraftView
-from qwestly_agent.cards.drafts import view_of as draft_view_of
+from qwestly_agent.cards.drafts import DraftView, draft_view
 from qwestly_agent.domain.activity import ActivityEvent, Role, Severity
 from qwestly_agent.domain.approval import LEVEL_NAMES, SENT, Approval, sha256_hex
 from qwestly_agent.domain.resume import ResumeRecord
@@ -55,10 +54,8 @@ class EventView(BaseModel):
     """Until when `POST /api/activity/{id}/undo` works; null if it does not."""
 
 
-class EventList(BaseModel):
-    items: list[EventView]
-    next: str | None
-    """Cursor, opaque text: pass it as `after`; null at the end."""
+class EventList(Page[EventView]):
+    pass
 
 
 _ANSWERS: Mapping[str, str] = {
@@ -111,7 +108,7 @@ def _why(event: ActivityEvent) -> str:
     return sentence.format(at=at)
 
 
-async def views_of(
+async def event_views(
     approvals: Approvals, memories: Memories, user_id: str, events: Sequence[ActivityEvent], now: float
 ) -> list[EventView]:
     """Return the views of these events, in order."""
@@ -123,14 +120,14 @@ async def views_of(
             until[memory.id] = memory.undo_until
     for approval in await approvals.get_many(user_id, approval_ids) if approval_ids else []:
         until[approval.id], about[approval.id] = approval.undo_until or 0.0, approval.about
-    return [_view_of(each, until, about, now) for each in events]
+    return [_event_view(each, until, about, now) for each in events]
 
 
-async def list_of(
+async def event_list(
     approvals: Approvals, memories: Memories, user_id: str, found: Sequence[ActivityEvent], limit: int, now: float
 ) -> EventList:
     """Return a page of events. `found` was read with `limit` + 1, to detect further ones."""
-    items = await views_of(approvals, memories, user_id, found[:limit], now)
+    items = await event_views(approvals, memories, user_id, found[:limit], now)
     return EventList(items=items, next=_cursor(found[limit - 1]) if len(found) > limit else None)
 
 
@@ -161,7 +158,7 @@ def undone_approval(event: ActivityEvent) -> str | None:
     return str(event.data["approval_id"]) if event.type == "approval.done" else None
 
 
-def _view_of(event: ActivityEvent, until: Mapping[str, float], about: Mapping[str, str], now: float) -> EventView:
+def _event_view(event: ActivityEvent, until: Mapping[str, float], about: Mapping[str, str], now: float) -> EventView:
     """`until` is the end of the time to undo, by the id of the memory or approval; `about` is by the approval's id."""
     undo_until = until.get(undone_memory(event) or undone_approval(event) or "", 0.0)
     return EventView(
@@ -379,7 +376,7 @@ async def _read_named(services: Services, user_id: str, cursor: Cursor, news: Se
         services.drafts.list_active(user_id, MOST_ITEMS),
         pause.read(services.signals, user_id),
         services.conversations.list_running_runs(user_id, services.clock()),
-        views_of(services.approvals, services.memories, user_id, news, services.clock()),
+        event_views(services.approvals, services.memories, user_id, news, services.clock()),
     )
     running = [each for each in under_way if each.status == "running"]
     # The brake freezes pending approvals, and its release unfreezes them.
@@ -397,7 +394,7 @@ async def _answer(services: Services, user_id: str, cursor: Cursor, read: _Read)
         is_pausing = status.state in ("pausing", "partial")
     items: list[Update] = [
         *(_approval_update(each, read.brake) for each in read.approvals),
-        *(DraftUpdate(id=each.id, at=each.updated_at, draft=draft_view_of(each)) for each in read.drafts),
+        *(DraftUpdate(id=each.id, at=each.updated_at, draft=draft_view(each)) for each in read.drafts),
         *(ActivityUpdate(id=each.id, at=each.at, activity=each) for each in read.news),
     ]
     if read.tells_brake or is_pausing:
@@ -427,7 +424,7 @@ def _once(found: Sequence[T]) -> list[T]:
 def _approval_update(approval: Approval, brake: Pause) -> ApprovalUpdate:
     """Return the update. A pending approval also changes with the brake, which freezes it."""
     at = max(approval.updated_at, brake.changed_at) if approval.status == "pending" else approval.updated_at
-    return ApprovalUpdate(id=approval.id, at=at, approval=view_of(approval, is_paused=brake.is_on))
+    return ApprovalUpdate(id=approval.id, at=at, approval=approval_view(approval, is_paused=brake.is_on))
 
 
 async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]:

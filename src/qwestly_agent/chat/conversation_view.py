@@ -1,28 +1,32 @@
 """Conversations in the API, and their search."""
 
+import asyncio
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from qwestly_agent.approvals.view import ApprovalView, content_or_titles
-from qwestly_agent.approvals.view import view_of as approval_view_of
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.approvals.execute import refresh_outcomes
+from qwestly_agent.approvals.view import ApprovalView, approval_view, content_or_titles
+from qwestly_agent.base.clock import Page, to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
-from qwestly_agent.cards.drafts import DraftView
-from qwestly_agent.cards.drafts import view_of as draft_view_of
+from qwestly_agent.cards.drafts import DraftView, draft_view
 from qwestly_agent.chat.outcomes import (
     AnswerItems,
     RememberedView,
     approvals_shown_with,
     current_memories,
+    ids_of,
     items_of_answer,
+    remembered_view,
+    reshown_approvals,
 )
-from qwestly_agent.chat.outcomes import view_of as remembered_view_of
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.platform.collection import Document
+from qwestly_agent.services import Services
 from qwestly_agent.stores.conversation_search import ConversationSearch, SearchHit, SearchPage, word_start_pattern
 from qwestly_agent.stores.conversations import TITLE_CHARACTERS, is_running
 from qwestly_agent.stores.messages import (
@@ -41,6 +45,10 @@ from qwestly_agent.text.clean import one_line, safe_text, well_formed
 # Conversations in the API.
 
 
+MOST_MADE = 200
+"""Maximum approvals, and drafts, shown with a conversation."""
+
+
 class ConversationSummary(BaseModel):
     id: str
     title: str
@@ -53,10 +61,8 @@ class ConversationSummary(BaseModel):
     role: str
 
 
-class ConversationList(BaseModel):
-    items: list[ConversationSummary]
-    next: str | None
-    """Cursor: pass it as `after`; null at the end."""
+class ConversationList(Page[ConversationSummary]):
+    pass
 
 
 class MessageView(BaseModel):
@@ -118,62 +124,44 @@ class FeedbackGiven(BaseModel):
     feedback: Feedback | None
 
 
-def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationList:
+def conversation_list(found: Sequence[Document], limit: int, now: float) -> ConversationList:
     """Return a page of conversations. `found` was read with `limit` + 1, to detect further ones."""
-    items = found[:limit]
-    more = len(found) > limit
-    return ConversationList(
-        items=[ConversationSummary(**summary_of(each, now)) for each in items],
-        next=repr(items[-1]["last_used"]) if more else None,
+    return ConversationList.of(
+        found, limit, lambda each: ConversationSummary(**summary_fields(each, now)), itemgetter("last_used")
     )
 
 
-def view_of(
-    conversation: Document,
-    said: Sequence[Message],
-    made: AnswerItems,
-    limit: int,
-    before: int | None,
-    now: float,
-) -> ConversationView:
-    """Return a page of messages, the newest before `before`. `said` was read with `limit` + 1, to detect further
-    ones."""
-    return ConversationView(
-        **summary_of(conversation, now),
-        messages=[_message_view(message, made) for message in _page(conversation, said, limit, before, now)],
-        next=_earlier(said, limit),
+async def read(
+    services: Services, user_id: str, conversation_id: str, limit: int, before: int | None, *, is_ui: bool
+) -> ConversationView | UIConversation:
+    """Return a page of a conversation, the newest messages before `before`, with the current state of what its answers
+    requested, started and stored."""
+    conversation = await services.conversations.get(user_id, conversation_id)
+    said, approvals, drafts, is_paused = await asyncio.gather(
+        services.messages.list_recent(user_id, conversation_id, limit + 1, before),
+        services.approvals.list_of_conversation(user_id, conversation_id, MOST_MADE),
+        services.drafts.list_of_conversation(user_id, conversation_id, MOST_MADE),
+        services.signals.is_braked(user_id),
     )
-
-
-def ui_view_of(
-    conversation: Document,
-    said: Sequence[Message],
-    made: AnswerItems,
-    limit: int,
-    before: int | None,
-    now: float,
-) -> UIConversation:
+    ids = [memory_id for message in said for memory_id in ids_of(message)]
+    memories = await services.memories.get_many(user_id, ids) if ids else []
+    again = {each for message in said for each in reshown_approvals(message)} - {each.id for each in approvals}
+    approvals = await refresh_outcomes(
+        services, [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)]
+    )
+    made, now = AnswerItems(approvals, drafts, memories, is_paused), services.clock()
+    page, fields = _page(conversation, said, limit, before, now), summary_fields(conversation, now)
+    earlier = str(said[-limit].seq) if len(said) > limit else None
+    if not is_ui:
+        return ConversationView(**fields, messages=[_message_view(each, made) for each in page], next=earlier)
     from qwestly_agent.chat.encode_ai_sdk import ui_message_of
 
-    page = _page(conversation, said, limit, before, now)
     # The resumed stream repeats the running answer from its beginning.
     shown = [each for each in page if each.status != "running" and (each.role == "assistant" or each.content)]
-    messages = [ui_message_of(each, made) for each in shown]
-    return UIConversation(
-        id=conversation["id"],
-        title=conversation.get("title", ""),
-        design=conversation["design"],
-        role=role_of(conversation),
-        messages=messages,
-        next=_earlier(said, limit),
-    )
+    return UIConversation(**fields, messages=[ui_message_of(each, made) for each in shown], next=earlier)
 
 
-def _earlier(said: Sequence[Message], limit: int) -> str | None:
-    return str(said[-limit].seq) if len(said) > limit else None
-
-
-def summary_of(conversation: Document, now: float) -> dict[str, Any]:
+def summary_fields(conversation: Document, now: float) -> dict[str, Any]:
     return {
         "id": conversation["id"],
         "title": conversation.get("title", ""),
@@ -207,9 +195,9 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
 
 def _message_view(message: Message, made: AnswerItems) -> MessageView:
     shown = message.model_dump(include={"id", "role", "created_at", "status", "steps", "receipt"})
-    asked = [approval_view_of(each, is_paused=made.is_paused) for each in approvals_shown_with(message, made.approvals)]
-    begun = [draft_view_of(each) for each in items_of_answer(message, made.drafts)]
-    noted = [remembered_view_of(each) for each in current_memories(message, made.memories)]
+    asked = [approval_view(each, is_paused=made.is_paused) for each in approvals_shown_with(message, made.approvals)]
+    begun = [draft_view(each) for each in items_of_answer(message, made.drafts)]
+    noted = [remembered_view(each) for each in current_memories(message, made.memories)]
     return MessageView(
         **shown,
         content=content_or_titles(message.content, asked),
@@ -275,7 +263,9 @@ def words_of(query: str) -> list[str]:
 
 
 def found_of(hits: SearchPage, words: Sequence[str], now: float) -> FoundConversations:
-    items = [FoundConversation(**summary_of(each.conversation, now), found=_found(each, words)) for each in hits.found]
+    items = [
+        FoundConversation(**summary_fields(each.conversation, now), found=_found(each, words)) for each in hits.found
+    ]
     return FoundConversations(items=items, next=None if hits.next is None else repr(hits.next))
 
 

@@ -31,13 +31,17 @@ from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested, 
 from qwestly_agent.agents.tools.knowledge import Remembered
 from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.ask import id_of_call
-from qwestly_agent.approvals.view import ApprovalView
-from qwestly_agent.approvals.view import view_of as approval_view_of
+from qwestly_agent.approvals.view import ApprovalView, approval_view
 from qwestly_agent.base.clock import to_iso
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.cards.drafts import view_of as draft_view_of
-from qwestly_agent.chat.outcomes import AnswerItems, approvals_shown_with, current_memories, items_of_answer
-from qwestly_agent.chat.outcomes import view_of as remembered_view_of
+from qwestly_agent.cards.drafts import draft_view
+from qwestly_agent.chat.outcomes import (
+    AnswerItems,
+    approvals_shown_with,
+    current_memories,
+    items_of_answer,
+    remembered_view,
+)
 from qwestly_agent.chat.prompt import as_model_saw
 from qwestly_agent.chat.turn import AnswerStream, DraftEnded, Happened
 from qwestly_agent.chat.turn_approvals import QuestionAsked
@@ -128,7 +132,7 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
     async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseChunk]:
         match event:
             case Remembered():
-                memory = remembered_view_of(event.memory)
+                memory = remembered_view(event.memory)
                 yield DataChunk(type="data-memory", id=memory.id, data=memory.model_dump(mode="json"))
             case ApprovalShown():
                 yield _approval(event.approval)
@@ -208,16 +212,16 @@ def ui_message_of(message: Message, made: AnswerItems) -> dict[str, Any]:
         for each in asked:
             if each.run_id not in message.replaces:
                 _show_as_it_is(parts, each, is_paused=made.is_paused)
-        views = [approval_view_of(each, is_paused=made.is_paused) for each in asked]
+        views = [approval_view(each, is_paused=made.is_paused) for each in asked]
         parts += [
             {"type": "data-approval", "id": each.approval_id, "data": each.model_dump(mode="json")} for each in views
         ]
         parts += [
-            {"type": "data-draft", "id": each.id, "data": draft_view_of(each).model_dump(mode="json")}
+            {"type": "data-draft", "id": each.id, "data": draft_view(each).model_dump(mode="json")}
             for each in items_of_answer(message, made.drafts)
         ]
         parts += [
-            {"type": "data-memory", "id": each.id, "data": remembered_view_of(each).model_dump(mode="json")}
+            {"type": "data-memory", "id": each.id, "data": remembered_view(each).model_dump(mode="json")}
             for each in current_memories(message, made.memories)
         ]
         labels = {step.id: step.label for step in message.steps}

@@ -20,7 +20,7 @@ from qwestly_agent.agents.tools.knowledge import Remembered
 from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.view import ApprovalView, content_or_titles
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.chat.outcomes import view_of as remembered_view_of
+from qwestly_agent.chat.outcomes import remembered_view
 from qwestly_agent.chat.turn import AnswerStream, DraftEnded, Happened
 from qwestly_agent.chat.turn_approvals import QuestionAsked
 from qwestly_agent.chat.used_sources import SourcesNamed
@@ -78,7 +78,7 @@ def plain_events(event: NativeEvent, answer_stream: AnswerStream, spoke: bool) -
         case ApprovalDecided():
             return [("approval_decided", event.approval.model_dump(mode="json"))]
         case Remembered():
-            return [("memory", remembered_view_of(event.memory).model_dump(mode="json"))]
+            return [("memory", remembered_view(event.memory).model_dump(mode="json"))]
         case QuestionAsked(text=text):
             return [("text_delta", {"content": ("\n\n" if spoke else "") + text})]
         case DesignEvent():

@@ -71,12 +71,9 @@ class RememberedView(BaseModel):
     """Null if it cannot be undone."""
 
 
-def view_of(memory: Memory) -> RememberedView:
+def remembered_view(memory: Memory) -> RememberedView:
     return RememberedView(
-        id=memory.id,
-        content=memory.content,
-        status=memory.status,
-        undo_until=memory.undo_until or None,
+        **memory.model_dump(include={"id", "content", "status"}), undo_until=memory.undo_until or None
     )
 
 

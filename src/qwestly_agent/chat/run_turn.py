@@ -32,15 +32,15 @@ from qwestly_agent.agents.design import AgentTurn, Cancellation, NativeEvent
 from qwestly_agent.agents.guardrails import ApprovalDecided
 from qwestly_agent.agents.tools.work import ApprovalShown
 from qwestly_agent.approvals.propose import Proposer
-from qwestly_agent.approvals.view import view_of
+from qwestly_agent.approvals.view import approval_view
 from qwestly_agent.background_work import BackgroundWork
 from qwestly_agent.base.errors import AgentError, OverBudget
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import Traces, mark_failed
-from qwestly_agent.cards.drafts import view_of as draft_view_of
+from qwestly_agent.cards.drafts import draft_view
 from qwestly_agent.cards.start import Cards
-from qwestly_agent.chat.activity import views_of
+from qwestly_agent.chat.activity import event_views
 from qwestly_agent.chat.prompt import model_history, prompt_of
 from qwestly_agent.chat.services import ChatServices, RunningTurn
 from qwestly_agent.chat.turn import DraftEnded, Happened, Turn, replaced_runs
@@ -141,16 +141,16 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
     for settled in turn.approvals.settled:
         decided = settled.decided
         said_yes = decided.verb in ("approve", "edit")
-        event = ApprovalDecided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
+        event = ApprovalDecided(approval=approval_view(settled.approval), call_id=decided.call_id, said_yes=said_yes)
         record.take(event, services.clock())
         yield event
     if card := turn.approvals.referred_approval:
         record.calls.fixed_words = USE_THE_CARD
-        shown = ApprovalShown(approval=view_of(card))
+        shown = ApprovalShown(approval=approval_view(card))
         record.take(shown, services.clock())
         yield shown
     for draft in turn.approvals.unreported_drafts:
-        ended = DraftEnded(draft=draft_view_of(draft))
+        ended = DraftEnded(draft=draft_view(draft))
         record.take(ended, services.clock())
         yield ended
 
@@ -384,7 +384,7 @@ async def read_turn_events(services: Services, turn: Turn) -> list[Happened]:
         with limit_last_try():
             newest = await services.activity.newest(user_id, MOST_TOLD, since=turn.claim.turn.started_at)
             events = [each for each in reversed(newest) if _is_of(turn, each)]
-            views = await views_of(services.approvals, services.memories, user_id, events, services.clock())
+            views = await event_views(services.approvals, services.memories, user_id, events, services.clock())
     except PyMongoError as error:
         services.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
         return []

@@ -46,8 +46,7 @@ from qwestly_agent.rollout.variants import assign, read_rollout
 from qwestly_agent.stores.conversations import LEASE_SECONDS, last_answer_fields, make_title
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import ClaimedConversation, Message, NewTurn, PartialAnswer
-from qwestly_agent.stores.stage_day import DAY_SECONDS
-from qwestly_agent.stores.usage import MINUTE_SECONDS, Load
+from qwestly_agent.stores.usage import DAY_SECONDS, MINUTE_SECONDS, Load
 from qwestly_agent.text.user_text import typed_in
 
 MOST_UNDER_WAY, MOST_DRAFTS_TOLD = 30, 5

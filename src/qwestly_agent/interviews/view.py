@@ -134,7 +134,7 @@ class VersionList(BaseModel):
     next: None = None
 
 
-def summary_of(kept: StoredInterview) -> InterviewSummary:
+def interview_summary(kept: StoredInterview) -> InterviewSummary:
     interview = kept.interview
     return InterviewSummary(
         id=kept.conversation_id,
@@ -147,15 +147,13 @@ def summary_of(kept: StoredInterview) -> InterviewSummary:
     )
 
 
-def view_of(kept: StoredInterview) -> InterviewView:
+def interview_view(kept: StoredInterview) -> InterviewView:
     interview = kept.interview
     return InterviewView(
-        **summary_of(kept).model_dump(),
+        **interview_summary(kept).model_dump(),
         topics=[
             TopicView(
-                title=topic.title,
-                status=topic.status,
-                priority=topic.priority,
+                **topic.model_dump(include={"title", "status", "priority"}),
                 completeness=round(topic.completeness, 2),
                 aspects=[_aspect(each) for each in topic.aspects],
             )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -26,9 +26,9 @@ from qwestly_agent.domain.job import JobWishes
 from qwestly_agent.jobs.model import ScoutState, run_of
 from qwestly_agent.jobs.search import SECONDS_TO_A_TURN, is_same, search_boards
 from qwestly_agent.jobs.wishes import person_of, weights_of, without_excluded
+from qwestly_agent.platform.collection import Backlog
 from qwestly_agent.services import Services
-from qwestly_agent.stores.due import Backlog
-from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
+from qwestly_agent.stores.usage import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, state
 
 # --- find -------------------------------------------------------------------------------------------------------------
@@ -128,7 +128,9 @@ async def start_requested(services: Services, user_id: str) -> str:
 async def remind_of_due_steps(services: Services) -> dict[str, int]:
     """Remind users, and return counts of the results. Each step is reported once, and only while it is due."""
     now, counts = services.clock(), Counter[str]()
-    for user_id, application_id in await services.sweeps.due_applications(now, services.settings.follow_ups_a_sweep):
+    for user_id, application_id, _ in await services.applications.list_due(
+        0, now, services.settings.follow_ups_a_sweep
+    ):
         try:
             application = await services.applications.get(user_id, application_id)
             is_due = application.due_at is not None and application.due_at <= now
@@ -138,7 +140,7 @@ async def remind_of_due_steps(services: Services) -> dict[str, int]:
         except (AgentError, PyMongoError) as error:
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-    left = await services.sweeps.steps_left(now)
+    left = await services.applications.backlog(now)
     measure_left("Steps", left.count, now - (left.due_since or now))
     return dict(counts)
 
@@ -163,9 +165,10 @@ class JobsSwept(WorkflowState):
 async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
     """Start due searches. Users whose brake is on stay due until they release it, as do all users once most of the
     stage's daily budget is spent."""
-    now, braked = services.clock(), await services.sweeps.braked_users()
+    now, braked = services.clock(), await services.signals.list_braked()
     waits = EVERYBODY in braked or await services.stage_day.is_spent(now, WORKFLOWS_UP_TO)
-    due = [] if waits else await _next_due(services, now, braked)
+    limit = services.settings.job_searches_a_sweep
+    due = [] if waits else await services.sweeps.next_due("jobs", services.job_searches, now, limit, braked)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
 
     async def look(user_id: str) -> None:
@@ -176,23 +179,11 @@ async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
                 counts["failed"] += 1
                 services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
 
-    await asyncio.gather(*map(look, due))
+    await asyncio.gather(*(look(each.user_id) for each in due))
     steps = await remind_of_due_steps(services)
-    left = Backlog(0, None) if EVERYBODY in braked else await services.sweeps.job_searches_left(now, braked)
+    left = Backlog(0, None) if EVERYBODY in braked else await services.job_searches.backlog(now, braked)
     measure_left("Jobs", left.count, now - (left.due_since or now))
     return JobsSwept(counts={**counts, **{f"steps_{name}": count for name, count in steps.items()}})
-
-
-async def _next_due(services: Services, now: float, braked: Collection[str]) -> list[str]:
-    """Continue where the last sweep ended, and wrap around at the end, so that repeated failures do not block
-    others."""
-    sweeps, limit = services.sweeps, services.settings.job_searches_a_sweep
-    after = await sweeps.position("jobs") or 0.0
-    due = await sweeps.due_job_searches(after, now, limit, braked)
-    if after and len(due) < limit:
-        due += await sweeps.due_job_searches(0.0, min(after, now), limit - len(due), braked)
-    await sweeps.save_position("jobs", due[-1][1] if len(due) == limit else None)
-    return [user_id for user_id, _ in due]
 
 
 async def begin_if_due(services: Services, user_id: str) -> str:

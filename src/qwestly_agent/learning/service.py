@@ -36,6 +36,7 @@ from qwestly_agent.grounding.quotes import find_quote, find_span
 from qwestly_agent.learning.model import ABOUT_THE_LIBRARY, WrittenQuote, clean_line, library_sources
 from qwestly_agent.learning.progress import LearningProgress, posting_of, progress_of
 from qwestly_agent.learning.tree import FoundTopic, Node, Tree, agrees, extract_name, folded
+from qwestly_agent.learning.view import LearningView, view_learning
 from qwestly_agent.learning.writer import start_lesson
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import structured_output
@@ -315,9 +316,9 @@ def _told(sources: Mapping[str, QuotedSource], modules: Sequence[Module]) -> str
 # Set a goal chosen on the page, and find the gaps to it.
 
 
-async def choose_goal(services: ModelServices, user_id: str, goal: str) -> None:
-    """Set the goal, or remove it if it is empty. If no model is available, the goal is stored without gaps. Raises
-    `Braked`."""
+async def choose_goal(services: ModelServices, user_id: str, goal: str) -> LearningView:
+    """Set the goal, or remove it if it is empty, and return what the page shows. If no model is available, the goal is
+    stored without gaps. Raises `Braked`."""
     await pause.check(services.signals, user_id)
     now = services.clock()
     made = (LearningDecision(kind="goal", text=goal, quote=goal, at=now),) if goal else ()
@@ -337,8 +338,10 @@ async def choose_goal(services: ModelServices, user_id: str, goal: str) -> None:
         try:
             gaps = await find_gaps(services, user_id, Tree(await services.topics.list_modules()), goal)
         except AgentError:
-            return
-        await services.learning.change(user_id, lambda plan: plan.with_gaps(gaps, goal, now, before), now)
+            gaps = None
+        if gaps is not None:
+            await services.learning.change(user_id, lambda plan: plan.with_gaps(gaps, goal, now, before), now)
+    return await view_learning(services, user_id)
 
 
 # --- service ----------------------------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.learning import Lesson, LessonStatus, Module
-from qwestly_agent.learning.progress import LearningProgress
+from qwestly_agent.learning.progress import MOST_LESSONS, LearningProgress, progress_of
 from qwestly_agent.learning.tree import Tree
+from qwestly_agent.services import Services
 
 MOST_DUE = 20
 
@@ -102,17 +103,20 @@ class AnswerView(BaseModel):
     question: QuestionView
 
 
-def learning_view(progress: LearningProgress, tree: Tree, lessons: Sequence[Lesson], now: float) -> LearningView:
+async def view_learning(services: Services, user_id: str) -> LearningView:
+    """Return the user's path, due questions and lessons."""
+    tree, now = Tree(await services.topics.list_modules()), services.clock()
+    lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
     due = [(each.practices[number].due_at, each, number) for each in lessons for number in range(len(each.practices))]
     waiting = sorted(((at, each, number) for at, each, number in due if at <= now), key=lambda each: each[0])
     return LearningView(
-        progress=progress,
+        progress=await progress_of(services, user_id, tree),
         path=[
             PathSubject(subject=subject, topics=[_topic(topic, tree, lessons) for topic in topics])
             for subject, topics in tree.subjects.items()
         ],
         due=[question_view(lesson, number) for _, lesson, number in waiting[:MOST_DUE]],
-        lessons=[summary_of(each) for each in lessons],
+        lessons=[lesson_summary(each) for each in lessons],
     )
 
 
@@ -124,13 +128,8 @@ def _module(module: Module, lessons: Sequence[Lesson]) -> PathModule:
     on_it = [each for each in lessons if each.module_id == module.id and each.status in ("ready", "writing")]
     newest = next((each for each in on_it if each.status == "ready"), on_it[0] if on_it else None)
     state = "open" if newest is None else "ready" if newest.status == "ready" else "writing"
-    return PathModule(
-        id=module.id,
-        title=module.title,
-        summary=module.summary,
-        state=state,
-        lesson_id=newest.id if newest else None,
-    )
+    fields = module.model_dump(include={"id", "title", "summary"})
+    return PathModule(**fields, state=state, lesson_id=newest.id if newest else None)
 
 
 def question_view(lesson: Lesson, number: int) -> QuestionView:
@@ -146,11 +145,11 @@ def question_view(lesson: Lesson, number: int) -> QuestionView:
     )
 
 
-def summary_of(lesson: Lesson) -> LessonSummary:
+def lesson_summary(lesson: Lesson) -> LessonSummary:
     return LessonSummary.model_validate(_fields_of(lesson))
 
 
-def detail_of(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
+def lesson_detail(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
     titles = {each.id: each.title for each in modules}
     sentences = [
         SentenceView(

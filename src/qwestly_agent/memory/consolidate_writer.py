@@ -10,7 +10,6 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.actions import MOST_FORGOTTEN, outdated_proposal
 from qwestly_agent.memory.model import YEAR, ConsolidationPage, ConsolidationState, end
 from qwestly_agent.services import Services
-from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.memory_work import ConsolidationRun, Journal, Merges, ReplacedMemory
 from qwestly_agent.workflow_state import OVER_BUDGET, state
 
@@ -28,7 +27,7 @@ async def find_users(services: Services, page: ConsolidationPage) -> Consolidati
     if page.began_after is None:
         began = await services.sweeps.position("consolidate") or ""
         page = page.model_copy(update={"began_after": began, "after": began})
-    users, again = await _next_users(services.sweeps, page, room)
+    users, again = await _next_users(services.merges, page, room)
     after = users[-1] if users else page.after
     await services.sweeps.save_position("consolidate", after)
     return page.model_copy(
@@ -42,14 +41,14 @@ async def find_users(services: Services, page: ConsolidationPage) -> Consolidati
     )
 
 
-async def _next_users(sweeps: Sweeps, page: ConsolidationPage, limit: int) -> tuple[list[str], bool]:
+async def _next_users(merges: Merges, page: ConsolidationPage, limit: int) -> tuple[list[str], bool]:
     """Return the users, and whether the night has passed the last id and continued with the first."""
     if page.again:
-        return await sweeps.users_to_consolidate(page.after, limit, page.began_after), True
-    users = await sweeps.users_to_consolidate(page.after, limit)
+        return await merges.list_due_users(page.after, limit, page.began_after), True
+    users = await merges.list_due_users(page.after, limit)
     if len(users) == limit or not page.began_after:
         return users, False
-    return [*users, *await sweeps.users_to_consolidate("", limit - len(users), page.began_after)], True
+    return [*users, *await merges.list_due_users("", limit - len(users), page.began_after)], True
 
 
 # --- apply ------------------------------------------------------------------------------------------------------------
@@ -125,7 +124,7 @@ async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPa
         failed=len(failed),
     )
     if not page.more:
-        left = await services.sweeps.memories_left()
+        left = await services.merges.backlog()
         measure_left("Memories", left.count, services.clock() - (left.due_since or services.clock()))
     # A short outage of the database resolves itself, and its users are still due. Other errors would recur every night
     # unnoticed, and failures of one user in ten are not a short outage. An exhausted budget resets at midnight.

@@ -22,7 +22,7 @@ from qwestly_agent.memory.model import ExtractionState, batch_of, check_still_ex
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import Services
 from qwestly_agent.stores.memory_work import Batch
-from qwestly_agent.stores.stage_day import WORKFLOWS_UP_TO
+from qwestly_agent.stores.usage import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, expire_if_pending, state
 
 # --- sweep ------------------------------------------------------------------------------------------------------------
@@ -45,24 +45,24 @@ async def sweep(services: Services, _: Picked) -> Picked:
     """Claim due conversations. Those of users whose brake is on stay due until it is released, as do all once most of
     the stage's daily budget is spent."""
     now, run_id = services.clock(), services.new_id()
-    braked = await services.sweeps.braked_users()
+    braked = await services.signals.list_braked()
     limit = services.settings.conversations_a_sweep
     waits = EVERYBODY in braked or await services.stage_day.is_spent(now, WORKFLOWS_UP_TO)
-    due = [] if waits else await services.sweeps.silent_conversations(now, limit, braked)
+    due = [] if waits else await services.watermarks.list_due(0, now, limit, braked)
     picked = await asyncio.gather(
         *(
             services.watermarks.reserve(user_id, conversation_id, now, now + PICKED_SECONDS)
-            for user_id, conversation_id in due
+            for user_id, conversation_id, _ in due
         )
     )
     mine = [each for each, was_picked in zip(due, picked, strict=True) if was_picked]
-    left = await services.sweeps.conversations_left(now)
+    left = await services.watermarks.backlog(now)
     measure_left("Conversations", left.count, now - (left.due_since or now))
     return Picked(
         run_id=run_id,
         conversations=tuple(
             {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
-            for user_id, conversation_id in mine
+            for user_id, conversation_id, _ in mine
         ),
     )
 

@@ -135,32 +135,31 @@ class ForgottenView(BaseModel):
     """Sentences for the user about what stays: published items and transcripts."""
 
 
-def view_of(memory: Memory, score: Score | None = None) -> MemoryView:
+def memory_view(memory: Memory, score: Score | None = None) -> MemoryView:
     return MemoryView(**_shown(memory), score=score)
 
 
-def detail_of(explanation: "Explanation", replaced_by: Memory | None) -> MemoryDetail:
+def memory_detail(explanation: "Explanation", replaced_by: Memory | None) -> MemoryDetail:
     return MemoryDetail(
         **_shown(explanation.memory),
         said_on=explanation.said_on,
         conversation=explanation.title,
-        before=[view_of(each) for each in explanation.before],
-        replaced_by=view_of(replaced_by) if replaced_by else None,
+        before=[memory_view(each) for each in explanation.before],
+        replaced_by=memory_view(replaced_by) if replaced_by else None,
     )
 
 
-def forgotten_view_of(forgotten: "Forgotten") -> ForgottenView:
+def forgotten_view(forgotten: "Forgotten") -> ForgottenView:
     published = [PublishedView(title=each.title, at=each.at) for each in forgotten.published]
     return ForgottenView(forgotten=list(forgotten.ids), published=published, note=f"{FORGOTTEN} {forgotten.note}")
 
 
-def list_of(
+def memory_list(
     found: Sequence[Memory | FoundMemory], limit: int, offset: int, found_by: FoundBy | None = None
 ) -> MemoryList:
     """Return a page of memories. `found` was read with `limit` + 1, to detect further ones."""
-    items = [
-        view_of(each.memory, each.score) if isinstance(each, FoundMemory) else view_of(each) for each in found[:limit]
-    ]
+    pairs = ((each.memory, each.score) if isinstance(each, FoundMemory) else (each, None) for each in found[:limit])
+    items = [memory_view(*each) for each in pairs]
     return MemoryList(items=items, next=str(offset + limit) if len(found) > limit else None, found_by=found_by)
 
 

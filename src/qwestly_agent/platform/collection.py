@@ -1,9 +1,9 @@
 """The declaration of a collection, and the base class of the stores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, TypeVar
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.asynchronous.database import AsyncDatabase
@@ -99,6 +99,35 @@ def index(name: str, *fields: str, **options: Any) -> IndexModel:
 
 Document: TypeAlias = dict[str, Any]
 """A document of MongoDB."""
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def across_users(method: Method) -> Method:
+    """Mark a method of a store that reads documents of all users, for sweeps, the brake and what is measured.
+
+    It returns ids, times and counts only (and `Activity.list_copied` the events for the bus); further reads go through
+    the stores, with a user id. `tests/mongo_rule.py` refuses such a read unless a marked method is on its stack, and
+    `tests/stores/test_across_users.py` checks that an index serves it.
+    """
+    method.__dict__["across_users"] = True
+    return method
+
+
+class Due(NamedTuple):
+    """A document that is due."""
+
+    user_id: str
+    id: str
+    due_at: float
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Records that are due."""
+
+    count: int
+    due_since: float | None
+    """When the oldest became due, in seconds since the epoch; None if there are none."""
 
 
 @dataclass(frozen=True)
@@ -113,3 +142,39 @@ class Store:
     @classmethod
     def of(cls, database: AsyncDatabase[Document]) -> Self:
         return cls(database)
+
+    async def _backlog(self, collection: str, query: Document, since: str) -> Backlog:
+        count = await self.database[collection].count_documents(query)
+        return Backlog(count, await self._least(collection, query, since) if count else None)
+
+    async def _least(self, collection: str, query: Document, field: str) -> float | None:
+        found = await self.database[collection].find(query, {field: 1}).sort(field, 1).limit(1).to_list()
+        return next((each[field] for each in found), None)
+
+
+class Schedule(Store):
+    """A store of documents that become due."""
+
+    collection: ClassVar[MongoCollection]
+    id_field: ClassVar[str] = "_id"
+    due_field: ClassVar[str] = "due_at"
+    """Seconds since the epoch. It is missing, or 0, in documents that do not become due."""
+
+    def _due(self, after: float, until: float) -> Document:
+        return {self.due_field: {"$gt": after, "$lte": until}}
+
+    @across_users
+    async def list_due(self, after: float, until: float, limit: int, braked: Collection[str] = ()) -> list[Due]:
+        """List documents that became due in this interval, longest due first. Those of `braked` users stay due."""
+        query = {**self._due(after, until), **_not_of(braked)}
+        fields = dict.fromkeys(("user_id", self.id_field, self.due_field), 1)
+        found = self.database[self.collection].find(query, fields).sort(self.due_field, 1).limit(limit)
+        return [Due(each["user_id"], each[self.id_field], each[self.due_field]) async for each in found]
+
+    @across_users
+    async def backlog(self, now: float, braked: Collection[str] = ()) -> Backlog:
+        return await self._backlog(self.collection, {**self._due(0, now), **_not_of(braked)}, self.due_field)
+
+
+def _not_of(users: Collection[str]) -> Document:
+    return {"user_id": {"$nin": list(users)}} if users else {}

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from qwestly_agent.base.clock import Moment
+from qwestly_agent.base.clock import Moment, Page
 from qwestly_agent.domain.resume import ResumeRecord, ResumeStatus
 from qwestly_agent.resumes.model import json_resume_document, unread_lines
 
@@ -53,19 +53,17 @@ class ResumeDetail(ResumeView):
     """Parsed fields that the text does not support."""
 
 
-class ResumeList(BaseModel):
-    items: list[ResumeView]
-    next: str | None
-    """Cursor: pass it as `after`; null at the end."""
+class ResumeList(Page[ResumeView]):
+    pass
 
 
-def view_of(record: ResumeRecord) -> ResumeView:
+def resume_view(record: ResumeRecord) -> ResumeView:
     return ResumeView(**record.model_dump(include={*ResumeView.model_fields}))
 
 
-def detail_of(record: ResumeRecord) -> ResumeDetail:
+def resume_detail(record: ResumeRecord) -> ResumeDetail:
     return ResumeDetail(
-        **view_of(record).model_dump(),
+        **resume_view(record).model_dump(),
         text=record.text,
         resume=json_resume_document(record),
         fields={each.path: FieldView(**each.model_dump(exclude={"path", "value"})) for each in record.read or ()},

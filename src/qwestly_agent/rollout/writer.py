@@ -10,8 +10,8 @@ from qwestly_agent.base.observability import Event, cause_of, measure_rollout
 from qwestly_agent.domain.rollout import Entry, Rollout, Trial, end_trial, move_to_share, set_state
 from qwestly_agent.rollout.look import Counts, Finding, emergency, is_alarming, is_due, look
 from qwestly_agent.services import Services
-from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.measures import UnreadableRollout
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.measures import UnreadableRollout, VariantCounts
 from qwestly_agent.workflow_state import WorkflowState, state
 
 
@@ -34,8 +34,8 @@ async def advance(services: Services, _: Advanced) -> Advanced:
     if trial is None:
         measure_rollout()
         return Advanced()
-    sums = await sums_of(services.sweeps, trial)
-    finding = await _find(services.sweeps, trial, sums, now)
+    sums = await sums_of(services.variant_counts, trial)
+    finding = await _find(services, trial, sums, now)
     if finding:
         await services.rollouts.change(lambda before: apply_finding(before, trial, finding, now))
         services.logger.info(Event.ROLLOUT_MOVED, extra={"move": finding.move, "variant": trial.variant})
@@ -51,20 +51,26 @@ class Sums:
     base: Counts
 
 
-async def sums_of(sweeps: Sweeps, trial: Trial) -> Sums:
-    found: Mapping[str, Counts] = await sweeps.variant_sums(trial.tags)
+async def sums_of(variant_counts: VariantCounts, trial: Trial) -> Sums:
+    found: Mapping[str, Counts] = await variant_counts.sums(trial.tags)
     variant, base = trial.tags
     return Sums(found.get(variant, {}), found.get(base, {}))
 
 
-async def _find(sweeps: Sweeps, trial: Trial, sums: Sums, now: float) -> Finding | None:
+async def counts_by_user(variant_counts: VariantCounts, approvals: Approvals, tag: str) -> Sequence[Counts]:
+    """Return the counts of each user under this tag, including decisions on the variant's proposals."""
+    counts, proposed = await variant_counts.by_user(tag), await approvals.count_by_user(tag)
+    return [{**each, **proposed.get(user_id, {})} for user_id, each in counts.items()]
+
+
+async def _find(services: Services, trial: Trial, sums: Sums, now: float) -> Finding | None:
     """Decide on the trial. The counts per user are read only if they are needed."""
     if trial.state == "kept":
         return None  # at 100 % there is no base beside it to compare with
     is_alarm = is_alarming(sums.variant, sums.base)
     if not is_alarm and not is_due(trial, sums.variant, sums.base, now):
         return None
-    variant, base = [await sweeps.variant_users(tag) for tag in trial.tags]
+    variant, base = [await counts_by_user(services.variant_counts, services.approvals, tag) for tag in trial.tags]
     if is_alarm and (found := emergency(variant, base)):
         return found
     return look(trial, variant, base) if is_due(trial, sums.variant, sums.base, now) else None

@@ -1,4 +1,5 @@
-"""MongoDB stores that take and return domain objects. Every method takes a user id, except in `docs` and `due`."""
+"""MongoDB stores that take and return domain objects. Every method takes a user id, except those about nobody and those
+marked `across_users`."""
 
 from functools import cache
 from importlib import import_module

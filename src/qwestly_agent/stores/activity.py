@@ -9,7 +9,7 @@ from typing import Any
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.platform.collection import Document, Store
+from qwestly_agent.platform.collection import Document, Store, across_users
 from qwestly_agent.platform.outbox import FEED as COLLECTION
 from qwestly_agent.platform.outbox import add_event, copy_events
 
@@ -37,6 +37,14 @@ class Activity(Store):
     async def copied_since(self, user_id: str, moment: datetime, limit: int) -> list[CopiedEvent]:
         """List events copied since `moment`, in the order of copying."""
         query = {**_seen_by(user_id), "copied_at": {"$gte": moment}}
+        found = self.database[COLLECTION].find(query).sort("copied_at", 1).limit(limit)
+        return [CopiedEvent(event_of(each), each["copied_at"]) async for each in found]
+
+    @across_users
+    async def list_copied(self, moment: datetime, until: datetime, limit: int) -> list[CopiedEvent]:
+        """List events of all users copied after `moment` and up to `until`, in the order of copying. They go to the
+        event bus."""
+        query = {"copied_at": {"$gt": moment, "$lte": until}}
         found = self.database[COLLECTION].find(query).sort("copied_at", 1).limit(limit)
         return [CopiedEvent(event_of(each), each["copied_at"]) async for each in found]
 

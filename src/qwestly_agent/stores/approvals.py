@@ -1,13 +1,14 @@
 """`agent_approvals`: pending and decided approvals. A record changes only by compare-and-set on its revision, so the
 rules of its transitions are in the domain and not in queries."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from qwestly_agent.domain.activity import ActivityEvent, of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
-from qwestly_agent.platform.collection import Document, Expires, MongoCollection, index
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Schedule, across_users, index
 from qwestly_agent.platform.records import Records
 
 RETENTION = timedelta(days=365)
@@ -40,12 +41,10 @@ COLLECTION = MongoCollection(
 
 _WAITING = ("pending", "approved", "executing", *SENT)
 
-COUNTED_FIELDS = ("status", "decided_by", "preview")
-"""The fields that `counts_of` reads."""
 _BY_A_PERSON = ("chat", "words", "queue", "link")
 
 
-def counts_of(document: Document) -> dict[str, int]:
+def _counts_of(document: Document) -> dict[str, int]:
     """Return a proposal's counts: decided by a person, denied, claims, and claims left out."""
     decided = int(document.get("decided_by") in _BY_A_PERSON)
     preview = Preview.model_validate_json(document["preview"])
@@ -58,7 +57,7 @@ def counts_of(document: Document) -> dict[str, int]:
     }
 
 
-class Approvals(Records[Approval]):
+class Approvals(Records[Approval], Schedule):
     collection, model, missing = COLLECTION, Approval, "There is no such approval."
     nested, derived = ("preview", "shown", "result"), ("due_at",)
 
@@ -112,6 +111,26 @@ class Approvals(Records[Approval]):
         """Record that the model knows the approval's current state; later changes will be reported."""
         if approval.news:
             await self.replace(approval, approval.model_told())
+
+    @across_users
+    async def oldest_pending(self) -> float | None:
+        """Return when the oldest pending approval was created, in seconds since the epoch; None if there is none."""
+        return await self._least(COLLECTION, {"status": "pending"}, "created_at")
+
+    @across_users
+    async def find_by_link(self, hashed: str) -> tuple[str, str] | None:
+        """Return `(user_id, approval_id)` for the link with this hash."""
+        # With `$in`, because the laptop's database does not match an item of an indexed array by equality.
+        found = await self.database[COLLECTION].find_one({"links": {"$in": [hashed]}}, {"user_id": 1})
+        return (found["user_id"], found["_id"]) if found else None
+
+    @across_users
+    async def count_by_user(self, variant: str) -> Mapping[str, Counter[str]]:
+        """Return the counts of each user's proposals by this variant."""
+        counts, fields = defaultdict[str, Counter[str]](Counter), ("user_id", "status", "decided_by", "preview")
+        async for each in self.database[COLLECTION].find({"variant": variant}, dict.fromkeys(fields, 1)):
+            counts[each["user_id"]].update(_counts_of(each))
+        return counts
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
         """Detach decided approvals from the conversation; they are kept for the audit."""

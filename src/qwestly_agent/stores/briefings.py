@@ -14,8 +14,9 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Briefing, BriefingKind, BriefingSettings, Mailed, Planned, next_briefing
-from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Store, index
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Schedule, across_users, index
 from qwestly_agent.platform.records import Records
+from qwestly_agent.stores.runs import SWEEPS
 from qwestly_agent.stores.user_settings import COLLECTION, UserSettings
 
 # --- briefing plans ---------------------------------------------------------------------------------------------------
@@ -43,7 +44,9 @@ class BriefingPlan:
     """When these settings were last changed."""
 
 
-class BriefingPlans(Store):
+class BriefingPlans(Schedule):
+    collection, due_field = COLLECTION, f"{_PREFIX}at"
+
     async def get(self, user_id: str) -> BriefingPlan:
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
         return _plan(user_id, found or {})
@@ -165,6 +168,19 @@ class Briefings(Records[Briefing]):
         mail."""
         changes = {"mailed": "claimed", "unsubscribe": unsubscribe}
         return await self.set_fields(user_id, briefing_id, changes, mailed="no")
+
+    async def count_mail(self, day: str, most: int) -> bool:
+        """Count one mail for this day (UTC), of all users. Returns False if the limit is reached."""
+        mails, name = self.database[SWEEPS], f"briefing mails {day}"
+        await mails.update_one({"_id": name}, {"$setOnInsert": {"position": 0}}, upsert=True)
+        counted = await mails.update_one({"_id": name, "position": {"$lt": most}}, {"$inc": {"position": 1}})
+        return bool(counted.matched_count)
+
+    @across_users
+    async def find_user_by_token(self, hashed: str) -> str | None:
+        """Return the recipient of the mail whose token has this hash."""
+        found = await self.database[BRIEFINGS].find_one({"unsubscribe": hashed}, {"user_id": 1})
+        return found["user_id"] if found else None
 
     async def was_mailed(self, user_id: str) -> bool:
         """True if a briefing of this user was mailed, or may have been."""

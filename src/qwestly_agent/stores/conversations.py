@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
@@ -13,7 +13,16 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ConversationBusy, NotFound
 from qwestly_agent.domain.conversation import Summary
 from qwestly_agent.domain.rollout import Assignment
-from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store, index
+from qwestly_agent.platform.collection import (
+    ALL_ACTIONS,
+    Document,
+    Expires,
+    MongoCollection,
+    Schedule,
+    Store,
+    across_users,
+    index,
+)
 from qwestly_agent.stores.measures import VariantCounts
 from qwestly_agent.stores.messages import (
     RETENTION_SECONDS,
@@ -262,6 +271,14 @@ class Conversations(Store):
             held_by_query(user_id, conversation_id, reader_id), {"$set": {"lease_until": 0}, "$unset": {"holder": ""}}
         )
 
+    @across_users
+    async def count_by_variant(self) -> dict[str, int]:
+        """Return the number of conversations of each variant, excluding those that fell back to the base."""
+        query = {"assignment.variant": {"$gt": ""}, "assignment.given_up": False}
+        pipeline = [{"$match": query}, {"$group": {"_id": "$assignment.variant", "count": {"$sum": 1}}}]
+        found = await self.database[COLLECTION].aggregate(pipeline)
+        return {each["_id"]: each["count"] async for each in found}
+
     async def drop_contexts(self, user_id: str) -> None:
         """Drop the stored contexts and summaries, the last answer for late readers, and the list of reported work. Each
         conversation's next turn creates them again."""
@@ -424,7 +441,20 @@ class ExtractionProgress:
     """Expiry of the lease, in seconds since the epoch."""
 
 
-class Watermarks(Store):
+class Watermarks(Schedule):
+    collection, id_field, due_field = COLLECTION, "id", "extract_at"
+
+    def _due(self, after: float, until: float) -> Document:
+        """Leave out conversations with a running turn. A reserved one is not due again until later."""
+        return {**super()._due(after, until), "lease_until": {"$lte": until}}
+
+    @across_users
+    async def list_quarantined(self, limit: int) -> list[tuple[str, str, dict[str, Any]]]:
+        """List `(user_id, conversation_id, reason)` of quarantined conversations; the reason includes the time."""
+        query = {"extract_set_aside.at": {"$gt": 0}}
+        found = self.database[COLLECTION].find(query, {"user_id": 1, "id": 1, "extract_set_aside": 1})
+        return [(each["user_id"], each["id"], each["extract_set_aside"]) async for each in found.limit(limit)]
+
     async def schedule_now(self, user_id: str, conversation_id: str, now: float) -> None:
         """Schedule extraction now, because the conversation is over. Raises `NotFound`."""
         changed = await self.database[COLLECTION].update_one(

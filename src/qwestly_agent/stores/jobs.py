@@ -15,7 +15,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.job import OVER, Advert, Application, JobMatch, JobWishes, Pay, Reason, StatusChange, Verdict
-from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Permanent, Store, index
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Permanent, Schedule, Store, index
 from qwestly_agent.platform.outbox import copy_after_write, with_events
 from qwestly_agent.platform.records import Records, compare_and_set
 
@@ -247,7 +247,9 @@ class JobSearch:
         return self.status == "searching" and now - self.moved_at < SEARCHING_SECONDS
 
 
-class JobSearches(Store):
+class JobSearches(Schedule):
+    collection, due_field = JOB_SEARCHES, "next_at"
+
     async def get(self, user_id: str) -> JobSearch:
         """Get the user's job search. An unreadable document counts as off, without wishes."""
         found = await self.database[JOB_SEARCHES].find_one({"_id": user_id, "user_id": user_id}) or {}
@@ -441,7 +443,7 @@ WORDS = ("next_step", "notes")
 """Fields that the user writes."""
 
 
-class Applications(Records[Application]):
+class Applications(Records[Application], Schedule):
     collection, model, missing = APPLICATIONS, Application, "There is no such application."
     nested, derived = ("history",), ("due_at",)
     order, kept_since = ("updated_at",), "updated_at"

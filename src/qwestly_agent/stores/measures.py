@@ -1,6 +1,6 @@
 """Stores of what is measured: a rollout's state and counts, the day's answers, and planted lies."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from pymongo.errors import DuplicateKeyError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.rollout import AnswerDay, Rollout
 from qwestly_agent.grounding.model import JudgedPlant
-from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Permanent, Store, index
+from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Permanent, Store, across_users, index
 from qwestly_agent.platform.records import compare_and_set
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.messages import ClaimedConversation
@@ -96,6 +96,7 @@ class GivenAnswer:
 
 
 class Answers(Store):
+    @across_users
     async def list_since(self, at: float) -> list[GivenAnswer]:
         query = {"role": "assistant", "created_at": {"$gte": to_datetime(at)}}
         found = self.database[messages.COLLECTION].find(query, dict.fromkeys(_FIELDS, 1))
@@ -175,6 +176,21 @@ class VariantCounts(Store):
             },
         )
         return updated.matched_count == 1
+
+    @across_users
+    async def sums(self, tags: Collection[str]) -> dict[str, dict[str, float]]:
+        """Return the counts of all users under each of these tags, and the number of users."""
+        sums = {name: {"$sum": f"${name}"} for name in NAMES}
+        pipeline = [{"$match": {"tag": {"$in": list(tags)}}}, {"$group": {"_id": "$tag", "users": {"$sum": 1}, **sums}}]
+        found = await self.database[VARIANT_COUNTS].aggregate(pipeline)
+        # The laptop's database returns nothing if no document has the field.
+        return {each.pop("_id"): {name: value or 0 for name, value in each.items()} async for each in found}
+
+    @across_users
+    async def by_user(self, tag: str) -> dict[str, dict[str, float]]:
+        """Return the counts of each user under this tag."""
+        found = self.database[VARIANT_COUNTS].find({"tag": tag}, {"runs": 0})
+        return {each["user_id"]: {name: each.get(name, 0) for name in NAMES} async for each in found}
 
     async def add_dead_turns(self, claim: ClaimedConversation) -> None:
         """Count turns whose process died as failed turns of their variant."""

@@ -29,7 +29,15 @@ from qwestly_agent.domain.memory import (
     salience,
     signature_of,
 )
-from qwestly_agent.platform.collection import ALL_ACTIONS, Document, MongoCollection, Permanent, Store, index
+from qwestly_agent.platform.collection import (
+    ALL_ACTIONS,
+    Document,
+    MongoCollection,
+    Permanent,
+    Store,
+    across_users,
+    index,
+)
 from qwestly_agent.platform.outbox import OUTBOX, copy_after_write, outbox_fields, with_events
 from qwestly_agent.stores.search import (
     CachedText,
@@ -483,6 +491,13 @@ class Memories(Store):
         meanwhile."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         await self.database[COLLECTION].delete_many(query)
+
+    @across_users
+    async def list_users_without_stems(self) -> list[str]:
+        """List ids of users with memories whose stems are not stored."""
+        query = {"content": {"$exists": True}, "words": {"$exists": False}}
+        found = self.database[COLLECTION].find(query, {"_id": 0, "user_id": 1})
+        return list({each["user_id"]: None async for each in found})
 
     async def store_missing_stems(self, user_id: str) -> int:
         """Store the stems of memories that were written before stems existed. Returns their number."""

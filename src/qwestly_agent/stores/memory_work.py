@@ -13,7 +13,16 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import Memory, salience
-from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store, index
+from qwestly_agent.platform.collection import (
+    ALL_ACTIONS,
+    Backlog,
+    Document,
+    Expires,
+    MongoCollection,
+    Store,
+    across_users,
+    index,
+)
 from qwestly_agent.platform.outbox import copy_after_write, with_events
 from qwestly_agent.platform.records import Records
 from qwestly_agent.stores.memories import (
@@ -330,6 +339,24 @@ class ComparedMemory:
 
 
 class Merges(Store):
+    @across_users
+    async def list_due_users(self, after: str, limit: int, until: str | None = None) -> list[str]:
+        """List user ids above `after` (and up to `until`), ascending, with memories that are not consolidated yet."""
+        users, upper = list[str](), {} if until is None else {"$lte": until}
+        while len(users) < limit:
+            ids = {"$gt": users[-1] if users else after, **upper}
+            found = self.database[COLLECTION].find({**_NEW, "user_id": ids}, {"_id": 0, "user_id": 1})
+            page = await found.sort("user_id", 1).limit(HELD_AT_ONCE).to_list()
+            users += dict.fromkeys(each["user_id"] for each in page)
+            if len(page) < HELD_AT_ONCE:
+                break
+        return users[:limit]
+
+    @across_users
+    async def backlog(self) -> Backlog:
+        """Count active memories that have not been compared with the others."""
+        return await self._backlog(COLLECTION, dict(_NEW), "created")
+
     async def iterate_compared(self, user_id: str) -> AsyncIterator[tuple[ComparedMemory, bytes]]:
         """Yield all active memories in one pass, each with its vector as float32 bytes, empty if it has none."""
         query = {"user_id": user_id, "status": ACTIVE}
@@ -482,6 +509,7 @@ class Merges(Store):
             await self.database[COLLECTION].update_many(query, {"$set": changes})
 
 
+_NEW: Document = {"consolidated": False, "status": ACTIVE}
 _RAISED = ("importance", "last_seen", "about_writing")
 """Fields in which a merged memory keeps the greater value; `salience` is derived from them."""
 _COMPARED = dict.fromkeys(

@@ -1,5 +1,7 @@
-"""`agent_usage`: rate and cost per user. One document per user, so that one command can admit a turn."""
+"""`agent_usage`: rate and cost per user, and the stage's daily limit. One document per user, so that one command can
+admit a turn."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,7 +10,9 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store
+from qwestly_agent.base.errors import StageOverBudget
+from qwestly_agent.base.observability import measure_stage_over_budget
+from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store, across_users
 
 MINUTE_SECONDS = 60.0
 DAYS_KEPT = 31
@@ -93,6 +97,16 @@ class Usage(Store):
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"days": 1})
         return _spent(found or {}, now)
 
+    @across_users
+    async def stage_spent_today(self, now: float) -> float:
+        """Return today's cost (UTC) of all users together, in US dollars."""
+        midnight = to_datetime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+        # A document expires a fixed time after the last spending, so the index finds exactly those who spent today.
+        match = {"expires_at": {"$gte": midnight + timedelta(days=DAYS_KEPT)}}
+        total = {"_id": None, "cost_usd": {"$sum": f"$days.{day_of(now)}.cost_usd"}}
+        found = await self.database[COLLECTION].aggregate([{"$match": match}, {"$group": total}])
+        return sum([float(each["cost_usd"] or 0.0) async for each in found])
+
     async def add_spending(self, user_id: str, amounts: Mapping[str, float], now: float) -> None:
         """Add amounts spent outside of turns to the day. The document is created only by `enter` and `open`, so that a
         workflow that ends after its user was erased leaves nothing behind."""
@@ -146,3 +160,38 @@ def day_of(now: float) -> str:
 
 def _keep(now: float) -> Document:
     return {"expires_at": to_datetime(now) + timedelta(days=DAYS_KEPT)}
+
+
+# --- stage day --------------------------------------------------------------------------------------------------------
+# The cost of all users together since midnight UTC, and the stage's daily limit.
+
+
+DAY_SECONDS = 86_400
+READ_AGAIN_SECONDS = 60.0
+WORKFLOWS_UP_TO = 0.8
+"""The share of the ceiling above which workflows wait. The rest is left for chat turns."""
+
+
+class StageDay:
+    def __init__(self, usage: Usage, ceiling_usd: float) -> None:
+        self.usage = usage
+        self.ceiling_usd = ceiling_usd
+        """0 for no ceiling; nothing is read then."""
+        self._spent_usd = 0.0
+        self._read_at = -math.inf
+
+    async def check(self, now: float, share: float = 1.0) -> None:
+        """Raise `StageOverBudget` if this share of the ceiling is spent."""
+        if await self.is_spent(now, share):
+            raise StageOverBudget(retry_after=math.ceil(DAY_SECONDS - now % DAY_SECONDS))
+
+    async def is_spent(self, now: float, share: float) -> bool:
+        """True if this share of the ceiling is spent, by a sum that is at most a minute old."""
+        if not self.ceiling_usd:
+            return False
+        if now - self._read_at > READ_AGAIN_SECONDS:
+            self._spent_usd, self._read_at = await self.usage.stage_spent_today(now), now
+        if self._spent_usd < share * self.ceiling_usd:
+            return False
+        measure_stage_over_budget()
+        return True

@@ -38,7 +38,7 @@ from qwestly_agent.domain.approval import (
     sha256_hex,
 )
 from qwestly_agent.domain.job import HeadField
-from qwestly_agent.platform.collection import Document, MongoCollection, Permanent, Store, index
+from qwestly_agent.platform.collection import Document, MongoCollection, Permanent, Store, across_users, index
 from qwestly_agent.platform.outbox import OUTBOX, copy_after_write, with_events
 
 COLLECTION = MongoCollection(
@@ -139,6 +139,11 @@ class UserSettingsStore(Store):
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, change, upsert=variant is not None
         )
+
+    @across_users
+    async def count_pinned(self) -> int:
+        """Return the number of users whom an operator pinned to a variant."""
+        return await self.database[COLLECTION].count_documents({"variant": {"$gt": ""}})
 
     async def unsubscribe(self, user_id: str, kind: MailKind, now: float) -> None:
         """Unsubscribe a user by the link in a mail of this kind. An event records it, because anybody who has the mail,
@@ -349,6 +354,12 @@ class Signals(Store):
         """True if the brake of this user, or of `EVERYBODY`, is on."""
         own, everybody = await self.read(user_id)
         return bool(own.brake_since or everybody.brake_since)
+
+    @across_users
+    async def list_braked(self) -> list[str]:
+        """Return the ids of users whose brake is on, including `EVERYBODY` if that brake is on."""
+        found = self.database[SIGNALS].find({"brake_since": {"$gt": 0}}, {"_id": 1})
+        return [each["_id"] async for each in found]
 
     async def turn_brake_on(self, user_id: str, now: float) -> None:
         """Turn the brake on without a prior read (idempotent: `brake_since` keeps its first value)."""

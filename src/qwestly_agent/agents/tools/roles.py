@@ -13,7 +13,7 @@ from qwestly_agent.agents.design import DesignEvent
 from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.tools.base import CONFIRM, QueryText, list_result, proposal_tool, tool
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.view import format_value, view_of
+from qwestly_agent.approvals.view import approval_view, format_value
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import ShownQuote, Status
@@ -142,7 +142,7 @@ async def propose_learnt_profile(deps: AgentDeps) -> ApprovalRequested | None:
         return None
     if approval is None or approval.answer == "run":
         return None
-    return ApprovalRequested(approval=view_of(approval), call_id=CALL_ID, ends_the_turn=False)
+    return ApprovalRequested(approval=approval_view(approval), call_id=CALL_ID, ends_the_turn=False)
 
 
 async def _with_known(deps: AgentDeps, learnt: Iterable[KnownField]) -> list[KnownField]:

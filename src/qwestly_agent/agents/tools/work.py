@@ -11,7 +11,7 @@ from pydantic_ai.messages import CustomEvent
 from qwestly_agent.action import ApprovalId
 from qwestly_agent.agents.base import AgentDeps, contract_of
 from qwestly_agent.agents.tools.base import NEEDS, tool
-from qwestly_agent.approvals.view import ApprovalView, view_of
+from qwestly_agent.approvals.view import ApprovalView, approval_view
 from qwestly_agent.domain.approval import FINAL, Approval
 
 # --- work -------------------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ async def show_approval(ctx: RunContext[AgentDeps], approval_id: ApprovalId) -> 
     approval = await ctx.deps.approvals.get(ctx.deps.user_id, approval_id)
     if not approval.waits(ctx.deps.clock()):
         return {**_asked(approval), "note": "It does not wait any more. Say what became of it."}
-    await ctx.emit(ApprovalShown(approval=view_of(approval)))
+    await ctx.emit(ApprovalShown(approval=approval_view(approval)))
     return {**_asked(approval), "note": "They see its card now. Ask them to decide on it there, and end your answer."}
 
 

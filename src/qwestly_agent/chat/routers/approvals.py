@@ -7,22 +7,19 @@ from fastapi import APIRouter, Query, Request
 from pydantic import AwareDatetime, BaseModel
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.autonomy import EarnedView, earned_view_of, list_kinds
+from qwestly_agent.approvals.autonomy import EarnedView, earned_view, list_kinds
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.execute import NOT_UNDOABLE, refresh_outcomes, undo
 from qwestly_agent.approvals.pause import PauseStatus
-from qwestly_agent.approvals.view import ApprovalList, ApprovalView
-from qwestly_agent.approvals.view import list_of as approvals_of
-from qwestly_agent.approvals.view import view_of as approval_view_of
+from qwestly_agent.approvals.view import ApprovalList, ApprovalView, approval_list, approval_view
 from qwestly_agent.base.clock import Cursor, to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.base.traces import flush
-from qwestly_agent.cards.drafts import DraftDetail
-from qwestly_agent.cards.drafts import detail_of as draft_detail_of
+from qwestly_agent.cards.drafts import DraftDetail, draft_detail
 from qwestly_agent.chat.activity import (
     EventList,
     NextStep,
-    list_of,
+    event_list,
     next_steps,
     position_of,
     undone_approval,
@@ -55,7 +52,7 @@ async def list_approvals(
     read = services.approvals.list_open if state == "waiting" else services.approvals.list_all
     found, is_paused = await asyncio.gather(read(user_id, limit + 1, after), services.signals.is_braked(user_id))
     found = await refresh_outcomes(services, found)
-    return approvals_of(found, limit, is_paused=is_paused)
+    return approval_list(found, limit, is_paused=is_paused)
 
 
 @router.get("/api/approvals/{approval_id}")
@@ -65,7 +62,7 @@ async def read_approval(approval_id: str, services: TheServices, user_id: TheUse
         services.approvals.get(user_id, approval_id), services.signals.is_braked(user_id)
     )
     [found] = await refresh_outcomes(services, [found])
-    return approval_view_of(found, is_paused=is_paused)
+    return approval_view(found, is_paused=is_paused)
 
 
 @router.post("/api/approvals/{approval_id}/decision")
@@ -80,21 +77,21 @@ async def decide_approval(
     where = where_from(request)
     settled = await decide_and_follow_up(services, user_id, approval_id, decision, by="queue", where=where)
     await flush(services.traces)
-    return approval_view_of(settled)
+    return approval_view(settled)
 
 
 @router.get("/api/drafts/{draft_id}")
 async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> DraftDetail:
     """Return the text of a card or an About section, and what was left out and why; at every level, published or
     not."""
-    return draft_detail_of(await services.drafts.get(user_id, draft_id))
+    return draft_detail(await services.drafts.get(user_id, draft_id))
 
 
 @router.get("/api/autonomy")
 async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
     """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and earned levels
     for each kind of change on which the user has decided."""
-    return earned_view_of(*await list_kinds(services, user_id))
+    return earned_view(*await list_kinds(services, user_id))
 
 
 @router.put("/api/autonomy")
@@ -155,7 +152,7 @@ async def list_activity(
         types=type or (),
         severities=severity or (),
     )
-    return await list_of(services.approvals, services.memories, user_id, found, limit, services.clock())
+    return await event_list(services.approvals, services.memories, user_id, found, limit, services.clock())
 
 
 @router.get("/api/suggestions")
@@ -173,5 +170,5 @@ async def undo_event(event_id: str, services: TheServices, user_id: TheUser) -> 
         await undo_memory(services, user_id, memory_id)
         return EventUndone(undone=event_id)
     if approval_id := undone_approval(event):
-        return EventUndone(undone=event_id, by=approval_view_of(await undo(services, user_id, approval_id)))
+        return EventUndone(undone=event_id, by=approval_view(await undo(services, user_id, approval_id)))
     raise ChangedMeanwhile(NOT_UNDOABLE)

@@ -1,6 +1,5 @@
 """Routes of conversations, of updates outside of turns, and of the designs."""
 
-import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -8,7 +7,6 @@ from pydantic import BaseModel
 
 from qwestly_agent.account import delete
 from qwestly_agent.agents.design import Designs, Role
-from qwestly_agent.approvals.execute import refresh_outcomes
 from qwestly_agent.base.clock import Cursor, to_datetime
 from qwestly_agent.base.traces import child_span, flush
 from qwestly_agent.chat.activity import Updates, updates
@@ -21,22 +19,17 @@ from qwestly_agent.chat.conversation_view import (
     FoundConversations,
     Renamed,
     UIConversation,
+    conversation_list,
     find,
-    list_of,
+    read,
     rename,
-    ui_view_of,
-    view_of,
 )
-from qwestly_agent.chat.outcomes import AnswerItems, ids_of, reshown_approvals
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.memory.extract_writer import start_extraction
 
 # --- conversations ----------------------------------------------------------------------------------------------------
 # Routes of conversations, and of updates outside of turns.
 
-
-MOST_MADE = 200
-"""Maximum approvals, and drafts, shown with a conversation."""
 
 router = APIRouter()
 
@@ -67,7 +60,7 @@ async def list_conversations(
     if q is not None:
         return await find(services.conversation_search, user_id, q, limit, after, services.clock())
     found = await services.conversations.list_recent(user_id, limit + 1, after)
-    return list_of(found, limit, services.clock())
+    return conversation_list(found, limit, services.clock())
 
 
 @router.get("/api/conversations/{conversation_id}")
@@ -80,23 +73,7 @@ async def read_conversation(
     form: Annotated[Literal["ui"] | None, Query(alias="as")] = None,
 ) -> ConversationView | UIConversation:
     """Return a conversation with the steps of each answer; `?as=ui` returns the AI SDK's `UIMessage[]`."""
-    conversation = await services.conversations.get(user_id, conversation_id)
-    said, approvals, drafts, is_paused = await asyncio.gather(
-        services.messages.list_recent(user_id, conversation_id, limit + 1, before),
-        services.approvals.list_of_conversation(user_id, conversation_id, MOST_MADE),
-        services.drafts.list_of_conversation(user_id, conversation_id, MOST_MADE),
-        services.signals.is_braked(user_id),
-    )
-    ids = [memory_id for message in said for memory_id in ids_of(message)]
-    memories = await services.memories.get_many(user_id, ids) if ids else []
-    view = ui_view_of if form == "ui" else view_of
-    again = {each for message in said for each in reshown_approvals(message)} - {each.id for each in approvals}
-    approvals = await refresh_outcomes(
-        services, [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)]
-    )
-    return view(
-        conversation, said, AnswerItems(approvals, drafts, memories, is_paused), limit, before, services.clock()
-    )
+    return await read(services, user_id, conversation_id, limit, before, is_ui=form == "ui")
 
 
 @router.patch("/api/conversations/{conversation_id}")

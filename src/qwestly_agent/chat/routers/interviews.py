@@ -22,9 +22,9 @@ from qwestly_agent.interviews.view import (
     InterviewView,
     VersionList,
     draft_markdown,
-    summary_of,
+    interview_summary,
+    interview_view,
     versions_of,
-    view_of,
 )
 from qwestly_agent.interviews.writer import change
 
@@ -72,13 +72,13 @@ class TimeBudget(_Body):
 async def list_interviews(services: TheServices, user_id: TheUser) -> InterviewList:
     """List interviews, most recently used first."""
     found = await services.interviews.newest(user_id, MOST_INTERVIEWS)
-    return InterviewList(items=list(map(summary_of, found)))
+    return InterviewList(items=list(map(interview_summary, found)))
 
 
 @router.get("/api/interviews/{conversation_id}")
 async def read_interview(conversation_id: str, services: TheServices, user_id: TheUser) -> InterviewView:
     """Return an interview. 404 `not_found` also if the conversation is not an interview."""
-    return view_of(await services.interviews.get_stored(user_id, conversation_id))
+    return interview_view(await services.interviews.get_stored(user_id, conversation_id))
 
 
 @router.get("/api/interviews/{conversation_id}/versions")

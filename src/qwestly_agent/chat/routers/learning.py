@@ -7,18 +7,17 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.learning.progress import MOST_LESSONS, answer, progress_of
+from qwestly_agent.learning.progress import answer
 from qwestly_agent.learning.service import choose_goal
-from qwestly_agent.learning.tree import Tree
 from qwestly_agent.learning.view import (
     AnswerView,
     LearningView,
     LessonDetail,
     LessonList,
-    detail_of,
-    learning_view,
+    lesson_detail,
+    lesson_summary,
     question_view,
-    summary_of,
+    view_learning,
 )
 
 router = APIRouter()
@@ -44,17 +43,13 @@ class PostedAnswer(BaseModel):
 @router.get("/api/learning")
 async def read_learning(services: TheServices, user_id: TheUser) -> LearningView:
     """Return the library's path with the learned topics, goals and gaps, due questions, and the lessons."""
-    tree = Tree(await services.topics.list_modules())
-    now = services.clock()
-    lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
-    return learning_view(await progress_of(services, user_id, tree), tree, lessons, now)
+    return await view_learning(services, user_id)
 
 
 @router.put("/api/learning/goal")
 async def put_goal(body: PostedGoal, services: TheServices, user_id: TheUser) -> LearningView:
     """Set the goal; its gaps are computed at once. 423 `braked`."""
-    await choose_goal(services, user_id, body.goal)
-    return await read_learning(services, user_id)
+    return await choose_goal(services, user_id, body.goal)
 
 
 @router.get("/api/lessons")
@@ -64,14 +59,14 @@ async def list_lessons(
     """List lessons, newest first."""
     now = services.clock()
     lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, limit)]
-    return LessonList(items=[summary_of(each) for each in lessons])
+    return LessonList(items=[lesson_summary(each) for each in lessons])
 
 
 @router.get("/api/lessons/{lesson_id}")
 async def read_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> LessonDetail:
     """Return a lesson's progress and, when it is ready, each sentence with its quotes, and the questions."""
     lesson = services.lessons.as_seen(await services.lessons.get(user_id, lesson_id), services.clock())
-    return detail_of(lesson, await services.topics.list_modules())
+    return lesson_detail(lesson, await services.topics.list_modules())
 
 
 @router.post("/api/lessons/{lesson_id}/questions/{number}")

@@ -16,11 +16,11 @@ from qwestly_agent.memory.view import (
     MemoryList,
     MemoryView,
     UndoneView,
-    detail_of,
-    forgotten_view_of,
+    forgotten_view,
+    memory_detail,
+    memory_list,
+    memory_view,
 )
-from qwestly_agent.memory.view import list_of as memories_of
-from qwestly_agent.memory.view import view_of as memory_view_of
 
 router = APIRouter()
 
@@ -41,14 +41,14 @@ async def list_memories(
     `superseded` memory was replaced by another.
     """
     if query is None:
-        return memories_of(await services.memories.newest(user_id, limit + 1, after, status), limit, after)
+        return memory_list(await services.memories.newest(user_id, limit + 1, after, status), limit, after)
     if status != "active":
         raise Invalid("status: Only what holds can be searched.")
     vector = await vector_or_none(services.embeddings, services.logger, query)
     findings = await find_or_most_salient(
         services.memories, user_id, query, vector, after + limit + 1, services.clock()
     )
-    return memories_of(findings.found[after:], limit, after, findings.by)
+    return memory_list(findings.found[after:], limit, after, findings.by)
 
 
 @router.get("/api/memories/{memory_id}")
@@ -58,13 +58,13 @@ async def read_memory(memory_id: str, services: TheServices, user_id: TheUser) -
     explanation = await explain(services.conversations, services.memories, user_id, memory_id)
     successor = explanation.memory.superseded_by
     replaced_by = await services.memories.get_many(user_id, [successor] if successor else [])
-    return detail_of(explanation, next(iter(replaced_by), None))
+    return memory_detail(explanation, next(iter(replaced_by), None))
 
 
 @router.patch("/api/memories/{memory_id}")
 async def correct_memory(memory_id: str, correction: Correction, services: TheServices, user_id: TheUser) -> MemoryView:
     """Replace a memory's content: returns the new memory; the older one refers to it."""
-    return memory_view_of(await correct(services, user_id, memory_id, correction.content))
+    return memory_view(await correct(services, user_id, memory_id, correction.content))
 
 
 @router.delete("/api/memories/{memory_id}")
@@ -74,11 +74,11 @@ async def forget_memory(memory_id: str, services: TheServices, user_id: TheUser)
     forgotten = await forget(services, user_id, [memory_id])
     if not forgotten.ids:
         raise NotFound("There is no such memory.")
-    return forgotten_view_of(forgotten)
+    return forgotten_view(forgotten)
 
 
 @router.post("/api/memories/{memory_id}/undo")
 async def undo_memory(memory_id: str, services: TheServices, user_id: TheUser) -> UndoneView:
     """Undo, within a day, that a memory was stored or corrected in a chat: replaced memories become active again."""
     restored = await undo(services, user_id, memory_id)
-    return UndoneView(undone=memory_id, restored=[memory_view_of(each) for each in restored])
+    return UndoneView(undone=memory_id, restored=[memory_view(each) for each in restored])

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from qwestly_agent.base.clock import Cursor
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.resumes.view import ResumeDetail, ResumeList, ResumeView, detail_of, view_of
+from qwestly_agent.resumes.view import ResumeDetail, ResumeList, ResumeView, resume_detail, resume_view
 from qwestly_agent.resumes.writer import LONGEST_NAME, remove, start
 
 router = APIRouter()
@@ -45,7 +45,7 @@ async def post_resume(
     if request.headers.get("content-type", "").partition(";")[0].strip() == "application/json":
         posted = _posted(content)
         name, content = posted.name or name, posted.text.encode("utf-8", "replace")
-    return view_of(await start(services, user_id, name, content))
+    return resume_view(await start(services, user_id, name, content))
 
 
 @router.get("/api/resumes")
@@ -57,16 +57,15 @@ async def list_resumes(
 ) -> ResumeList:
     """List résumés of the last 90 days, newest first."""
     found = await services.resumes.newest(user_id, limit + 1, after)
-    cursor = repr(found[limit - 1].created_at) if len(found) > limit else None
-    now = services.clock()
-    return ResumeList(items=[view_of(services.resumes.as_seen(each, now)) for each in found[:limit]], next=cursor)
+    seen = [services.resumes.as_seen(each, services.clock()) for each in found]
+    return ResumeList.of(seen, limit, resume_view, lambda each: each.created_at)
 
 
 @router.get("/api/resumes/{resume_id}")
 async def read_resume(resume_id: str, services: TheServices, user_id: TheUser) -> ResumeDetail:
     """Return a résumé's progress and, when it was parsed, the fields found, each with its quote, and the unread
     lines."""
-    return detail_of(services.resumes.as_seen(await services.resumes.get(user_id, resume_id), services.clock()))
+    return resume_detail(services.resumes.as_seen(await services.resumes.get(user_id, resume_id), services.clock()))
 
 
 @router.delete("/api/resumes/{resume_id}", status_code=204)

@@ -1,1 +1,0 @@
-"""Protocols of the rollout's stores."""
