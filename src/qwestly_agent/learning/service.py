@@ -351,11 +351,6 @@ class LearningService:
         self.talk = self.talk.model_copy(update={"offer": offer})
         await self._keep()
 
-    async def withdraw_offer(self) -> None:
-        """Remove the offer, so that no message can accept it."""
-        self.talk = self.talk.model_copy(update={"offer": None})
-        await self._keep()
-
     async def generate(self, wish: str) -> Lesson:
         """Start the offered lesson: the model reads the yes, since a lesson has no effect on anybody. Raises `Invalid`
         if nothing was offered in the last answer, `Braked` and `Unavailable`."""

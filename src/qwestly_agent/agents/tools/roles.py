@@ -241,14 +241,13 @@ async def generate_content(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
     return {**values, "status": lesson.status, "note": note}
 
 
-async def decline_to_teach(ctx: RunContext[AgentDeps], reason: Words) -> dict[str, str]:
+async def decline_to_teach(ctx: RunContext[AgentDeps], reason: Words) -> dict[str, str]:  # noqa: ARG001
     """Decline what they want to learn, because it would help to hurt, threaten, deceive or demean people. Not for work
     that prevents, treats, moderates or studies such things.
 
     Args:
         reason: Why, in one sentence to them.
     """
-    await ctx.deps.learning.withdraw_offer()
     return {"declined": reason, "note": "Say so in your own words, and ask what else they would like to learn."}
 
 
@@ -269,6 +268,6 @@ LEARNING_TOOLS = [
     tool(get_learning_progress, effect="read", label="Looking at what you learnt…", is_untrusted=True),
     tool(generate_content, effect="draft", label="Having your lesson written…"),
     CONFIRM,
-    tool(decline_to_teach, effect="draft", label="Reading carefully…"),
+    tool(decline_to_teach, effect="read", label="Reading carefully…"),
     tool(store_decision, effect="draft", label="Keeping your decision…", timeout=50.0),
 ]
