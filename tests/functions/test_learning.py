@@ -433,3 +433,14 @@ def test_people_in_trouble_are_answered_in_fixed_words_here_too(
     if reported:
         model.script_chat(calls(call("report_trouble", kind=kind, language="en")))
     assert client.say(said, role="learning").text == words_for(Trouble(kind, "en"))
+
+
+@pytest.mark.parametrize("wish", [pytest.param(each, id=each["text"]) for each in WISHES])
+def test_the_demo_s_model_declines_by_the_tool_and_offers_what_is_legitimate(
+    client: Client, started: Started, wish: dict[str, Any]
+) -> None:
+    answer = client.say(wish["text"], role="learning")
+    called = [each.data["name"] for each in answer.events if each.name == "tool_call"]
+    assert ("decline_to_teach" in called) == wish["dangerous"], called
+    assert ("not taught here" in answer.text) == wish["dangerous"]
+    assert started == []
