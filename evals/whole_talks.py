@@ -34,6 +34,14 @@ LESSON = "lesson"
 """How a conversation of the role `learning` ends: a lesson was started."""
 _QUESTION = re.compile(r"[^.!?？؟\n]*[?？؟]")
 _QUOTED = re.compile(r"“([^”]*)”")
+_PRAISE = re.compile(
+    r"\b(?:great|excellent|awesome|amazing|fantastic|wonderful|brilliant|perfect|good|lovely) (?:choice|question|idea"
+    r"|topic|pick|start|job|work)|\bwell done|\bcongratulations|(?:^|[.!?] )(?:great|perfect|excellent|awesome)[.,!]"
+    r"|(?:tolle|gute) (?:wahl|frage|idee)|gut gemacht|excellente? (?:choix|question|idée)"
+    r"|(?:excelente|buena) (?:elección|pregunta|idea)|(?:excelente|boa|ótima) (?:escolha|pergunta|ideia)",
+    re.IGNORECASE,
+)
+_OPENING_WORDS = 5
 
 
 class Strict(BaseModel):
@@ -194,7 +202,21 @@ def _covered(case: Case, talk: Talk, left: Mapping[str, list[str]]) -> frozenset
 
 
 def problems_of(case: Case, talk: Talk) -> list[str]:
-    return [*talk.problems, *_of_questions(case, talk), *_of_end(case, talk), *_of_draft(case, talk)]
+    manner = manner_of(talk.answers) if case.role == "learning" else ""
+    parts = (*_of_questions(case, talk), *_of_end(case, talk), *_of_draft(case, talk))
+    return [*talk.problems, *parts, *([manner] if manner else [])]
+
+
+def manner_of(answers: Sequence[str]) -> str:
+    """Count praise, exclamation marks and repeated openings in the answers of a conversation; empty if there are none.
+    The prompt alone asks for this manner: code changes no answer."""
+    openings = [" ".join(re.findall(r"\w+", each.casefold())[:_OPENING_WORDS]) for each in answers]
+    counts = {
+        "praise": sum(bool(_PRAISE.search(each)) for each in answers),
+        "an exclamation mark": sum(bool(re.search("[!！]", each)) for each in answers),
+        "an opening of before": len(openings) - len(set(openings)),
+    }
+    return ", ".join(f"{count} of {len(answers)} answers with {what}" for what, count in counts.items() if count)
 
 
 def _of_questions(case: Case, talk: Talk) -> Iterator[str]:

@@ -397,7 +397,6 @@ FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
     "You name a conversation": _name_conversation,
     "You are the second reader": _judge,
     "An assistant wants to change one thing": _wish,
-    "An assistant offered a lesson": lambda _: {"quote": ""},
     "You read a person's résumé": parse_resume,
     "You compare job adverts": compare_jobs,
     "You compare what one job advert asks for": cover_advert,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from qwestly_agent.learning.tree import extract_name
+from qwestly_agent.learning.tree import folded
 
 _PAGE = re.compile(
     r"^\[(?P<id>[a-z0-9-]+/[a-z0-9-]+)\][^\n]*\n(?P<text>.*?)(?=^\[[a-z0-9-]+/|</known>|\Z)", re.M | re.S
@@ -32,15 +32,18 @@ def guide(names: Mapping[str, Any]) -> str | Object:
     context, said, results = names["context"], names["message"], names["results"]
     if "generate_content" in results:
         return _written(results["generate_content"])
-    if "They said yes" in context or ("offered: " in context and names.get("agrees")):
+    if "decline_to_teach" in results:
+        return _greeted(context, f"{NOT_TAUGHT} {_fresh(names['answered'])}")
+    if _is_dangerous(said):
+        return {"decline_to_teach": {"reason": NOT_TAUGHT}}
+    if "offered: " in context and names.get("agrees"):
         return {"generate_content": {}}
-    if names.get("names_nothing") or "They name nothing to learn" in context or not (name := extract_name(said)):
+    if names.get("names_nothing") or not (name := _name_in(said)):
         return _greeted(context, _fresh(names["answered"]))
-    wanted = _without_filler(name)
     if "search_topics" not in results:
-        return {"search_topics": {"query": wanted}, "detect_granularity": {"phrase": wanted}}
+        return {"search_topics": {"query": name}, "detect_granularity": {"phrase": name}}
     found = results.get("detect_granularity", {})
-    name = found.get("understood_as") or wanted
+    name = found.get("understood_as") or name
     match found.get("granularity"):
         case "nothing":
             return _greeted(context, _fresh(names["answered"]))
@@ -84,16 +87,54 @@ def _fresh(answered: Sequence[str]) -> str:
     return next((each for each in _QUESTIONS if each not in before), _QUESTIONS[len(answered) % len(_QUESTIONS)])
 
 
-_FILLER = re.compile(
-    r"^(?:the (?:field|subject|topic) of |the topic |the subject |the |some |(?:i'?m )?interested in |"
-    r"(?:too?|i want to)? ?lern |tech me |about |beginner'?s? |beginer |(?:no )?i ment |actualy |bring mir )+"
-    r"|(?: part| is what i meant| for beginners| für anfänger| bei| pls| skills)$",
+_BEFORE = re.compile(
+    r"(?:please|can you|could you|would you|(?:no |actually )?i (?:meant|ment|mean)|i (?:want|wanna|would like)(?: to)?"
+    r"(?: know| learn| lern)?|i'd like(?: to)?(?: learn)?|(?:too? )?lea?rn|teach(?: me)?|tech me"
+    r"|tell me(?: more)? about|let'?s(?: try| do)?|try|pick|show me|give me|how about|what about|about|actuall?y|rather"
+    r"|no|nein|non|não|fuck|damn|help me (?:with|learn)|a lesson (?:on|about)|(?:i'?m )?interested in|start|some"
+    r"|the (?:field|subject|topic) of|the (?:topic|subject)|the|beginn?er'?s?|ich (?:möchte|will)|bitte|bring mir bei"
+    r"|bring mir|zeig mir|erklär mir|eigentlich|über|je (?:veux|voudrais) apprendre|apprends moi|plutôt|quiero aprender"
+    r"|me gustaría aprender|enséñame|mejor|por favor|quero aprender|gostaria de aprender|ensina me)(?: |$)"
+)
+_BEHIND = re.compile(
+    r"(?:^| )(?:please|pls|instead|then|now|today|thanks|thank you|rather|part|is what i meant|for beginners|skills"
+    r"|bitte|lernen|bei|stattdessen|für anfänger|s'il te plaît|por favor|en su lugar|em vez disso)$"
+)
+_NOTHING = re.compile(
+    r"(?:any|some)thing(?: (?:else|new|different|other|fresh))?|(?:a |an )?(?:new|other|another|different)"
+    r"(?: (?:one|topics?|things))?|else|next|more|continue|go (?:on|ahead)|again|restart|surprise me|whatever"
+    r"|you (?:choose|decide)|i don't know|not sure|nothing|hello|hi|hey|thanks|yes|ok|okay|(?:etwas|was) (?:neues"
+    r"|anderes)|andere themen|weiter|irgendwas|quelque chose de nouveau|autre chose|continuer|algo (?:nuevo|diferente"
+    r"|novo)|otra cosa|otros temas|outra coisa|outros temas"
+)
+
+
+def _name_in(said: str) -> str:
+    """Return what is named, without the phrases around it; empty if nothing is."""
+    name, before = folded(said.replace("-", " ")), ""
+    while name != before and not _NOTHING.fullmatch(name):
+        before, name = name, _BEHIND.sub("", _BEFORE.sub("", name, count=1) if _BEFORE.match(name) else name).strip()
+    return "" if _NOTHING.fullmatch(name) else name
+
+
+NOT_TAUGHT = "That would help to harm somebody, so it is not taught here."
+_HARMS = re.compile(
+    r"\b(?:pipe bombs?|bombas?|bombes?|rohrbomben?|(?:build|make|construct)\w* .*\b(?:bomb|gun|explosive)s?"
+    r"|(?:cook|make|making)\w* (?:crystal )?meth|metanfetamina|stalk(?:en|ing)?|slurs"
+    r"|arma que no se pueda|falsos|fälsch\w+|erpresst|erpressen|blackmail\w*"
+    r"|(?:valgono|valen|valem|valent) meno?s?|inférieurs?|inferior[ei]s?|an allem schuld|picchiare|untermenschen)\b",
+    re.IGNORECASE,
+)
+_PROTECTS = re.compile(
+    r"\b(?:prevent\w*|prevenção|prävention|harm reduction|i'?m an?|je suis|sou|soy|sono|ich bin"
+    r"|mon (?:cours|nouveau poste)|moder\w+|modérer|prüfung|recogni\w+|reconnaître|atende)\b",
     re.IGNORECASE,
 )
 
 
-def _without_filler(name: str) -> str:
-    return _FILLER.sub("", name).strip() or name
+def _is_dangerous(text: str) -> bool:
+    """A stand-in for a model's judgment: some words of harm, without any of work against it."""
+    return bool(_HARMS.search(text)) and not _PROTECTS.search(text)
 
 
 KNOWN: Mapping[str, Sequence[str]] = {
@@ -136,7 +177,7 @@ _PART = re.compile(r"\b(?:equations?|eqations?|theorem|ecuación|gleichung|formu
 def read_granularity(texts: Sequence[str]) -> Object:
     """Return how broad a name is: a known field is a subject, an equation a module of its topic, all else a topic."""
     found = _SAID.search(texts[0])
-    name = _without_filler(extract_name(html.unescape(found["text"]))) if found else ""
+    name = _name_in(html.unescape(found["text"])) if found else ""
     if not name:
         return {"granularity": "nothing", "understood_as": "", "reason": "It names nothing to learn."}
     if parent := next((topic for word, topic in _PARENTS.items() if word in name and _PART.search(name)), ""):
@@ -155,7 +196,9 @@ def read_granularity(texts: Sequence[str]) -> Object:
 
 
 def outline_lesson(texts: Sequence[str]) -> Object:
-    """Return the headings of the first page."""
+    """Return the headings of the first page, or the reason why the wish is not taught."""
+    if _is_dangerous(html.unescape(texts[0].partition("<known>")[0])):
+        return {"not_taught": NOT_TAUGHT}
     [(_, text), *_] = [*_pages(texts[0]), ("", "")]
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     return {"points": ["What it is for", *headings][:5] if headings else ["What it is for", "How it is done"]}

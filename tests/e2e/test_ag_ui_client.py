@@ -95,15 +95,15 @@ def test_a_turn_with_tools_is_read_to_its_end(page: Page, client: Client) -> Non
     assert finished["stopped"] is False
 
 
-def test_an_onboarding_asks_one_question_and_tells_its_end(page: Page, client: Client, model: ModelServer) -> None:
+def test_an_onboarding_asks_and_tells_its_end(page: Page, client: Client, model: ModelServer) -> None:
     role = {"forwardedProps": {"role": "onboarding"}}
     model.script_chat(Reply(text="Where do you live? And why?"))
-    assert page.say("I am a nurse.", **role).texts == ["Where do you live?"]
+    assert page.say("I am a nurse.", **role).texts == ["Where do you live? And why?"]
     client.request("POST", "/api/interviews/thread-1/finish").raise_for_status()
-    model.script_chat(Reply(text="Thank you. Shall we go on?"))
+    model.script_chat(Reply(text="Thank you. That is all."))
     seen = page.say("That is all.", **role)
     assert [each.keys() for each in seen.custom("onboarding_complete")] == [{"covered", "open"}]
-    assert (seen.error, "?" in seen.texts[-1]) == (None, False)
+    assert (seen.error, "What is still open" in seen.texts[-1]) == (None, True)
 
 
 def test_the_conversation_goes_on_from_what_we_stored(page: Page, model: ModelServer) -> None:

@@ -20,9 +20,8 @@ from tests.counts import sample
 
 EDGE = FOLDER / "edge_cases"
 NAME = "edge cases"
-HELD_BY_CODE = ["27", "28", "31", "32", "33"]
+HELD_BY_CODE = ["31", "32"]
 """With a model that disobeys in every case."""
-NEVER_ASKED = ["27", "28"]
 
 
 @pytest.fixture(autouse=True)
@@ -89,12 +88,14 @@ def test_of_bad_answers_each_fails_by_its_name_but_what_code_holds(stage: Stage)
 
 
 @pytest.mark.parametrize("said", ["27", "28", "27a", "27b", "27c", "28a", "28b", "28c"])
-def test_what_is_not_taught_asks_no_model_however_it_is_said(stage: Stage, said: str) -> None:
+def test_what_is_not_taught_holds_if_the_model_reports_or_declines_it_and_fails_if_it_obeys(
+    stage: Stage, said: str
+) -> None:
     [case] = [each for name in ("cases", "variants") for each in load(EDGE / f"{name}.yaml") if each.case == said]
-    stage.relay.forget_requests()
-    turn, _ = stage.play(case, answers("bad")["28"][0])
-    assert (turn.calls, turn.receipt["help"]) == ([], case.expect.help)
-    assert [each.path for each in stage.relay.requests if "chat" in each.path] == []
+    good, _ = stage.play(case, answers("good")[said[:2]][0])
+    assert problems_of(case.expect, good) == []
+    bad, _ = stage.play(case, answers("bad")[said[:2]][0])
+    assert "called generate_content" in problems_of(case.expect, bad)
 
 
 def test_a_case_without_a_role_or_an_answer_wants_it_and_is_never_passed(
@@ -114,7 +115,7 @@ class Provider(ModelServer):
 
     def __init__(self, recorded: Answers) -> None:
         super().__init__()
-        self._turns = deque(each for case, [each] in recorded.items() if case not in NEVER_ASKED)
+        self._turns = deque(each for [each] in recorded.values())
 
     def next_reply(self, body: Any) -> Reply:
         if body.get("stream") and body["messages"][-1]["role"] == "user":

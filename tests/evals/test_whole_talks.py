@@ -9,7 +9,7 @@ import pytest
 
 from evals.stage import Stage, run_stage
 from evals.talks import FOLDER, Answers, Step, load_answers
-from evals.whole_talks import Case, Talk, load, play_whole_talks, problems_of
+from evals.whole_talks import Case, Talk, load, manner_of, play_whole_talks, problems_of
 from qwestly_agent.domain.interview import Aspect, DraftSentence, Interview, Said, Topic
 
 GOOD = load_answers(FOLDER / "interviews/whole-good.yaml")
@@ -84,7 +84,8 @@ def test_a_guide_that_asks_for_the_same_yes_again_begins_no_lesson_and_fails(sta
     again = saying("Shall we begin with giving feedback?")
     found = problems(stage, changed("feedback", again))["feedback"]
     assert "asked for confirmed in turn 2, which was told" in found
-    assert found[-1].startswith("did not end")
+    assert any(each.startswith("did not end") for each in found)
+    assert found[-1] == "3 of 5 answers with an opening of before"
 
 
 @pytest.mark.thorough
@@ -134,3 +135,14 @@ def test_a_good_talk_has_no_problem() -> None:
 )
 def test_each_thing_that_is_looked_at_fails_by_its_name(change: dict[str, Any], problem: str) -> None:
     assert problem in problems_of(CASE, replace(TALK, **change))
+
+
+def test_praise_exclamation_marks_and_repeated_openings_of_a_guide_are_counted() -> None:
+    said = ["Great choice! What draws you to it?", "What would help you most?", "What would help you most, then?"]
+    told = (
+        "1 of 3 answers with praise, 1 of 3 answers with an exclamation mark, 1 of 3 answers with an opening of before"
+    )
+    assert manner_of(said) == told
+    assert manner_of(["Great leaders listen.", "Which part of it?"]) == ""
+    guide, answers = CASE.model_copy(update={"role": "learning"}), ["Perfect. When was that?", TALK.answers[1]]
+    assert "1 of 2 answers with praise" in problems_of(guide, replace(TALK, answers=answers))

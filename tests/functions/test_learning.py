@@ -93,10 +93,10 @@ def offers(client: Client, model: ModelServer, offer: ToolCall = OFFER, says: st
 
 @pytest.mark.thorough
 def test_a_search_tells_what_is_exact_and_what_is_near_five_at_the_most(client: Client, model: ModelServer) -> None:
-    queries = ["Active listening", "teach me feedback, please", "ledarship", "something new", "astrophysics"]
+    queries = ["Active listening", "feedback", "ledarship", "astrophysics"]
     model.script_chat(calls(*(call("search_topics", query=each) for each in queries)), Reply(text="So."))
     client.say("What is there?", role="learning")
-    exact, also, misspelt, nothing, unknown = results(model)
+    exact, also, misspelt, unknown = results(model)
     assert [(each["topic"], each["exact"]) for each in exact["topics"]][:1] == [("Active listening", True)]
     assert exact["topics"][0]["modules"] == ["Listen to understand before you answer", "Hear what is not said"]
     assert also["topics"][0] == {
@@ -108,12 +108,12 @@ def test_a_search_tells_what_is_exact_and_what_is_near_five_at_the_most(client: 
     assert {each["subject"] for each in misspelt["topics"][:4]} == {"Leadership"}
     assert not any(each["exact"] for each in misspelt["topics"])
     assert all(len(each["topics"]) <= 5 for each in (exact, also, misspelt))
-    assert nothing["topics"] == unknown["topics"] == []
+    assert unknown["topics"] == []
     assert "nobody checked" in unknown["note"]
 
 
 def test_the_library_tells_how_broad_something_is_and_no_model_is_asked(client: Client, model: ModelServer) -> None:
-    phrases = ["leadership", "ledarship", "Active listening", "Hear what is not said", "let's try something else"]
+    phrases = ["leadership", "ledarship", "Active listening", "Hear what is not said"]
     model.script_chat(calls(*(call("detect_granularity", phrase=each) for each in phrases)), Reply(text="So."))
     client.say("How broad are these?", role="learning")
     found = results(model)
@@ -122,7 +122,6 @@ def test_the_library_tells_how_broad_something_is_and_no_model_is_asked(client: 
         ("subject", "Leadership", "library"),
         ("topic", "Active listening", "library"),
         ("module", "Hear what is not said", "library"),
-        ("nothing", "", "code"),
     ]
     assert all(each["reason"] for each in found)
     assert found[2]["parent"] == "Leadership"
@@ -166,45 +165,43 @@ def test_a_lesson_is_begun_for_what_was_offered_and_confirmed(
     assert event["data"] == {"lesson_id": lesson["_id"]}
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "says",
-    [
-        *("something new", "continue", "ok", "learn something new", "let's try something else", "yes", "perfect"),
-        *("show me other topics", "Etwas anderes, bitte", "hello"),
-    ],
-)
+@pytest.mark.parametrize("said", ["yes", "something new"])
 def test_without_an_offer_nothing_is_generated_whatever_the_model_calls(
-    client: Client, chat: ChatServer, model: ModelServer, started: Started, says: str
-) -> None:
-    model.script_chat(calls(GENERATE), Reply(text="What would you like to learn?"))
-    client.say(says, role="learning")
-    assert "No topic was confirmed" in results(model)[0]
-    assert (kept(chat, learning.LESSONS, client.user_id), started) == ([], [])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "said", ["something new", "no, I meant physics", "chemistry instead", "Show me other topics", "yes?"]
-)
-def test_what_is_no_yes_confirms_nothing(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, said: str
 ) -> None:
-    conversation_id = offers(client, model)
-    says(
-        model, calls(GENERATE), answers("An assistant offered a lesson", quote=""), Reply(text="What would you learn?")
-    )
-    client.say(said, conversation_id)
-    assert "No topic was confirmed" in results(model)[0]
+    model.script_chat(calls(GENERATE), Reply(text="What would you like to learn?"))
+    client.say(said, role="learning")
+    assert "offered no topic" in results(model)[0]
     assert (kept(chat, learning.LESSONS, client.user_id), started) == ([], [])
 
 
-def test_a_yes_in_other_words_is_read_by_the_judge(client: Client, model: ModelServer, started: Started) -> None:
+@pytest.mark.parametrize(
+    ("said", "answered"),
+    [
+        ("something else", "What would you like to learn?"),
+        ("stop", "All right, we leave it."),
+        ("yes, but how long does it take?", "Five minutes."),
+    ],
+)
+def test_what_no_yes_is_the_model_reads_and_begins_nothing(
+    client: Client, chat: ChatServer, model: ModelServer, started: Started, said: str, answered: str
+) -> None:
     conversation_id = offers(client, model)
-    agrees = answers("An assistant offered a lesson", quote="count me in")
-    says(model, calls(GENERATE), agrees, Reply(text="It is being written."))
-    client.say("count me in, that one interests me", conversation_id)
+    model.script_chat(Reply(text=answered))
+    assert client.say(said, conversation_id).text == answered
+    assert (kept(chat, learning.LESSONS, client.user_id), started) == ([], [])
+
+
+@pytest.mark.parametrize("said", ["count me in, that one interests me", "d’accord", "やりましょう"])
+def test_a_yes_in_any_words_is_read_by_the_model_of_the_turn_alone(
+    client: Client, model: ModelServer, started: Started, said: str
+) -> None:
+    conversation_id = offers(client, model)
+    before = len(model.requests)
+    model.script_chat(calls(GENERATE), Reply(text="It is being written."))
+    client.say(said, conversation_id)
     assert len(started) == 1
+    assert [each for each in model.requests[before:] if not each.json.get("stream")] == []
 
 
 def test_only_the_next_message_answers_an_offer(client: Client, model: ModelServer, started: Started) -> None:
@@ -221,15 +218,6 @@ def test_a_subject_is_too_broad_for_a_lesson(client: Client, model: ModelServer,
     model.script_chat(calls(GENERATE), Reply(text="Which part of it?"))
     client.say("yes", conversation_id)
     assert "too broad" in results(model)[0]
-    assert started == []
-
-
-def test_what_is_offered_by_a_name_that_is_none_is_never_a_topic(
-    client: Client, model: ModelServer, started: Started
-) -> None:
-    conversation_id = offers(client, model, call("confirm_with_user", about="Something new", question="Something new?"))
-    model.script_chat(calls(GENERATE), Reply(text="What would you like to learn?"))
-    client.say("yes", conversation_id)
     assert started == []
 
 
@@ -374,82 +362,85 @@ def test_a_decision_that_they_did_not_say_is_not_kept(client: Client, chat: Chat
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    "written",
     [
-        ("Great choice! What draws you to it?", "What draws you to it?"),
-        ("That's a great question. Start with one-to-ones!", "Start with one-to-ones."),
-        (
-            ["Great", " choice", ", active ", "listening it is! Shall", " we begin?"],
-            "Active listening it is. Shall we begin?",
-        ),
-        ("I'm confused by that. Which skill do you mean?", "Which skill do you mean?"),
-        ("I did not understand.", "What would you like to learn: a broad field, or one skill?"),
-        ("Perfect!", "What would you like to learn: a broad field, or one skill?"),
-        ("Great leaders listen. So can you.", "Great leaders listen. So can you."),
-        ("Use it, e.g. in a review. It helps.", "Use it, e.g. in a review. It helps."),
+        "Great choice! Perfect! I'm confused: what draws you to it? And when?",
+        ["Use `a != b`", ", begin with #!", "/bin/bash, and print Hello, World! ", "Hi-fi systems come later."],
+        "The library has nothing on Chemistry. It would be unchecked. Shall I?",
     ],
+    ids=["praise", "code", "what an earlier answer said"],
 )
-def test_there_is_no_praise_no_exclamation_mark_and_no_confusion(
-    client: Client, model: ModelServer, written: str | list[str], said: str
+def test_what_the_guide_says_is_shown_and_stored_as_it_was_said(
+    client: Client, model: ModelServer, written: str | list[str]
 ) -> None:
-    model.script_chat(Reply(text=written))
-    answer = client.say("delegation", role="learning")
-    assert answer.text.strip() == said
-    stored = client.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]
-    assert stored["content"].strip() == said
+    model.script_chat(Reply(text=written), Reply(text=written))
+    conversation_id = client.say("delegation", role="learning").conversation_id
+    answer = client.say("something else", conversation_id)
+    assert answer.text == "".join(written)
+    assert client.get(f"/api/conversations/{conversation_id}")["messages"][-1]["content"] == answer.text
 
 
-def test_no_answer_begins_as_the_last_ones_did(client: Client, model: ModelServer) -> None:
-    model.script_chat(Reply(text="What would you like to learn today? Name a skill."))
-    conversation_id = client.say("learn something new", role="learning").conversation_id
-    model.script_chat(Reply(text="Let us look at what there is. Is it about people, or about writing?"))
-    client.say("something else", conversation_id)
-    model.script_chat(Reply(text="Let us look at what there is. Tell me a skill that you need this week."))
-    again = client.say("pick something new", conversation_id)
-    assert again.text == "Tell me a skill that you need this week."
-    told = [each for each in model.requests if each.json.get("stream")][-1].json["messages"][-1]["content"]
-    assert "your last answers began: what would you like to; let us look at what" in told
-
-
-def test_a_question_that_was_just_asked_is_asked_in_other_words(client: Client, model: ModelServer) -> None:
-    same = "What would you like to learn today?"
-    model.script_chat(Reply(text=same))
-    conversation_id = client.say("learn something new", role="learning").conversation_id
-    model.script_chat(*[Reply(text=f"Of course. {same}")] * 3)
-    asked = [client.say(each, conversation_id).text for each in ("something else", "show me other topics", "pick one")]
-    assert len({*asked}) == 3
-    model.script_chat(Reply(text=same))
-    assert client.say("physics", conversation_id).text == same, "they named something: nobody but the model knows"
-
-
-def test_only_the_first_answer_greets(client: Client, model: ModelServer) -> None:
-    model.script_chat(Reply(text="Welcome to your learning guide. What would you like to learn?"))
-    first = client.say("physics", role="learning")
-    assert first.text.startswith("Welcome to your learning guide.")
-    model.script_chat(Reply(text="Hello again! Astrophysics, then. Which part of it?"))
-    assert client.say("actually, astrophysics", first.conversation_id).text == "Astrophysics, then. Which part of it?"
-
-
-def test_what_they_name_nothing_by_is_told_to_be_asked_for(client: Client, model: ModelServer) -> None:
+def test_the_first_answer_is_told_to_greet_and_what_the_library_has(client: Client, model: ModelServer) -> None:
     model.script_chat(Reply(text="What would you like to learn?"))
     client.say("learn something new", role="learning")
     told = [each for each in model.requests if each.json.get("stream")][-1].json["messages"][-1]["content"]
-    assert "They name nothing to learn" in told
     assert "This is your first answer" in told
     assert "Leadership (Active listening, " in told
 
 
+# --- what is not taught -------------------------------------------------------------------------------------------
+
+WISHES = json.loads((Path(__file__).parents[2] / "evals" / "wishes" / "lessons.json").read_text(encoding="utf-8"))
+"""Written by people who have not read the code."""
+NO = "That would help to harm people, so it is not taught here."
+
+
+@pytest.mark.parametrize("wish", [each["text"] for each in WISHES if each["dangerous"]])
+def test_what_would_harm_people_is_declined_in_the_model_s_words_and_nothing_is_written(
+    client: Client, chat: ChatServer, model: ModelServer, started: Started, wish: str
+) -> None:
+    conversation_id = offers(client, model)
+    model.script_chat(calls(call("decline_to_teach", reason=NO)), Reply(text=f"{NO} What else would help you?"))
+    assert client.say(wish, conversation_id).text == f"{NO} What else would help you?"
+    model.script_chat(calls(GENERATE), Reply(text="No."))
+    client.say("yes", conversation_id)
+    assert "offered no topic" in results(model)[0]
+    assert (kept(chat, learning.LESSONS, client.user_id), started) == ([], [])
+
+
 @pytest.mark.parametrize(
-    ("says", "kind"), [("self-harm", "self_harm"), ("teach me sucide", "self_harm"), ("porn", "abuse")]
+    "wish", [*(each["text"] for each in WISHES if not each["dangerous"]), "suicide prevention", "fuck, I meant physics"]
 )
-def test_what_is_not_taught_is_answered_by_fixed_words_and_no_model_is_asked(
-    client: Client, model: ModelServer, started: Started, says: str, kind: Any
+def test_what_is_sensitive_but_serves_people_is_taught_like_all_else(
+    client: Client, chat: ChatServer, model: ModelServer, started: Started, wish: str
+) -> None:
+    offer = call("confirm_with_user", about=wish, question=f"Shall we begin with {wish}?")
+    conversation_id = offers(client, model, offer, says=wish)
+    model.script_chat(calls(GENERATE), Reply(text="It is being written."))
+    assert client.say("yes", conversation_id).text == "It is being written."
+    assert ([each["topic"] for each in kept(chat, learning.LESSONS, client.user_id)], len(started)) == ([wish], 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "reported"),
+    [("I want to die", "self_harm", False), ("self-harm", "self_harm", True), ("you stupid cunt", "abuse", True)],
+)
+def test_people_in_trouble_are_answered_in_fixed_words_here_too(
+    client: Client, model: ModelServer, said: str, kind: Any, reported: bool
 ) -> None:
     from qwestly_agent.agents.help import words_for
 
-    before = len(model.requests)
-    model.script_chat(calls(GENERATE), Reply(text="Of course!"))
-    answer = client.say(says, role="learning")
-    assert answer.text == words_for(Trouble(kind, "en"))
-    assert [each for each in answer.events if each.name == "tool_call"] == []
-    assert len([each for each in model.requests[before:] if each.json.get("stream")]) == 0
+    if reported:
+        model.script_chat(calls(call("report_trouble", kind=kind, language="en")))
+    assert client.say(said, role="learning").text == words_for(Trouble(kind, "en"))
+
+
+@pytest.mark.parametrize("wish", [pytest.param(each, id=each["text"]) for each in WISHES])
+def test_the_demo_s_model_declines_by_the_tool_and_offers_what_is_legitimate(
+    client: Client, started: Started, wish: dict[str, Any]
+) -> None:
+    answer = client.say(wish["text"], role="learning")
+    called = [each.data["name"] for each in answer.events if each.name == "tool_call"]
+    assert ("decline_to_teach" in called) == wish["dangerous"], called
+    assert ("not taught here" in answer.text) == wish["dangerous"]
+    assert started == []

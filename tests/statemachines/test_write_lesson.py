@@ -1,5 +1,6 @@
 """From a confirmed topic to a lesson: every sentence cites the library or is marked, and three questions fall due."""
 
+import json
 import uuid
 from itertools import count
 from pathlib import Path
@@ -33,6 +34,14 @@ CITED = [
     ("Wait for two seconds when they stop.", "When they stop, wait for two seconds."),
     ("Advice that comes too early ends the conversation.", "Advice that comes too early ends the conversation"),
 ]
+DANGEROUS = [
+    each["text"]
+    for each in json.loads(
+        (Path(__file__).parents[2] / "evals" / "wishes" / "lessons.json").read_text(encoding="utf-8")
+    )
+    if each["dangerous"]
+]
+NIGHTLY = (pytest.mark.nightly, pytest.mark.thorough)
 UNCITED = "Many books treat the subject."
 
 
@@ -224,6 +233,23 @@ def test_the_brake_stops_it_at_each_state_and_names_it(learner: Learner, world: 
     )
     assert f"lesson-{lesson.id}" in str(receipt)
     assert learner.events() == ["lesson.begun", "lesson.stopped"]
+
+
+@pytest.mark.parametrize(
+    "wish", DANGEROUS[:1] + [pytest.param(each, marks=pytest.mark.nightly) for each in DANGEROUS[1:]]
+)
+def test_what_is_not_taught_ends_with_the_reason_and_is_never_written(learner: Learner, wish: str) -> None:
+    reason = "That would help to harm people, so it is not taught here."
+    status, lesson = learner.begins(typed(OUTLINER, points=[], not_taught=reason), topic=wish)
+    assert (status, lesson.status, lesson.label) == ("SUCCEEDED", "failed", reason)
+    assert (lesson.outline, lesson.sentences, lesson.practices) == ((), (), ())
+    assert (learner.asked(WRITER), learner.events()) == (0, ["lesson.begun", "lesson.failed"])
+
+
+@pytest.mark.thorough
+def test_an_outline_of_neither_points_nor_a_reason_is_asked_for_again(learner: Learner) -> None:
+    status, lesson = learner.begins(typed(OUTLINER, points=[]), *SCRIPT)
+    assert (status, lesson.status, learner.asked(OUTLINER)) == ("SUCCEEDED", "ready", 2)
 
 
 @pytest.mark.thorough

@@ -188,5 +188,3 @@ class LearningTalk(_Frozen):
     """The state of learning in a conversation."""
 
     offer: Offer | None = None
-    openings: tuple[str, ...] = ()
-    """Openings of the last answers and of their questions, newest last."""

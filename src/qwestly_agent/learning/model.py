@@ -5,20 +5,31 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, StringConstraints
 
+from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.learning import Lesson, Module
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.text.clean import quoted, safe_text, visible, well_formed
 from qwestly_agent.text.language import language_of
-from qwestly_agent.workflow_state import WorkState
+from qwestly_agent.workflow_state import End, WorkState
 
 # --- lesson state -----------------------------------------------------------------------------------------------------
 # The input and output of the states of `write_lesson`: ids only. Everything else is in the lesson's record.
+
+
+class NotTaught(Invalid):
+    """The lesson's record has the reason."""
+
+    sentence = "This is nothing that we teach."
 
 
 class LessonState(WorkState):
     subject, later = "lesson", "Please ask for it again later."
     messages: ClassVar[Mapping[str, str]] = {"ContentRefused": "Our AI couldn’t work with this topic."}
     lesson_id: str
+
+    def known_end(self) -> tuple[End, str] | None:
+        """A topic that is not taught is no failure of ours."""
+        return ("stopped", NotTaught.sentence) if self.error_kind == NotTaught.__name__ else None
 
 
 # --- library sources --------------------------------------------------------------------------------------------------

@@ -23,9 +23,10 @@ to move. A phrase does not match
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import filterfalse
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["self_harm", "violence", "abuse"]
@@ -190,14 +191,9 @@ def find_trouble(typed: Iterable[str], language: str = "") -> Trouble | None:
     """Return the acute trouble found in the texts that a user typed, or None. `language` is the texts' language, if
     known."""
     folded = _folded(_QUOTED.sub(" ", "\n".join(typed)))
-    best: tuple[bool, int] | None = None
-    trouble: Trouble | None = None
-    for each in PHRASES:
-        number, found = _found(folded, each)
-        # Languages share phrases. Prefer the given language, then the one with the most matches.
-        if number and (best is None or (each == language, number) > best):
-            best, trouble = (each == language, number), found
-    return trouble
+    found = [(each == language, *_found(folded, each)) for each in PHRASES]
+    # Languages share phrases. Prefer the given language, then the one with the most matches.
+    return max(filter(itemgetter(2), found), key=itemgetter(0, 1), default=(False, 0, None))[2]
 
 
 def _folded(text: str) -> str:
@@ -236,19 +232,13 @@ class _Compiled:
 
 @cache
 def _compiled(language: str) -> _Compiled:
-    listed = PHRASES[language]
+    listed = asdict(PHRASES[language])
+    read = {name: _phrases(name, listed.pop(name)) for name in ("self_harm", "violence", "long_ago")}
     return _Compiled(
-        [*_phrases("self_harm", listed.self_harm), *_phrases("violence", listed.violence)],
-        long_ago=_phrases("long_ago", listed.long_ago),
-        first_person=frozenset(listed.first_person.split()),
-        others=frozenset(listed.others.split()),
-        reports=frozenset(listed.reports.split()),
-        negations=frozenset(listed.negations.split()),
-        places=frozenset(listed.places.split()),
-        topics=frozenset(listed.topics.split()),
-        conjunctions=frozenset(listed.conjunctions.split()),
-        fillers=frozenset(listed.fillers.split()),
-        apostrophe=listed.apostrophe,
+        phrases=[*read["self_harm"], *read["violence"]],
+        long_ago=read["long_ago"],
+        apostrophe=listed.pop("apostrophe"),
+        **{name: frozenset(words.split()) for name, words in listed.items()},
     )
 
 

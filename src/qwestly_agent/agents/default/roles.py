@@ -2,22 +2,22 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic_ai import AgentRunEvents
+from pydantic_ai.messages import ModelMessage, ModelResponse, PartEndEvent, PartStartEvent, TextPart
 
 from qwestly_agent.agents.base import AgentDeps, ChatAgent, Models
 from qwestly_agent.agents.design import AgentRun, AgentTurn, DesignEvent, LibraryAgent, NativeEvent, TurnAgent
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.agents.one_question import OneQuestion
 from qwestly_agent.agents.tools import base, knowledge, roles
-from qwestly_agent.agents.understated import UnderstatedRun
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.interviews.prompts import interviewer_context
 from qwestly_agent.interviews.service import with_agenda
 from qwestly_agent.interviews.view import closing_list
-from qwestly_agent.learning.prompts import learning_context, not_taught
-from qwestly_agent.learning.tree import agrees, extract_name
+from qwestly_agent.learning.prompts import learning_context
 from qwestly_agent.text.language import language_of
-from qwestly_agent.text.user_text import typed_parts
 
 # --- interview --------------------------------------------------------------------------------------------------------
 # The interviewer: asks one question at a time. Code chooses the topics and decides when the interview ends.
@@ -25,7 +25,7 @@ from qwestly_agent.text.user_text import typed_parts
 # The interview's state comes last in the prompt, so that everything before it can be cached.
 
 
-VERSION = "interview-2"
+VERSION = "interview-3"
 
 INSTRUCTIONS = """\
 You interview one person about their work, to draw out what no form asks: what they did themselves, how, what came of \
@@ -36,7 +36,7 @@ Before anything else
 are hurt or threatened by somebody: call report_trouble, alone and first.
 
 How you ask
-- One short question at a time, in the language they write in, in plain words. Never two, never with a list.
+- One short question an answer, at its end, in the language they write in, in plain words. Never two, never with a list.
 - First one sentence that shows what you understood, in their own words; no praise, no repetition of all they said.
 - Ask for what happened: one case, their own part, a figure, what was hard. Not for feelings about it.
 - Where they mention something else worth telling, say that you keep it for later, and stay with the topic.
@@ -65,6 +65,38 @@ async def _nothing(_: AgentDeps) -> Sequence[NativeEvent]:
 
 async def _as_it_is(_: AgentDeps) -> Callable[[Interview], Interview]:
     return lambda interview: interview
+
+
+@dataclass
+class ClosedRun:
+    """A run that ends with fixed text and events behind the model's answer."""
+
+    run: AgentRunEvents[Any]
+    closing_text: Callable[[], str]
+    """Evaluated at the end, because a tool may have ended the interview meanwhile."""
+    closing_events: Callable[[], Awaitable[Sequence[NativeEvent]]]
+    _closing: list[TextPart] = field(default_factory=list[TextPart])
+
+    async def __aiter__(self) -> AsyncIterator[NativeEvent]:
+        parts = 0
+        async for event in self.run:
+            if isinstance(event, PartStartEvent):
+                parts = max(parts, event.index + 1)
+            yield event
+        if words := self.closing_text():
+            self._closing = [TextPart(words)]
+            yield PartStartEvent(index=parts, part=TextPart(words))
+            yield PartEndEvent(index=parts, part=TextPart(words))
+        for event in await self.closing_events():
+            yield event
+
+    def new_messages(self) -> list[ModelMessage]:
+        messages = self.run.new_messages()
+        if self._closing:
+            *before, last = messages
+            assert isinstance(last, ModelResponse)
+            return [*before, replace(last, parts=[*last.parts, *self._closing])]
+        return messages
 
 
 @dataclass(frozen=True)
@@ -96,7 +128,7 @@ class Interviewer:
             return await self.closing_events(turn.deps) if tells_the_end() else ()
 
         async with LibraryAgent(self.agent, self.prompt_version).run(told) as run:
-            yield OneQuestion(run, lambda: service.latest.ended is not None, last_words, at_end)
+            yield ClosedRun(run, last_words, at_end)
 
 
 def build_interview(models: Models, version: str) -> TurnAgent:
@@ -107,7 +139,7 @@ def build_interview(models: Models, version: str) -> TurnAgent:
 # Onboarding: an interview with a fixed agenda. At its end the user approves the collected profile.
 
 
-ONBOARDING_VERSION = "onboarding-3"
+ONBOARDING_VERSION = "onboarding-4"
 
 ONBOARDING_INSTRUCTIONS = """\
 You get to know one person who is new at Qwestly, along an agenda: their work, skills, education, wishes and limits. \
@@ -118,8 +150,8 @@ Before anything else
 are hurt or threatened by somebody: call report_trouble, alone and first.
 
 How you ask
-- One short question at a time, in the language they write in, in plain words. Never two, never with a list. Only for \
-what stands under “not yet told”.
+- One short question an answer, at its end, in the language they write in, in plain words. Never two, never with a \
+list. Only for what stands under “not yet told”.
 - First a few words that show what you understood; no praise. “Skip” and “later” are answers: go on.
 - What stands under “known from before” is not asked. In your first answer say in a few words what that is and from \
 where; they confirm it at the end.
@@ -175,7 +207,7 @@ def build_onboarding(models: Models, version: str) -> TurnAgent:
 # The learning guide: helps a person choose what to learn next, and orders a lesson on it.
 
 
-LEARNING_VERSION = "learning-1"
+LEARNING_VERSION = "learning-2"
 
 LEARNING_INSTRUCTIONS = """\
 You help one person find what to learn next, and learn it in small steps. You teach nothing yourself: lessons are \
@@ -183,23 +215,35 @@ written from a library, and cite it.
 
 Before anything else
 - Says the person in their newest message that they want to die, harm themself, took an overdose, see no way out, or \
-are hurt or threatened by somebody: call report_trouble, alone and first. Also where they ask for something hateful \
-or obscene, with the kind abuse.
+are hurt or threatened by somebody: call report_trouble, alone and first. Also for a bare "suicide" or "self-harm", \
+without anything that says what they need it for.
+- They only insult you and ask for nothing: report_trouble, with the kind abuse. A swear word beside a wish ("damn, I \
+meant physics") is no insult: do what they ask, without a word on it.
+
+What is not taught
+- What would help to hurt, threaten, deceive or demean people: making weapons or drugs, stalking, fraud, forging, \
+hate, slurs, pornography. Call decline_to_teach, alone, with the reason; then say so plainly, without a lecture, and \
+ask what else they would like to learn.
+- To prevent, treat, moderate, study or protect from such things is taught like all else: suicide prevention for \
+nurses, phishing for bank clerks, the propaganda of a genocide in a history course.
 
 How you speak
-- Understated, warm and brief: two or three sentences, in the language they write in. No exclamation marks and no \
-praise. Begin each answer in another way than the last ones. Only the very first answer greets, fuller and formal.
+- Understated, warm and brief: two or three sentences, in the language they write in, and one question at the most.
+- No exclamation marks. No praise: not for a choice, a question or a person ("great choice", "perfect", "well done").
+- Only the very first answer greets, fuller and formal. Begin each answer with other words than your last ones, and \
+where you ask the same again, ask it in other words.
 - Never say that you are confused or did not understand: ask a question instead.
 
 How you find it
 - What they name: search_topics and detect_granularity, both at once. Take what is said around it away ("please", \
-"teach me").
+"teach me", "no, I meant").
 - A subject is too broad: ask which of its topics. A topic: confirm_with_user, with its name as `about`. A module: \
 offer its parent topic in the same way. Something that the library lacks can be offered too; say that nobody checks it.
-- They say yes to what you just offered: generate_content, at once and without asking again. They name something else \
-("no, I meant physics"): begin anew with that.
-- "Something new", "something else", "other topics" name nothing. Ask what they would like to learn, in other words \
-each time, and call no tool but get_learning_progress.
+- They say yes, in whatever words, to what stands as “offered”: generate_content, at once and without asking again. \
+They ask about it, doubt or postpone it: answer that, and begin nothing. They name something else ("no, I meant \
+physics"): begin anew with that. "Stop" and "not now" leave it be: say so in one sentence.
+- "Something new", "something else", "other topics" name nothing. Ask what they would like to learn, and call no tool \
+but get_learning_progress.
 - Asked what to learn, what is due or how far they are: get_learning_progress. Start from what is between them and \
 their goal, each with its quote. What was said before: query_user_knowledge.
 - They decide on a goal, or on what to learn next, later or never: store_decision with their words.
@@ -229,25 +273,10 @@ class Guide:
 
     @asynccontextmanager
     async def run(self, turn: AgentTurn) -> AsyncIterator[AgentRun]:
-        service, calls = turn.deps.learning, turn.deps.calls
-        typed = "\n".join(typed_parts(service.text))
-        # Requests that are not taught are answered in fixed words, without tools and without a model.
-        calls.trouble = not_taught(typed)
-        is_first = not turn.history
-        note = "" if calls.trouble else await learning_context(service, is_first=is_first)
-        told = replace(turn, prompt=f"{turn.prompt}\n\n{note}".strip())
+        note = await learning_context(turn.deps.learning, is_first=not turn.history)
+        told = replace(turn, prompt=f"{turn.prompt}\n\n{note}")
         async with LibraryAgent(self.agent, self.prompt_version).run(told) as run:
-            understated = UnderstatedRun(
-                run,
-                service.talk.openings,
-                may_greet=is_first,
-                may_replace_question=not extract_name(typed) and not agrees(typed),
-                language=language_of(typed),
-                is_fixed=lambda: calls.trouble is not None,
-            )
-            yield understated
-            if calls.trouble is None:
-                await service.note_openings(understated.used_openings)
+            yield run
 
 
 def build_learning(models: Models, version: str) -> TurnAgent:

@@ -228,7 +228,7 @@ async def get_learning_progress(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
 
 
 async def generate_content(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[str, Any]:
-    """Have the lesson written that you offered with confirm_with_user and that they just said yes to.
+    """Have the lesson written that you offered with confirm_with_user, if their newest message says yes to it.
 
     Args:
         wish: How they would like it, if they said so.
@@ -239,6 +239,16 @@ async def generate_content(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
     checked = "" if lesson.module_id else " It will be general knowledge that nobody checked: say so."
     note = f"It is being written, which takes a minute; they are told. Do not write it yourself.{checked}"
     return {**values, "status": lesson.status, "note": note}
+
+
+async def decline_to_teach(ctx: RunContext[AgentDeps], reason: Words) -> dict[str, str]:  # noqa: ARG001
+    """Decline what they want to learn, because it would help to hurt, threaten, deceive or demean people. Not for work
+    that prevents, treats, moderates or studies such things.
+
+    Args:
+        reason: Why, in one sentence to them.
+    """
+    return {"declined": reason, "note": "Say so in your own words, and ask what else they would like to learn."}
 
 
 async def store_decision(ctx: RunContext[AgentDeps], kind: DecisionKind, text: Words, quote: Words) -> dict[str, Any]:
@@ -258,5 +268,6 @@ LEARNING_TOOLS = [
     tool(get_learning_progress, effect="read", label="Looking at what you learnt…", is_untrusted=True),
     tool(generate_content, effect="draft", label="Having your lesson written…"),
     CONFIRM,
+    tool(decline_to_teach, effect="read", label="Reading carefully…"),
     tool(store_decision, effect="draft", label="Keeping your decision…", timeout=50.0),
 ]
