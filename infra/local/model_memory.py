@@ -189,12 +189,18 @@ def remember(names: Mapping[str, Any]) -> Object:
 
 
 def correct(names: Mapping[str, Any]) -> Object:
-    """Call `correct_memory` for the memory that was found."""
+    """Call `correct_memory` for the memory that the message speaks of; nothing where none has half of its words."""
     found = names["results"].get("query_user_knowledge", {}).get("memories") or []
-    if not (statement := names.get("statement")) or not found:
+    said = _content_words(names["part"])
+    meant = [each for each in found if _is_half_of(said, _content_words(each.get("content", "")))]
+    if not (statement := names.get("statement")) or not meant:
         return {}
     note = note_of(statement) or {"content": f"{statement}."}
-    return {"correct_memory": {"memory_id": found[0]["id"], "text": note["content"], "quote": statement}}
+    return {"correct_memory": {"memory_id": meant[0]["id"], "text": note["content"], "quote": statement}}
+
+
+def _is_half_of(said: frozenset[str], told: frozenset[str]) -> bool:
+    return bool(told) and len(said & told) * 2 >= len(told)
 
 
 _WORD = re.compile(r"[^\W_]+")
