@@ -16,7 +16,7 @@ An intent is added by examples:
 
 - `slots` are the few closed forms: regular expressions of a whole sentence, or of the whole message, without its end
   mark. They come before examples; those of an intent that is `weak` come after.
-- Otherwise the intent with the nearest example is meant: above `sure` it is played; between `unsure` and `sure` the
+- Otherwise the intent with the nearest examples is meant: above `sure` it is played; between `unsure` and `sure` the
   user is asked which of the nearest two; below, the answer names the nearest two that it can do, in other words each
   time.
   `needs_sure` intents are never offered.
@@ -133,11 +133,13 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Meaning:
-    """An embedding for comparing messages with examples, and the cosines that fit it."""
+    """An embedding for comparing messages with examples, and the scores that fit it."""
 
     embed: Callable[[str], Sequence[float]]
     sure: float
     unsure: float
+    learns: bool = False
+    """Whether all examples of an intent count together (kernel ridge regression), or the nearest alone."""
 
 
 WORDS = Meaning(phrase_embedding, sure=0.62, unsure=0.45)
@@ -148,7 +150,7 @@ OTHER_LANGUAGES = replace(WORDS, sure=0.72, unsure=0.5)
 
 def by_meaning(embed: Callable[[str], Sequence[float]]) -> Meaning:
     """Return the comparison by all-MiniLM-L6-v2."""
-    return Meaning(embed, sure=0.62, unsure=0.46)
+    return Meaning(embed, sure=0.2, unsure=0.11, learns=True)
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,35 @@ class Found:
     score: float = 1.0
 
 
+class _Examples:
+    """Examples and their embeddings."""
+
+    def __init__(self, pairs: Sequence[tuple[Intent, str]], meaning: Meaning) -> None:
+        self._names, self._meaning = [each.intent for each, _ in pairs], meaning
+        self._vectors = np.asarray([meaning.embed(text) for _, text in pairs])
+        self._intents = list(dict.fromkeys(self._names))
+        if pairs and meaning.learns:
+            targets = np.asarray([[name == each for each in self._intents] for name in self._names], float)
+            self._weights = np.linalg.solve(_kernel(self._vectors @ self._vectors.T) + RIDGE * np.eye(len(pairs)), targets)
+
+    def scores(self, part: str) -> Iterator[tuple[str, float]]:
+        if not self._names:
+            return
+        cosines, meaning = self._vectors @ np.asarray(self._meaning.embed(part)), self._meaning
+        found = zip(self._intents, _kernel(cosines) @ self._weights) if meaning.learns else zip(self._names, cosines)
+        for name, score in found:
+            # 1 and more is sure, 0 and less is not even near.
+            yield name, (float(score) - meaning.unsure) / (meaning.sure - meaning.unsure)
+
+
+RIDGE = 0.3
+
+
+def _kernel(cosines: Vector) -> Vector:
+    """Return what lets near examples count much more than far ones."""
+    return np.maximum(cosines, 0.0) ** 3
+
+
 @dataclass(frozen=True)
 class Intents:
     """All intents, compared by an embedding."""
@@ -189,13 +220,19 @@ class Intents:
     meaning: Meaning = WORDS
 
     @cached_property
-    def _examples(self) -> tuple[Sequence[Intent], Vector]:
-        return _vectors([(each, text) for each in self.intents for text in each.examples], self.meaning)
+    def _examples(self) -> Mapping[str, "_Examples"]:
+        """The examples by role."""
+        return {
+            role: _Examples([(each, text) for each in self.intents if each.to == role for text in each.examples], self.meaning)
+            for role in {each.to for each in self.intents}
+        }
 
     @cached_property
-    def _words(self) -> tuple[Sequence[Intent], Vector]:
+    def _words(self) -> Mapping[str, "_Examples"]:
+        """The examples with those of other languages, by role."""
+        meaning = WORDS if self.meaning is WORDS else OTHER_LANGUAGES
         pairs = [(each, text) for each in self.intents for text in (*each.examples, *each.words)]
-        return _vectors(pairs, WORDS)
+        return {role: _Examples([each for each in pairs if each[0].to == role], meaning) for role in self._examples}
 
     def warm(self) -> None:
         """Embed all examples."""
@@ -207,14 +244,12 @@ class Intents:
         return [each for each in of_role or of_all if not each.tools or each.tools & {*chat.offered}]
 
     def ranked(self, part: str, among: Sequence[Intent]) -> list[tuple[float, Intent]]:
-        """Return the intents by their best example, best first. A score of 1 is sure."""
+        """Return the intents by their score, best first. A score of 1 is sure."""
         scores: dict[str, float] = {}
-        by_words = WORDS if self.meaning is WORDS else OTHER_LANGUAGES
-        for (owners, vectors), meaning in ((self._examples, self.meaning), (self._words, by_words)):
-            if len(owners):
-                for owner, cosine in zip(owners, vectors @ np.asarray(meaning.embed(part)), strict=True):
-                    score = _scaled(float(cosine), meaning)
-                    scores[owner.intent] = max(score, scores.get(owner.intent, score))
+        for role in {each.to for each in among}:
+            for examples in (self._examples[role], self._words[role]):
+                for name, score in examples.scores(part):
+                    scores[name] = max(score, scores.get(name, score))
         if language_of(part) != "english":
             for each in among:
                 found = (len(text) for text in each.words if not each.to and has_words(part, text))
@@ -334,15 +369,6 @@ def clauses_of(message: str) -> list[str]:
 
 def _has_examples(intent: Intent) -> bool:
     return bool(intent.examples or intent.words or intent.slots)
-
-
-def _vectors(pairs: Sequence[tuple[Intent, str]], meaning: Meaning) -> tuple[Sequence[Intent], Vector]:
-    return [each for each, _ in pairs], np.asarray([meaning.embed(text) for _, text in pairs])
-
-
-def _scaled(cosine: float, meaning: Meaning) -> float:
-    """Return 1 and more for what is sure, 0 and less for what is not even near."""
-    return (cosine - meaning.unsure) / (meaning.sure - meaning.unsure)
 
 
 def _by_slots(part: str, among: Sequence[Intent]) -> Found | None:
