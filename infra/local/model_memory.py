@@ -66,7 +66,7 @@ _MY = re.compile(
     rf"My (?:\w+ ){{0,2}}(?:{_OWN_THINGS})\b(?: \w+)? (?:is|are|was|were|has|have|lives?|works?|ends|runs) [^?]+", re.I
 )
 _OTHERWISE = re.compile(
-    r"\b(?:if|should i|shall i|could i|can i|would you|could you|can you|what|why|how|whether|maybe|perhaps|joking"
+    r"\b(?:if|should i|shall i|could i|can i|would you|could you|can you|what|why|how|whether|where do|maybe|perhaps|joking"
     r"|kidding|wish)\b|\byou\b|\?",
     re.IGNORECASE,
 )
