@@ -24,7 +24,7 @@ GERMAN = frozenset(
         "ich mich mir mein meine meinen meinem meiner du dich dir dein deine wie wer wo wann warum der die das den dem ein "
         "eine einen einem und oder aber auf zu zum fur mit von vom bei im uber ist bin bist sind sei kann kannst soll muss "
         "nicht kein keine keinen hab habe haben hat wird werden wurde wirst will mal bitte gibt gibts es ja nein na "
-        "hallo moin servus hilfe danke tschuss guten",
+        "hallo moin servus hilfe danke tschuss guten was am in so an",
     )
 )
 SPANISH = frozenset(
@@ -49,13 +49,14 @@ COMMON_ELSEWHERE = frozenset(
 def language_of(text: str) -> str:
     """Return the language with most of its frequent words in a text: english, german or spanish."""
     words = _plain_words(text)
-    letters = {"german": "äöüß", "spanish": "ñ¿¡áíóú", "english": ""}
+    letters = {"english": "", "german": "äöüß", "spanish": "ñ¿¡áíóú"}
     frequent = {"english": STOP_WORDS, "german": GERMAN, "spanish": SPANISH}
     counts = {
         name: sum(word in each for word in words) + any(letter in text.lower() for letter in letters[name])
         for name, each in frequent.items()
     }
-    return max(counts, key=counts.__getitem__)
+    other = max(("german", "spanish"), key=counts.__getitem__)
+    return other if counts[other] > counts["english"] or counts[other] == counts["english"] > 1 else "english"
 
 
 def has_words(text: str, phrase: str) -> bool:
