@@ -50,7 +50,7 @@ def _find_jobs(names: Mapping[str, Any]) -> str | dict[str, Any]:
     query = _CONDITION.sub("", names.get("query", "")).strip()
     if not query and profile is None and searched is None:
         return {"get_user_profile": {}}
-    query = query or _title_of(profile or {})
+    query = query or _title_of((profile or {}).get("profile") or {})
     remote = bool(_REMOTE.search(message))
     named = _PLACE.search(message)
     place = re.sub(r"[,.]? *\bremote\w*.*$", "", names.get("place", ""), flags=re.I).strip() or (named["place"] if named else "")
@@ -80,7 +80,7 @@ def _change_list(names: Mapping[str, Any]) -> dict[str, Any]:
     if profile is None:
         return {"get_user_profile": {}}
     field = "languages" if names.get("field", "").lower().startswith("lang") else "skills"
-    known = [each for each in profile.get(field) or () if isinstance(each, str)]
+    known = [each for each in (profile.get("profile") or {}).get(field) or () if isinstance(each, str)]
     others = [each for each in known if each.casefold() != value.casefold()]
     changed = others if names.get("less") else [*others, f"{value[:1].upper()}{value[1:]}"]
     if changed == known:
