@@ -191,14 +191,16 @@ class _Examples:
         self._intents = list(dict.fromkeys(self._names))
         if pairs and meaning.learns:
             targets = np.asarray([[name == each for each in self._intents] for name in self._names], float)
-            self._weights = np.linalg.solve(_kernel(self._vectors @ self._vectors.T) + RIDGE * np.eye(len(pairs)), targets)
+            self._weights = np.linalg.solve(
+                _kernel(self._vectors @ self._vectors.T) + RIDGE * np.eye(len(pairs)), targets
+            )
 
     def scores(self, part: str) -> Iterator[tuple[str, float]]:
         if not self._names:
             return
         cosines, meaning = self._vectors @ np.asarray(self._meaning.embed(part)), self._meaning
-        found = zip(self._intents, _kernel(cosines) @ self._weights) if meaning.learns else zip(self._names, cosines)
-        for name, score in found:
+        names, scores = (self._intents, _kernel(cosines) @ self._weights) if meaning.learns else (self._names, cosines)
+        for name, score in zip(names, scores, strict=True):
             # 1 and more is sure, 0 and less is not even near.
             yield name, (float(score) - meaning.unsure) / (meaning.sure - meaning.unsure)
 
@@ -223,7 +225,9 @@ class Intents:
     def _examples(self) -> Mapping[str, "_Examples"]:
         """The examples by role."""
         return {
-            role: _Examples([(each, text) for each in self.intents if each.to == role for text in each.examples], self.meaning)
+            role: _Examples(
+                [(each, text) for each in self.intents if each.to == role for text in each.examples], self.meaning
+            )
             for role in {each.to for each in self.intents}
         }
 
@@ -363,7 +367,10 @@ def parts_of(message: str) -> list[str]:
 
 def clauses_of(message: str) -> list[str]:
     """Return the sentences of a message, divided where one thing is asked after another."""
-    clauses = re.split(r"(?<=[.!?…])\s+|\n+|;|,? (?:and|und|y)? ?(?:then|also|btw|dann|außerdem|luego|además)\b|, (?:and|und|y) ", message)
+    clauses = re.split(
+        r"(?<=[.!?…])\s+|\n+|;|,? (?:and|und|y)? ?(?:then|also|btw|dann|außerdem|luego|además)\b|, (?:and|und|y) ",
+        message,
+    )
     return [clause.strip()[:LONGEST_PART] for clause in clauses[:MOST_PARTS] if len(clause.split()) > 2]
 
 

@@ -21,18 +21,18 @@ DIMENSIONS = 1536
 GERMAN = frozenset(
     re.findall(
         r"\w+",
-        "ich mich mir mein meine meinen meinem meiner du dich dir dein deine wie wer wo wann warum der die das den dem ein "
-        "eine einen einem und oder aber auf zu zum fur mit von vom bei im uber ist bin bist sind sei kann kannst soll muss "
-        "nicht kein keine keinen hab habe haben hat wird werden wurde wirst will mal bitte gibt gibts es ja nein na "
-        "hallo moin servus hilfe danke tschuss guten was am in so an",
+        "ich mich mir mein meine meinen meinem meiner du dich dir dein deine wie wer wo wann warum der die "
+        "das den dem ein eine einen einem und oder aber auf zu zum fur mit von vom bei im uber ist bin bist "
+        "sind sei kann kannst soll muss nicht kein keine keinen hab habe haben hat wird werden wurde wirst "
+        "will mal bitte gibt gibts es ja nein na hallo moin servus hilfe danke tschuss guten was am in so an",
     )
 )
 SPANISH = frozenset(
     re.findall(
         r"\w+",
-        "que quien como donde cuando cuanto cual el la las los un una unos mi mis tu tus me te se lo le en a al de del por "
-        "para con sin es son soy eres esta estas estoy estan hay ser muy mas pero y o si no yo nada algo esto eso he ha "
-        "han hola ayuda gracias adios buenos buenas quiero puedo puedes tengo",
+        "que quien como donde cuando cuanto cual el la las los un una unos mi mis tu tus me te se lo le en a al de del "
+        "por para con sin es son soy eres esta estas estoy estan hay ser muy mas pero y o si no yo nada algo "
+        "esto eso he ha han hola ayuda gracias adios buenos buenas quiero puedo puedes tengo",
     )
 )
 """Frequent words, by which a text's language is told."""

@@ -21,49 +21,57 @@ def _tell_decisions(names: Mapping[str, Any]) -> str:
 
 
 _CONDITION = re.compile(
-    r"\b(?:(?:fully|good|any|new|open|well[- ]paid|full[- ]?time|part[- ]?time|\w+[- ]days?(?:[- ]a)?[- ]?week|or|with)\b[, ]*)+|"
-    r"\bremote\w*[, ]*",
+    r"\b(?:(?:fully|good|any|new|open|well[- ]paid|full[- ]?time|part[- ]?time|\w+[- ]days?(?:[- ]a)?[- ]?week|or|with"
+    r"|remote\w*)\b[, ]*)+",
     re.IGNORECASE,
 )
+"""What a query to a board leaves out."""
 _REMOTE = re.compile(r"\bremot\w*|\bhome ?office\b|\bteletrabajo\b|\bfrom home\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:in|near|around|bei|en) (?P<place>(?!remot)[^\W\d_]{3,})", re.IGNORECASE)
-_FILTERS = {
-    "english": "I searched by title{place}{remote} alone: hours, pay and other wishes are no filter, so look for them in the "
-    "advert. Under **Jobs** you see what speaks for and against each, and can have a résumé written for it.",
-    "german": "Gesucht habe ich nur nach Titel{place}{remote}: Arbeitszeit, Gehalt und anderes kann ich nicht filtern, das "
-    "steht in der Anzeige. Unter **Jobs** siehst du, was für und gegen jede spricht.",
-    "spanish": "He buscado solo por título{place}{remote}: horario, sueldo y lo demás no los puedo filtrar, están en el "
-    "anuncio. En **Jobs** ves qué habla a favor y en contra de cada uno.",
+_TOLD_OF_JOBS: Mapping[str, tuple[str, str, str]] = {
+    "english": (
+        "On the boards now:",
+        "None of this demo's invented adverts fits that.",
+        "I searched by {how} alone: hours, pay and other wishes are no filter, so look for them in the advert. Under "
+        "**Jobs** you see what speaks for and against each, and can have a résumé written for it.",
+    ),
+    "german": (
+        "Jetzt auf den Stellenbörsen:",
+        "Von den erfundenen Anzeigen dieser Demo passt keine dazu.",
+        "Gesucht habe ich nur nach {how}: Arbeitszeit, Gehalt und anderes kann ich nicht filtern, das steht in der "
+        "Anzeige. Unter **Jobs** siehst du, was für und gegen jede spricht.",
+    ),
+    "spanish": (
+        "Ahora en los portales:",
+        "Ninguno de los anuncios inventados de esta demo encaja.",
+        "He buscado solo por {how}: horario, sueldo y lo demás no los puedo filtrar, están en el anuncio. En **Jobs** "
+        "ves qué habla a favor y en contra de cada uno.",
+    ),
 }
-_FOUND = {"english": "On the boards now:", "german": "Jetzt auf den Stellenbörsen:", "spanish": "Ahora en los portales:"}
-_NONE = {
-    "english": "None of this demo's invented adverts fits that.",
-    "german": "Von den erfundenen Anzeigen dieser Demo passt keine dazu.",
-    "spanish": "Ninguno de los anuncios inventados de esta demo encaja.",
-}
+"""By language: above what was found, where nothing was, and what was searched for."""
 
 
 def _find_jobs(names: Mapping[str, Any]) -> str | dict[str, Any]:
-    """Search for what the user named, else for what they are; then tell what was found, and what no board can filter."""
+    """Search for what the user named, else for what they are; then tell what was found, and what cannot be."""
     results, message = names["results"], names["message"]
     searched, profile = results.get("search_jobs"), results.get("get_user_profile")
     query = _CONDITION.sub("", names.get("query", "")).strip()
     if not query and profile is None and searched is None:
         return {"get_user_profile": {}}
     query = query or _title_of((profile or {}).get("profile") or {})
+    place = re.sub(r"[,.]? *\bremote\w*.*$", "", names.get("place", ""), flags=re.IGNORECASE).strip()
+    if not place and (named := _PLACE.search(message)):
+        place = named["place"]
     remote = bool(_REMOTE.search(message))
-    named = _PLACE.search(message)
-    place = re.sub(r"[,.]? *\bremote\w*.*$", "", names.get("place", ""), flags=re.I).strip() or (named["place"] if named else "")
     if searched is None:
         found = {"query": query, "place": place, "remote_only": remote}
         return {"search_jobs": {name: value for name, value in found.items() if value}} if query else {}
-    if "adverts" not in searched and "error" in searched:
+    if "adverts" not in searched:
         return {}
-    language = names["language"]
-    told = [f"- **{each['title']}**, {each['company']}, {each.get('place', '')}" for each in searched.get("adverts", ())[:3]]
-    words = {"place": f", {place}" if place else "", "remote": ", remote" if remote else ""}
-    how = _FILTERS[language].format(**words).replace(" title", f" “{query}”", 1) if query else _FILTERS[language].format(**words)
-    return "\n".join([_FOUND[language], "", *told, "", how] if told else [_NONE[language], "", how])
+    above, nothing, below = _TOLD_OF_JOBS[names["language"]]
+    jobs = [f"- **{each['title']}**, {each['company']}, {each.get('place', '')}" for each in searched["adverts"][:3]]
+    how = ", ".join(filter(None, (f"“{query}”", place, "remote" if remote else "")))
+    return "\n".join([*([above, "", *jobs] if jobs else [nothing]), "", below.format(how=how)])
 
 
 def _title_of(profile: Mapping[str, Any]) -> str:

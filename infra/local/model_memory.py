@@ -66,8 +66,8 @@ _MY = re.compile(
     rf"My (?:\w+ ){{0,2}}(?:{_OWN_THINGS})\b(?: \w+)? (?:is|are|was|were|has|have|lives?|works?|ends|runs) [^?]+", re.I
 )
 _OTHERWISE = re.compile(
-    r"\b(?:if|should i|shall i|could i|can i|would you|could you|can you|what|why|how|whether|where do|maybe|perhaps|joking"
-    r"|kidding|wish)\b|\byou\b|\?",
+    r"\b(?:if|should i|shall i|could i|can i|would you|could you|can you|what|why|how|whether|where do|maybe|perhaps"
+    r"|joking|kidding|wish)\b|\byou\b|\?",
     re.IGNORECASE,
 )
 """Questions, suppositions and words to the agent: what a sentence with them says is not noted."""
