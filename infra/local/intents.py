@@ -6,7 +6,8 @@ An intent is added by examples:
       can: find jobs on the boards                    # how an unsure answer names it, with `try`, a sentence to say
       try: Find me a job as product manager
       examples: [any jobs for me?, I am looking for work]
-      words: [ich suche eine Stelle]                  # examples in other languages than the embedding's
+      words: [suche Stelle, busco trabajo]            # in other languages: few words that such a sentence has
+      german: Als was?                                # the answer to a German message in place of `answers`; `spanish`
       slots: ["find (?:me )?(?P<query>.+?) jobs? in (?P<place>.+)"]
       calls:                                          # a request each; several tools in one are called at once
       - search_jobs: {query: "{query}", place: "{place}"}
@@ -15,11 +16,13 @@ An intent is added by examples:
 
 - `slots` are the few closed forms: regular expressions of a whole sentence, or of the whole message, without its end
   mark. They come before examples; those of an intent that is `weak` come after.
-- Otherwise the intent with the nearest example is meant: above `sure` it is played; between `unsure` and `sure` the
+- Otherwise the intent with the nearest examples is meant: above `sure` it is played; between `unsure` and `sure` the
   user is asked which of the nearest two; below, the answer names the nearest two that it can do, in other words each
   time.
   `needs_sure` intents are never offered.
-- The first part of a message that is understood is answered; others are named.
+- `words` are meant, too, if a German or Spanish message has all of them, in whatever form; the longest count.
+- The first part of a message that is understood is answered; others are named. What `gives_way` counts only alone.
+- `states: true` is meant by what the notes' grammar (`model_memory.py`) takes for a statement of users on themselves.
 - `to` is how the instructions of a role begin: there only that role's intents count. One without examples is the
   default of its role.
 - Placeholders: `{slot}`, `{message}`, `{earlier}` (the user's previous message), `{results.TOOL.path.0.id}`;
@@ -43,8 +46,9 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
 
-from infra.local.model_embedding import phrase_embedding
+from infra.local.model_embedding import has_words, language_of, phrase_embedding
 from infra.local.model_functions import CHATS
+from infra.local.model_memory import note_of
 
 Json: TypeAlias = Any
 Object: TypeAlias = dict[str, Json]
@@ -55,8 +59,6 @@ ENDING = " \t\r\n.!…,;"
 LONGEST_PART, MOST_PARTS = 300, 12
 """Characters and number of a message's parts that are looked at."""
 NEVER = -9.0
-SMALL_TALK = ("hello", "thanks")
-"""Intents that give way to others of the same message."""
 
 
 class IntentError(Exception):
@@ -79,6 +81,10 @@ class Intent(BaseModel):
     answers: Annotated[
         tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
     ] = ()
+    german: str = ""
+    spanish: str = ""
+    states: bool = False
+    gives_way: bool = False
     function: str = ""
 
     @model_validator(mode="before")
@@ -94,7 +100,7 @@ class Intent(BaseModel):
     def _can_be_played(self) -> "Intent":
         if not (self.answers or self.calls or self.function):
             raise ValueError("it needs `answers`, `calls` or a `function`")
-        if not (self.examples or self.words or self.slots or self.to):
+        if not (self.examples or self.words or self.slots or self.to or self.states):
             raise ValueError("it needs `examples`, `words`, `slots` or a role (`to`)")
         if self.function and self.function not in CHATS:
             raise ValueError(f"there is no function “{self.function}”: there is {', '.join(CHATS)}")
@@ -106,6 +112,8 @@ class Intent(BaseModel):
 
     def said_in(self, part: str) -> Object | None:
         """Return the slots of a closed form; None if none matches."""
+        if self.states:
+            return {} if note_of(part) else None
         plain = part.replace("’", "'").strip().rstrip(ENDING)
         found = next((match for each in self.slots if (match := each.fullmatch(plain))), None)
         if found is None:
@@ -125,11 +133,13 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Meaning:
-    """An embedding for comparing messages with examples, and the cosines that fit it."""
+    """An embedding for comparing messages with examples, and the scores that fit it."""
 
     embed: Callable[[str], Sequence[float]]
     sure: float
     unsure: float
+    learns: bool = False
+    """Whether all examples of an intent count together (kernel ridge regression), or the nearest alone."""
 
 
 WORDS = Meaning(phrase_embedding, sure=0.62, unsure=0.45)
@@ -140,7 +150,7 @@ OTHER_LANGUAGES = replace(WORDS, sure=0.72, unsure=0.5)
 
 def by_meaning(embed: Callable[[str], Sequence[float]]) -> Meaning:
     """Return the comparison by all-MiniLM-L6-v2."""
-    return Meaning(embed, sure=0.62, unsure=0.46)
+    return Meaning(embed, sure=0.18, unsure=0.1, learns=True)
 
 
 @dataclass(frozen=True)
@@ -172,6 +182,37 @@ class Found:
     score: float = 1.0
 
 
+class _Examples:
+    """Examples and their embeddings."""
+
+    def __init__(self, pairs: Sequence[tuple[Intent, str]], meaning: Meaning) -> None:
+        self._names, self._meaning = [each.intent for each, _ in pairs], meaning
+        self._vectors = np.asarray([meaning.embed(text) for _, text in pairs])
+        self._intents = list(dict.fromkeys(self._names))
+        if pairs and meaning.learns:
+            targets = np.asarray([[name == each for each in self._intents] for name in self._names], float)
+            self._weights = np.linalg.solve(
+                _kernel(self._vectors @ self._vectors.T) + RIDGE * np.eye(len(pairs)), targets
+            )
+
+    def scores(self, part: str) -> Iterator[tuple[str, float]]:
+        if not self._names:
+            return
+        cosines, meaning = self._vectors @ np.asarray(self._meaning.embed(part)), self._meaning
+        names, scores = (self._intents, _kernel(cosines) @ self._weights) if meaning.learns else (self._names, cosines)
+        for name, score in zip(names, scores, strict=True):
+            # 1 and more is sure, 0 and less is not even near.
+            yield name, (float(score) - meaning.unsure) / (meaning.sure - meaning.unsure)
+
+
+RIDGE = 0.3
+
+
+def _kernel(cosines: Vector) -> Vector:
+    """Return what lets near examples count much more than far ones."""
+    return np.maximum(cosines, 0.0) ** 3
+
+
 @dataclass(frozen=True)
 class Intents:
     """All intents, compared by an embedding."""
@@ -181,13 +222,21 @@ class Intents:
     meaning: Meaning = WORDS
 
     @cached_property
-    def _examples(self) -> tuple[Sequence[Intent], Vector]:
-        return _vectors([(each, text) for each in self.intents for text in each.examples], self.meaning)
+    def _examples(self) -> Mapping[str, "_Examples"]:
+        """The examples by role."""
+        return {
+            role: _Examples(
+                [(each, text) for each in self.intents if each.to == role for text in each.examples], self.meaning
+            )
+            for role in {each.to for each in self.intents}
+        }
 
     @cached_property
-    def _words(self) -> tuple[Sequence[Intent], Vector]:
+    def _words(self) -> Mapping[str, "_Examples"]:
+        """The examples with those of other languages, by role."""
+        meaning = WORDS if self.meaning is WORDS else OTHER_LANGUAGES
         pairs = [(each, text) for each in self.intents for text in (*each.examples, *each.words)]
-        return _vectors(pairs, WORDS)
+        return {role: _Examples([each for each in pairs if each[0].to == role], meaning) for role in self._examples}
 
     def warm(self) -> None:
         """Embed all examples."""
@@ -199,14 +248,16 @@ class Intents:
         return [each for each in of_role or of_all if not each.tools or each.tools & {*chat.offered}]
 
     def ranked(self, part: str, among: Sequence[Intent]) -> list[tuple[float, Intent]]:
-        """Return the intents by their best example, best first. A score of 1 is sure."""
+        """Return the intents by their score, best first. A score of 1 is sure."""
         scores: dict[str, float] = {}
-        by_words = WORDS if self.meaning is WORDS else OTHER_LANGUAGES
-        for (owners, vectors), meaning in ((self._examples, self.meaning), (self._words, by_words)):
-            if len(owners):
-                for owner, cosine in zip(owners, vectors @ np.asarray(meaning.embed(part)), strict=True):
-                    score = _scaled(float(cosine), meaning)
-                    scores[owner.intent] = max(score, scores.get(owner.intent, score))
+        for role in {each.to for each in among}:
+            for examples in (self._examples[role], self._words[role]):
+                for name, score in examples.scores(part):
+                    scores[name] = max(score, scores.get(name, score))
+        if language_of(part) != "english":
+            for each in among:
+                found = (len(text) for text in each.words if not each.to and has_words(part, text))
+                scores[each.intent] = max(scores.get(each.intent, NEVER), *(1.0 + size / 100 for size in found), NEVER)
         return sorted(((scores.get(each.intent, NEVER), each) for each in among), key=lambda each: -each[0])
 
     def play(self, chat: Chat) -> Played | None:
@@ -232,11 +283,15 @@ class Intents:
         if by_form := _by_slots(message, [each for each in among if not each.weak]):
             return [by_form]
         found = [each for part in parts if (each := self._strong(part, among))]
+        if len(found) < 2 and len(clauses := clauses_of(message)) > len(parts):
+            of_clauses = [each for clause in clauses if (each := self._strong(clause, among))]
+            found = of_clauses if len({each.intent.intent for each in of_clauses}) > 1 else found or of_clauses
         whole = self._strong(message[:LONGEST_PART], among) if len(parts) > 1 and len(found) < 2 else None
         found = [whole] if whole else found
-        found = found or [weak for each in parts if (weak := _by_slots(each, [i for i in among if i.weak]))][:1]
+        if not found and "?" not in message:
+            found = [weak for each in parts if (weak := _by_slots(each, [i for i in among if i.weak]))][:1]
         once = list({each.intent.intent: each for each in reversed(found)}.values())[::-1]
-        return [each for each in once if each.intent.intent not in SMALL_TALK] or once
+        return [each for each in once if not each.intent.gives_way] or once[:1]
 
     def _strong(self, part: str, among: Sequence[Intent]) -> Found | None:
         if by_form := _by_slots(part, [each for each in among if not each.weak]):
@@ -310,17 +365,17 @@ def parts_of(message: str) -> list[str]:
     return [part.strip()[:LONGEST_PART] for part in parts if part.strip(ENDING)]
 
 
+def clauses_of(message: str) -> list[str]:
+    """Return the sentences of a message, divided where one thing is asked after another."""
+    clauses = re.split(
+        r"(?<=[.!?…])\s+|\n+|;|,? (?:and|und|y)? ?(?:then|also|btw|dann|außerdem|luego|además)\b|, (?:and|und|y) ",
+        message,
+    )
+    return [clause.strip()[:LONGEST_PART] for clause in clauses[:MOST_PARTS] if len(clause.split()) > 2]
+
+
 def _has_examples(intent: Intent) -> bool:
     return bool(intent.examples or intent.words or intent.slots)
-
-
-def _vectors(pairs: Sequence[tuple[Intent, str]], meaning: Meaning) -> tuple[Sequence[Intent], Vector]:
-    return [each for each, _ in pairs], np.asarray([meaning.embed(text) for _, text in pairs])
-
-
-def _scaled(cosine: float, meaning: Meaning) -> float:
-    """Return 1 and more for what is sure, 0 and less for what is not even near."""
-    return (cosine - meaning.unsure) / (meaning.sure - meaning.unsure)
 
 
 def _by_slots(part: str, among: Sequence[Intent]) -> Found | None:
@@ -334,6 +389,7 @@ def _next(found: Found, chat: Chat) -> Played | None:
         "message": message,
         "context": context,
         "reply": (*found.intent.answers, "")[0],
+        "language": language_of(message),
         "part": found.part.strip().rstrip(ENDING),
         "results": {tool: object_in(result) for tool, result in chat.results},
         **({"earlier": typed_and_context(chat.said[-2])[0]} if len(chat.said) > 1 else {}),
@@ -352,7 +408,8 @@ def _next(found: Found, chat: Chat) -> Played | None:
             return Played(answer)
         if left := [(tool, given) for tool, given in answer.items() if tool not in done and tool in chat.offered]:
             return Played(calls=left)
-    said = fill_first(found.intent.answers, names)
+    translated = {"german": found.intent.german, "spanish": found.intent.spanish}.get(names["language"], "")
+    said = fill_first((translated, *found.intent.answers), names)
     return None if said is None else Played(said)
 
 

@@ -18,6 +18,24 @@ TRIGRAM_WEIGHT = 0.25
 DIMENSIONS = 1536
 
 
+GERMAN = frozenset(
+    re.findall(
+        r"\w+",
+        "ich mich mir mein meine meinen meinem meiner du dich dir dein deine wie wer wo wann warum der die "
+        "das den dem ein eine einen einem und oder aber auf zu zum fur mit von vom bei im uber ist bin bist "
+        "sind sei kann kannst soll muss nicht kein keine keinen hab habe haben hat wird werden wurde wirst "
+        "will mal bitte gibt gibts es ja nein na hallo moin servus hilfe danke tschuss guten was am in so an",
+    )
+)
+SPANISH = frozenset(
+    re.findall(
+        r"\w+",
+        "que quien como donde cuando cuanto cual el la las los un una unos mi mis tu tus me te se lo le en a al de del "
+        "por para con sin es son soy eres esta estas estoy estan hay ser muy mas pero y o si no yo nada algo "
+        "esto eso he ha han hola ayuda gracias adios buenos buenas quiero puedo puedes tengo",
+    )
+)
+"""Frequent words, by which a text's language is told."""
 COMMON_ELSEWHERE = frozenset(
     re.findall(
         r"\w+",
@@ -25,7 +43,39 @@ COMMON_ELSEWHERE = frozenset(
         "mit uber ist bin kann soll es nicht que quien como el la los las un una mi mis me de en a por para lo es",
     )
 )
-"""Frequent words of German and Spanish."""
+"""Frequent words of German and Spanish that count less in a comparison."""
+
+
+def language_of(text: str) -> str:
+    """Return the language with most of its frequent words in a text: english, german or spanish."""
+    words = _plain_words(text)
+    letters = {"english": "", "german": "äöüß", "spanish": "ñ¿¡áíóú"}
+    frequent = {"english": STOP_WORDS, "german": GERMAN, "spanish": SPANISH}
+    counts = {
+        name: sum(word in each for word in words) + any(letter in text.lower() for letter in letters[name])
+        for name, each in frequent.items()
+    }
+    other = max(("german", "spanish"), key=counts.__getitem__)
+    return other if counts[other] > counts["english"] or counts[other] == counts["english"] > 1 else "english"
+
+
+def has_words(text: str, phrase: str) -> bool:
+    """Return whether a text has all words of a phrase; all but the frequent ones in whatever form."""
+    words = _plain_words(text)
+    return all(
+        word in words or (word not in GERMAN | SPANISH and any(_are_forms(word, each) for each in words))
+        for word in _plain_words(phrase)
+    )
+
+
+def _are_forms(one: str, other: str) -> bool:
+    shortest = max(4, min(len(one), len(other)) - 2)
+    return abs(len(one) - len(other)) <= 4 and one[:shortest] == other[:shortest] and len(other) >= 4
+
+
+def _plain_words(text: str) -> list[str]:
+    plain = "".join(each for each in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(each))
+    return re.findall(r"[^\W_]+", plain)
 
 
 def embedding(text: str, dimensions: int) -> list[float]:
@@ -36,8 +86,7 @@ def embedding(text: str, dimensions: int) -> list[float]:
 
 def phrase_embedding(text: str, common: float = 0.35) -> list[float]:
     """Return the same of a phrase in any of some languages: frequent words count as well, but less."""
-    plain = "".join(each for each in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(each))
-    words = re.findall(r"[^\W_]+", plain) or [text.strip()]
+    words = _plain_words(text) or [text.strip()]
     return _vector(
         {_stem(word): common if word in STOP_WORDS | COMMON_ELSEWHERE else 1.0 for word in words}, DIMENSIONS
     )

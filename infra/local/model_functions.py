@@ -20,15 +20,80 @@ def _tell_decisions(names: Mapping[str, Any]) -> str:
     return " ".join(map(_decision, lines))
 
 
-def _find_jobs(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Search for what the user named; nothing if they named nothing."""
-    remote = re.search(r"\bremote\w*", names["message"], re.IGNORECASE)
-    query = re.sub(r"\b(?:remote\w*|fully|good|any|new|open)\b[, ]*", "", names.get("query", ""), flags=re.I).strip()
-    if not query:
+_CONDITION = re.compile(
+    r"\b(?:(?:fully|good|any|new|open|well[- ]paid|full[- ]?time|part[- ]?time|\w+[- ]days?(?:[- ]a)?[- ]?week|or|with"
+    r"|remote\w*)\b[, ]*)+",
+    re.IGNORECASE,
+)
+"""What a query to a board leaves out."""
+_REMOTE = re.compile(r"\bremot\w*|\bhome ?office\b|\bteletrabajo\b|\bfrom home\b", re.IGNORECASE)
+_PLACE = re.compile(r"\b(?:in|near|around|bei|en) (?P<place>(?!remot)[^\W\d_]{3,})", re.IGNORECASE)
+_TOLD_OF_JOBS: Mapping[str, tuple[str, str, str]] = {
+    "english": (
+        "On the boards now:",
+        "None of this demo's invented adverts fits that.",
+        "I searched by {how} alone: hours, pay and other wishes are no filter, so look for them in the advert. Under "
+        "**Jobs** you see what speaks for and against each, and can have a résumé written for it.",
+    ),
+    "german": (
+        "Jetzt auf den Stellenbörsen:",
+        "Von den erfundenen Anzeigen dieser Demo passt keine dazu.",
+        "Gesucht habe ich nur nach {how}: Arbeitszeit, Gehalt und anderes kann ich nicht filtern, das steht in der "
+        "Anzeige. Unter **Jobs** siehst du, was für und gegen jede spricht.",
+    ),
+    "spanish": (
+        "Ahora en los portales:",
+        "Ninguno de los anuncios inventados de esta demo encaja.",
+        "He buscado solo por {how}: horario, sueldo y lo demás no los puedo filtrar, están en el anuncio. En **Jobs** "
+        "ves qué habla a favor y en contra de cada uno.",
+    ),
+}
+"""By language: above what was found, where nothing was, and what was searched for."""
+
+
+def _find_jobs(names: Mapping[str, Any]) -> str | dict[str, Any]:
+    """Search for what the user named, else for what they are; then tell what was found, and what cannot be."""
+    results, message = names["results"], names["message"]
+    searched, profile = results.get("search_jobs"), results.get("get_user_profile")
+    query = _CONDITION.sub("", names.get("query", "")).strip()
+    if not query and profile is None and searched is None:
+        return {"get_user_profile": {}}
+    query = query or _title_of((profile or {}).get("profile") or {})
+    place = re.sub(r"[,.]? *\bremote\w*.*$", "", names.get("place", ""), flags=re.IGNORECASE).strip()
+    if not place and (named := _PLACE.search(message)):
+        place = named["place"]
+    remote = bool(_REMOTE.search(message))
+    if searched is None:
+        found = {"query": query, "place": place, "remote_only": remote}
+        return {"search_jobs": {name: value for name, value in found.items() if value}} if query else {}
+    if "adverts" not in searched:
         return {}
-    place = re.sub(r"[,.]? *\bremote\w*.*$", "", names.get("place", ""), flags=re.I).strip()
-    found = {"query": query, "place": place, "remote_only": bool(remote)}
-    return {"search_jobs": {name: value for name, value in found.items() if value}}
+    above, nothing, below = _TOLD_OF_JOBS[names["language"]]
+    jobs = [f"- **{each['title']}**, {each['company']}, {each.get('place', '')}" for each in searched["adverts"][:3]]
+    how = ", ".join(filter(None, (f"“{query}”", place, "remote" if remote else "")))
+    return "\n".join([*([above, "", *jobs] if jobs else [nothing]), "", below.format(how=how)])
+
+
+def _title_of(profile: Mapping[str, Any]) -> str:
+    """Return the user's current job, as their profile names it."""
+    jobs = [each["title"] for each in profile.get("employment") or () if isinstance(each, dict) and each.get("title")]
+    return (jobs[0] if jobs else str(profile.get("headline") or "").partition(",")[0]).strip()
+
+
+def _change_list(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Propose the user's skills or languages with one more, or one less; nothing if none was named."""
+    profile, value = names["results"].get("get_user_profile"), names.get("value")
+    if not value:
+        return {}
+    if profile is None:
+        return {"get_user_profile": {}}
+    field = "languages" if names.get("field", "").lower().startswith("lang") else "skills"
+    known = [each for each in (profile.get("profile") or {}).get(field) or () if isinstance(each, str)]
+    others = [each for each in known if each.casefold() != value.casefold()]
+    changed = others if names.get("less") else [*others, f"{value[:1].upper()}{value[1:]}"]
+    if changed == known:
+        return {}
+    return {"update_profile_field": {"field": field, "value": changed, "rationale": "You asked for it."}}
 
 
 def _decision(line: str) -> str:
@@ -412,6 +477,7 @@ the prompt first."""
 
 CHATS: dict[str, Callable[[Mapping[str, Any]], str | dict[str, Any]]] = {
     "agree": agree,
+    "change_list": _change_list,
     "correct": correct,
     "find_jobs": _find_jobs,
     "forget": forget,

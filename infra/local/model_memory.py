@@ -66,8 +66,8 @@ _MY = re.compile(
     rf"My (?:\w+ ){{0,2}}(?:{_OWN_THINGS})\b(?: \w+)? (?:is|are|was|were|has|have|lives?|works?|ends|runs) [^?]+", re.I
 )
 _OTHERWISE = re.compile(
-    r"\b(?:if|should i|shall i|could i|can i|would you|could you|can you|what|why|how|whether|maybe|perhaps|joking"
-    r"|kidding|wish)\b|\byou\b|\?",
+    r"\b(?:if|should i|shall i|could i|can i|would you|could you|can you|what|why|how|whether|where do|maybe|perhaps"
+    r"|joking|kidding|wish)\b|\byou\b|\?",
     re.IGNORECASE,
 )
 """Questions, suppositions and words to the agent: what a sentence with them says is not noted."""
@@ -189,12 +189,18 @@ def remember(names: Mapping[str, Any]) -> Object:
 
 
 def correct(names: Mapping[str, Any]) -> Object:
-    """Call `correct_memory` for the memory that was found."""
+    """Call `correct_memory` for the memory that the message speaks of; nothing where none has half of its words."""
     found = names["results"].get("query_user_knowledge", {}).get("memories") or []
-    if not (statement := names.get("statement")) or not found:
+    said = _content_words(names["part"])
+    meant = [each for each in found if _is_half_of(said, _content_words(each.get("content", "")))]
+    if not (statement := names.get("statement")) or not meant:
         return {}
     note = note_of(statement) or {"content": f"{statement}."}
-    return {"correct_memory": {"memory_id": found[0]["id"], "text": note["content"], "quote": statement}}
+    return {"correct_memory": {"memory_id": meant[0]["id"], "text": note["content"], "quote": statement}}
+
+
+def _is_half_of(said: frozenset[str], told: frozenset[str]) -> bool:
+    return bool(told) and len(said & told) * 2 >= len(told)
 
 
 _WORD = re.compile(r"[^\W_]+")

@@ -40,7 +40,7 @@ intents:
   - "There is nothing in {place}."
   - "Where?"
 - {intent: bake, can: bake bread, try: Bake me a bread, examples: [bake me a bread], answers: Done.}
-- {intent: hello, can: greet, try: Hello, examples: [hello], answers: Hi.}
+- {intent: hello, can: greet, try: Hello, examples: [hello], gives_way: true, answers: Hi.}
 results: {search_jobs: our list}
 """
 
