@@ -55,7 +55,7 @@ def _trial(trial: Trial, sums: Mapping[str, Counts], users: Sequence[Sequence[Co
         yield f"next look: {'once there are ' + ', '.join(lacks) + ' more' if lacks else 'within five minutes'}"
     yield f"counts: {_counts(variant)}; the base's: {_counts(base)}"
     for each in MEASURES:
-        yield f"  {compare_measure(each, *users).told}"
+        yield f"  {compare_measure(each, *users).journal_line}"
     yield f"  worse if p is below {ALPHA:.4f}, and beyond the limit"
 
 

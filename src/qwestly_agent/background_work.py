@@ -58,8 +58,10 @@ class BackgroundWork:
     async def list_ended(self) -> list[dict[str, Any]]:
         """Return recently ended work, newest first."""
         types = [*ENDED, *(each for work in self.services.works for each in work.ended_types())]
-        return [_told(each) for each in await self.services.activity.newest(self.user_id, MOST_READ, types=types)]
+        return [
+            _event_summary(each) for each in await self.services.activity.newest(self.user_id, MOST_READ, types=types)
+        ]
 
 
-def _told(event: ActivityEvent) -> dict[str, Any]:
+def _event_summary(event: ActivityEvent) -> dict[str, Any]:
     return {"title": event.title, "at": f"{to_datetime(event.at):%Y-%m-%dT%H:%MZ}"}

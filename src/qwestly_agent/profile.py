@@ -282,7 +282,7 @@ async def _draft(services: Services, approval: Approval, draft_id: str, section:
         created_at=now,
         updated_at=now,
         parts={
-            "evidence": [each.model_dump(mode="json") for each in await _said(services.messages, approval)],
+            "evidence": [each.model_dump(mode="json") for each in await _requests(services.messages, approval)],
             "revisions": [approval.id],
             "section": section,
             f"section_{section}": before.model_dump(mode="json"),
@@ -308,7 +308,7 @@ def _before(earlier: Draft | None, approval: Approval, kind: str) -> SectionDraf
     return SectionDraft(section=section, verdicts=(GroundingVerdict(outcome="supported"),) * len(claims), done=True)
 
 
-async def _said(messages: Messages, approval: Approval) -> list[Evidence]:
+async def _requests(messages: Messages, approval: Approval) -> list[Evidence]:
     """Return the user's original request and their change request."""
     message = await messages.find_question_of_run(approval.user_id, approval.run_id)
     said = []

@@ -360,6 +360,8 @@ def comparing(errors: Sequence[AgentError | None]) -> Iterator[Counter[str]]:
     counts, own = Counter[str](), ranking.structured_output
 
     async def ask(*given: Any, **more: Any) -> Any:
+        if more["name"] != "job_ranker":
+            return await own(*given, **more)
         counts["asked"] += 1
         error = errors[counts["asked"] - 1] if counts["asked"] <= len(errors) else None
         if error:

@@ -116,7 +116,7 @@ def subject_of_offer(tool: str, subject: str) -> str:
     return f"autonomy:{tool}:{subject}"
 
 
-async def _shown(services: Services, user_id: str, args: AutonomyRaise) -> dict[str, str]:  # noqa: ARG001
+async def _no_state(services: Services, user_id: str, args: AutonomyRaise) -> dict[str, str]:  # noqa: ARG001
     return {}
 
 
@@ -138,7 +138,7 @@ RAISE_AUTONOMY = Action(
     hours=168,
     arguments=AutonomyRaise,
     subject=lambda args: subject_of_offer(args.tool, args.subject),
-    read_current=_shown,
+    read_current=_no_state,
     preview=_raise_preview,
     perform=_grant,
     done_message="Your agent may go one step further here. One no, edit or undo takes it back.",

@@ -105,7 +105,7 @@ OF_A_PROMPT = 8_000
 """Maximum characters of an advert."""
 ADVERT = "advert"
 
-ABOUT_COVERAGE = """\
+COVERAGE_INSTRUCTIONS = """\
 You compare what one job advert asks for with what one person's evidence says.
 
 - `requirement`: what is asked for, in a few words of the advert; `advert_quote`: the advert's words, letter for \
@@ -159,7 +159,7 @@ async def cover(services: ModelServices, card: CardState) -> CardState:
             Requirements,
             "\n\n".join([*told, wrap(ADVERTS, quoted(words_of(advert)))]),
             name="coverage",
-            instructions=ABOUT_COVERAGE,
+            instructions=COVERAGE_INSTRUCTIONS,
             seconds=COVER_SECONDS,
             retries=1,
         )

@@ -88,7 +88,7 @@ def _operation(path: str, method: str, operation: Json) -> str:
 
 def _parameters(operation: Json) -> str:
     rows = [
-        (f"<code>{escape(each['name'])}</code>", each["in"], _told(each["schema"], each.get("required", False)))
+        (f"<code>{escape(each['name'])}</code>", each["in"], _described(each["schema"], each.get("required", False)))
         for each in operation.get("parameters", [])
     ]
     return _table("Parameters", ("name", "in", "value"), rows)
@@ -96,7 +96,7 @@ def _parameters(operation: Json) -> str:
 
 def _body(operation: Json) -> str:
     body = operation.get("requestBody", {})
-    rows = [(escape(media), _told(kind["schema"], True)) for media, kind in body.get("content", {}).items()]
+    rows = [(escape(media), _described(kind["schema"], True)) for media, kind in body.get("content", {}).items()]
     return _table("Body" if body.get("required") else "Body, optional", ("media type", "value"), rows)
 
 
@@ -115,7 +115,7 @@ def _contents(answer: Json) -> Iterator[tuple[str, str]]:
     if not answer.get("content"):
         yield "", "nothing"
     for media, kind in answer.get("content", {}).items():
-        yield media, _told(kind.get("schema", {}), True)
+        yield media, _described(kind.get("schema", {}), True)
 
 
 def _errors() -> str:
@@ -138,15 +138,15 @@ def _kinds(error: type[AgentError]) -> Iterator[type[AgentError]]:
 def _shape(name: str, schema: Json) -> str:
     required = schema.get("required", [])
     rows = [
-        (f"<code>{escape(field)}</code>", _told(value, field in required))
+        (f"<code>{escape(field)}</code>", _described(value, field in required))
         for field, value in schema.get("properties", {}).items()
     ]
     about = _paragraphs(schema.get("description", ""))
-    fields = _table("", ("field", "value"), rows) or f"<p>{_told(schema, True, about='')}</p>"
+    fields = _table("", ("field", "value"), rows) or f"<p>{_described(schema, True, about='')}</p>"
     return f'<h3 id="shape-{escape(name)}">{escape(name)}</h3>{about}{fields}'
 
 
-def _told(schema: Json, is_required: bool, about: str | None = None) -> str:
+def _described(schema: Json, is_required: bool, about: str | None = None) -> str:
     """Return its type, limits, default and description."""
     told = [_type(schema), *_limits(schema)]
     if "default" in schema:

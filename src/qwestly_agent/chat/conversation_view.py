@@ -264,12 +264,12 @@ def words_of(query: str) -> list[str]:
 
 def found_of(hits: SearchPage, words: Sequence[str], now: float) -> FoundConversations:
     items = [
-        FoundConversation(**summary_fields(each.conversation, now), found=_found(each, words)) for each in hits.found
+        FoundConversation(**summary_fields(each.conversation, now), found=_hit(each, words)) for each in hits.found
     ]
     return FoundConversations(items=items, next=None if hits.next is None else repr(hits.next))
 
 
-def _found(hit: SearchHit, words: Sequence[str]) -> ConversationHit:
+def _hit(hit: SearchHit, words: Sequence[str]) -> ConversationHit:
     text = hit.message["content"] if hit.message else hit.conversation.get("title", "")
     pattern = re.compile("|".join(word_start_pattern(word) for word in words), re.IGNORECASE)
     snippet = _snippet(text, pattern)

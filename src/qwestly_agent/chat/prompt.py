@@ -164,7 +164,7 @@ def window_start(messages: Sequence[Message], current: int) -> int:
     return visible[start].seq
 
 
-def _told(summary: Summary) -> ModelRequest:
+def _summary_message(summary: Summary) -> ModelRequest:
     lines = ((each.who, each.text or f"“{each.quote}”") for each in summary.lines)
     text = "\n".join(f"- {'The user' if who == 'user' else 'You'}: {quoted(said)}" for who, said in lines)
     prompt = UserPromptPart(f"{EARLIER_NOTE}\n\n{wrap(EARLIER, text)}", timestamp=NO_TIME)
@@ -192,7 +192,7 @@ def text_response(words: str) -> ModelResponse:
 def model_history(messages: Sequence[Message], start: int, summary: Summary | None) -> list[ModelMessage]:
     """Return the summary of the messages before the window, and the window exactly as the model saw it before, so that
     a prompt begins with the bytes of the previous one."""
-    history: list[ModelMessage] = [_told(summary)] if summary and summary.lines else []
+    history: list[ModelMessage] = [_summary_message(summary)] if summary and summary.lines else []
     for message in messages:
         if message.seq < start or message.withheld:
             continue

@@ -122,7 +122,7 @@ class TurnRegistry:
         if self._watcher is None or self._watcher.done():
             self._watcher = asyncio.create_task(self._watch(), context=Context())
         if self._keeper is None or self._keeper.done():
-            self._keeper = asyncio.create_task(self._keep(), context=Context())
+            self._keeper = asyncio.create_task(self._keep_alive(), context=Context())
         try:
             yield watched
         finally:
@@ -140,7 +140,7 @@ class TurnRegistry:
                 renewed = loop.time()
                 await self._try(*(self._renew(watched) for watched in list(self._turns.values())))
 
-    async def _keep(self) -> None:
+    async def _keep_alive(self) -> None:
         while self._turns:
             await self.sleep_to_keep(KEEP_SECONDS)
             await self._try(self.finish_unfinished(), *(watched.keep() for watched in list(self._turns.values())))

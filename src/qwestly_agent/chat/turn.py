@@ -123,7 +123,7 @@ class EventBuffer:
         return self._taken > self._dumped
 
     def take(self, event: NativeEvent) -> None:
-        told = _shown(event)
+        told = _without_sent_parts(event)
         if told is None or (self._size > MOST_CHARACTERS and not _is_answer(told)):
             return
         self._taken += 1
@@ -149,7 +149,7 @@ def new_events(before: Sequence[str], now: Sequence[str]) -> Iterator[AgentStrea
         yield _event().validate_json(each)
 
 
-def _shown(event: NativeEvent) -> AgentStreamEvent | None:
+def _without_sent_parts(event: NativeEvent) -> AgentStreamEvent | None:
     match event:
         case PartEndEvent(part=TextPart() as part):
             return replace(event, part=replace(part, content=""))  # already sent

@@ -539,7 +539,7 @@ class TurnStore:
             turn.claim,
             [] if has_nothing_new else messages,
             replaced_run=None if has_nothing_new else turn.replaced_run,
-            changes=_changes(turn, messages, receipt) | ({} if has_nothing_new else _told(turn)),
+            changes=_changes(turn, messages, receipt) | ({} if has_nothing_new else _reported_work(turn)),
             cost_usd=turn.record.ceiling_usd(),
             now=now,
         )
@@ -629,6 +629,6 @@ def _changes(turn: Turn, messages: Sequence[Message], receipt: dict[str, Any]) -
     }
 
 
-def _told(turn: Turn) -> dict[str, Any]:
+def _reported_work(turn: Turn) -> dict[str, Any]:
     told = turn.told_under_way
     return {"told_under_way": list(told)} if told != turn.claim.reported_work else {}

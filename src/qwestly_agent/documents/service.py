@@ -182,7 +182,8 @@ class Applying:
             drafted=Preview(
                 title="",
                 sections=tuple(
-                    _shown(draft, text.replace(CONTACT, contact, 1)) for draft, text in zip(drafts, texts, strict=True)
+                    _shown_section(draft, text.replace(CONTACT, contact, 1))
+                    for draft, text in zip(drafts, texts, strict=True)
                 ),
             ),
         )
@@ -198,14 +199,14 @@ class Applying:
         approval = await self._waiting(match)
         proposal = await self._proposal(match, document_ids, note)
         if approval is None:
-            approval = await self._asked(proposal, run_id)
+            approval = await self._request_approval(proposal, run_id)
         elif APPLY.arguments_of(approval) != APPLY.parse(proposal.args):
             raise Invalid(ASKED_ALREADY)
         else:  # a process that died after asking may not have listed it
             await add_requested(self.services, approval)
         return approval
 
-    async def _asked(self, proposal: Proposal, run_id: str) -> Approval:
+    async def _request_approval(self, proposal: Proposal, run_id: str) -> Approval:
         if len(await self.services.approvals.list_open(self.user_id, MOST_WAITING)) >= MOST_WAITING:
             raise Invalid(TOO_MUCH_WAITS)
         context = ProposalContext(self.user_id, run_id, await self.services.autonomy.level(self.user_id))
@@ -227,7 +228,7 @@ class Applying:
         return draft
 
 
-def _shown(draft: Draft, text: str) -> ShownSection:
+def _shown_section(draft: Draft, text: str) -> ShownSection:
     """Return the document's text line by line, each line with the quotes and marks of its sentences."""
     sentences = [
         each for section in card_preview(supported_in(draft), evidence_of(draft)).sections for each in section.claims

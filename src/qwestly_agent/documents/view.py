@@ -92,7 +92,7 @@ def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[Hea
     shown = card_preview(supported_in(draft), evidence) if markdown else None
     sources = sources_of(evidence)
     sentences = [claim for section in shown.sections for claim in section.claims] if shown else []
-    named = map(_shown, positions_from_resume(draft)) if shown else ()
+    named = map(_shown_position, positions_from_resume(draft)) if shown else ()
 
     def items() -> Iterator[CoverageItem]:
         for each in coverage.requirements if coverage and coverage.checked else ():
@@ -114,7 +114,7 @@ def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[Hea
     )
 
 
-def _shown(position: Position) -> ShownClaim:
+def _shown_position(position: Position) -> ShownClaim:
     """Return a position that only the résumé has, with the words that name it there."""
     quote = ShownQuote(source=position.evidence[0].source, before="", quote=position.header, after="")
     return ShownClaim(text=", ".join(filter(None, (position.heading, position.time))), quotes=(quote,))

@@ -40,14 +40,14 @@ async def ground(
     if judge is None:
         return verdicts
     batches = [
-        [Question(n, statements[n], _found(statements[n], sources), verdicts[n].marks) for n in numbers]
+        [Question(n, statements[n], _found_quotes(statements[n], sources), verdicts[n].marks) for n in numbers]
         for numbers in _batches(statements, sources, verdicts)
     ]
     plants = [
         plant_in(questions, sources, len(statements) + number) if record_plant is not None else None
         for number, questions in enumerate(batches)
     ]
-    answers = await asyncio.gather(*(_ask(judge, _asked(*each)) for each in zip(batches, plants, strict=True)))
+    answers = await asyncio.gather(*(_ask(judge, _with_plant(*each)) for each in zip(batches, plants, strict=True)))
     for questions, plant, judged in zip(batches, plants, answers, strict=True):
         outcome = judged_plant(plant, judged) if plant else None
         if outcome and record_plant is not None and await record_plant(outcome) and outcome.passed:
@@ -64,7 +64,7 @@ def check(statement: Statement, sources: Mapping[str, QuotedSource]) -> Groundin
         return GroundingVerdict(outcome="refused", refused_by="quotes", reasons=(NO_QUOTES,))
     if missing := tuple(_not_found(statement, sources)):
         return GroundingVerdict(outcome="refused", refused_by="quotes", reasons=missing)
-    found = _found(statement, sources)
+    found = _found_quotes(statement, sources)
     facts = check_facts(statement, found)
     return GroundingVerdict(
         outcome="refused" if facts.missing else "unchecked",
@@ -83,7 +83,7 @@ def _not_found(statement: Statement, sources: Mapping[str, QuotedSource]) -> Ite
             yield f"“{quote.text}” does not stand word for word where it is quoted from."
 
 
-def _found(statement: Statement, sources: Mapping[str, QuotedSource]) -> tuple[FoundQuote, ...]:
+def _found_quotes(statement: Statement, sources: Mapping[str, QuotedSource]) -> tuple[FoundQuote, ...]:
     return tuple(found for quote in statement.quotes if (found := find_quote(quote, sources)))
 
 
@@ -115,7 +115,7 @@ def _unsaid(question: Question, judged: Judged) -> list[str]:
     return [mark for mark, words in pairs if not says(words, mark, question.statement, question.quotes)]
 
 
-def _asked(questions: Sequence[Question], plant: Plant | None) -> Sequence[Question]:
+def _with_plant(questions: Sequence[Question], plant: Plant | None) -> Sequence[Question]:
     """Return the questions with the plant among them, at a place that depends on its words."""
     if plant is None:
         return questions

@@ -97,7 +97,7 @@ def make_judge(
 
         judgement = await ask(
             Judgement,
-            wrap(STATEMENTS, _asked(questions)),
+            wrap(STATEMENTS, _encoded_questions(questions)),
             name="judge",
             instructions=INSTRUCTIONS + also,
             seconds=seconds,
@@ -123,12 +123,12 @@ def _sentence(why: str) -> str:
 # --- what it is given -------------------------------------------------------------------------------------------------
 
 
-def _asked(questions: Sequence[Question]) -> str:
+def _encoded_questions(questions: Sequence[Question]) -> str:
     """Encode the questions as JSON, so that text in them cannot pass for another statement."""
-    return json.dumps([_told(each) for each in questions], ensure_ascii=False, separators=(",", ":"))
+    return json.dumps([_question_fields(each) for each in questions], ensure_ascii=False, separators=(",", ":"))
 
 
-def _told(question: Question) -> dict[str, Any]:
+def _question_fields(question: Question) -> dict[str, Any]:
     told = {
         "id": question.number,
         "statement": quoted(question.statement.text),

@@ -101,12 +101,12 @@ def task_of(interview: Interview) -> str:
 
 
 def orchestrator_context(interview: Interview, messages: Sequence[Spoken]) -> str:
-    topics = [_told(each) for each in interview.topics]
+    topics = [_topic_fields(each) for each in interview.topics]
     state = {"phase": interview.phase, "answers": interview.turns, "topics": topics}
-    return f"{wrap(INTERVIEW, quoted(json.dumps(state, ensure_ascii=False)))}\n\n{_said(messages)}"
+    return f"{wrap(INTERVIEW, quoted(json.dumps(state, ensure_ascii=False)))}\n\n{_encoded_messages(messages)}"
 
 
-def _told(topic: Topic) -> dict[str, object]:
+def _topic_fields(topic: Topic) -> dict[str, object]:
     aspects = {each.name: each.status for each in topic.aspects}
     return {"title": topic.title, "status": topic.status, "answers": topic.turns, "aspects": aspects}
 
@@ -122,7 +122,7 @@ def writer_context(interview: Interview, messages: Sequence[Spoken]) -> str:
     if interview.avoided:
         parts.append(f"Words that they do not want: {_listed(interview.avoided)}")
     parts.append(f"The draft so far:\n{wrap(BEFORE, quoted(chr(10).join(draft) or 'Nothing yet.'))}")
-    return "\n\n".join([*parts, _said(messages)])
+    return "\n\n".join([*parts, _encoded_messages(messages)])
 
 
 _UNWANTED = " (Has a word that they do not want: write it anew.)"
@@ -132,7 +132,7 @@ def _current(interview: Interview) -> list[tuple[int, DraftSentence]]:
     return [(place, each) for place, each in enumerate(interview.statements) if each.until is None]
 
 
-def _said(messages: Sequence[Spoken]) -> str:
+def _encoded_messages(messages: Sequence[Spoken]) -> str:
     """Encode the messages as JSON, so that text in them cannot pass for another message."""
     told = [{"message_id": each.id, "by": each.by, "text": quoted(each.text)} for each in messages]
     return wrap(SAID, json.dumps(told, ensure_ascii=False, separators=(",", ":")))

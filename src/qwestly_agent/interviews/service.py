@@ -126,7 +126,7 @@ def learnt_fields(interview: Interview) -> list[KnownField]:
         for name, wanted in aspects.items():
             says = _said_of(interview, title, name)
             if value := _value(wanted, says.text):
-                found.append(KnownField(wanted, value, tuple(map(_shown, says.quotes))))
+                found.append(KnownField(wanted, value, tuple(map(_shown_quote, says.quotes))))
     return found
 
 
@@ -143,7 +143,7 @@ def _said_of(interview: Interview, title: str, name: str) -> _Says:
     return _Says(" ".join(each.text for each in says).removesuffix("."), quotes)
 
 
-def _shown(said: Said) -> ShownQuote:
+def _shown_quote(said: Said) -> ShownQuote:
     return ShownQuote(source=said.known_from or SAID, before="", quote=said.text, after="")
 
 

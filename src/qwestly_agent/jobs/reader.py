@@ -316,14 +316,14 @@ def _supported(best: Sequence[JobMatch], stand: set[int], person: Person) -> Ite
             used = (each.person_source for each in (*speaks_for, *against) if each.person_source)
             yield match.model_copy(
                 update={
-                    "reasons_for": tuple(_shown(each, person) for each in speaks_for),
-                    "reasons_against": tuple(_shown(each, person) for each in against),
+                    "reasons_for": tuple(_with_source_name(each, person) for each in speaks_for),
+                    "reasons_against": tuple(_with_source_name(each, person) for each in against),
                     "evidence": tuple(dict.fromkeys(used)),
                 }
             )
 
 
-def _shown(reason: Reason, person: Person) -> Reason:
+def _with_source_name(reason: Reason, person: Person) -> Reason:
     """Replace the source's id with its name for the user."""
     evidence: Mapping[str, str] = {each.id: each.source for each in person.evidence.values()}
     return reason.model_copy(update={"person_source": evidence.get(reason.person_source or "")})

@@ -244,12 +244,12 @@ async def _answer(services: Services, user_id: str, board: JobBoard, query: JobQ
     now = services.clock()
     name = sha256_hex(board.name, query.words.casefold(), query.place.casefold(), str(query.remote_only))
     if (known := await services.adverts.cached_answer(name, now)) is not None:
-        return await _kept(services.adverts, known)
+        return await _stored_adverts(services.adverts, known)
     if not await services.job_searches.count_board_request(user_id, now, QUESTIONS_A_DAY):
         raise Unavailable(ENOUGH_TODAY)
     if not await _may_ask(services, board, patience):
         if (known := await services.adverts.cached_answer(name, now, LONGEST_CACHE_SECONDS)) is not None:
-            return await _kept(services.adverts, known)
+            return await _stored_adverts(services.adverts, known)
         raise Unavailable(f"{board.title} was asked as often as our licence allows; the rest waits.")
     adverts = await board.search(query, now)
     await services.adverts.save(adverts)
@@ -257,7 +257,7 @@ async def _answer(services: Services, user_id: str, board: JobBoard, query: JobQ
     return adverts
 
 
-async def _kept(adverts: Adverts, ids: Sequence[str]) -> list[Advert]:
+async def _stored_adverts(adverts: Adverts, ids: Sequence[str]) -> list[Advert]:
     kept = await adverts.get_many(ids)
     return [kept[each] for each in ids if each in kept]
 

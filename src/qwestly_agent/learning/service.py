@@ -181,7 +181,11 @@ async def find_gaps(services: ModelServices, user_id: str, tree: Tree, goal: str
     library, person = library_sources(modules), evidence_sources(evidence)
     chosen = await posting_of(services, user_id, goal)
     posting = _posting(*chosen) if chosen else None
-    told = [wrap(WISH, quoted(goal)), wrap(KNOWN, _told(library, modules)), wrap(EVIDENCE, _told(person, ()))]
+    told = [
+        wrap(WISH, quoted(goal)),
+        wrap(KNOWN, _rendered_sources(library, modules)),
+        wrap(EVIDENCE, _rendered_sources(person, ())),
+    ]
     written = await structured_output(
         services,
         user_id,
@@ -202,7 +206,7 @@ async def find_gaps(services: ModelServices, user_id: str, tree: Tree, goal: str
     need_verdicts, have_verdicts, asked = await asyncio.gather(
         ground(needs, library, of_library),
         ground([haves[number] for number in said], person, of_person),
-        _asked(gaps, posting, make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_THE_POSTING)),
+        _requirements(gaps, posting, make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_THE_POSTING)),
     )
     has = {n for n, verdict in zip(said, have_verdicts, strict=True) if verdict.outcome == "supported"}
     return tuple(
@@ -225,7 +229,9 @@ def _posting(job_id: str, advert: Advert) -> QuotedSource:
     return QuotedSource(id=f"{JOB}{job_id}", text=text, trust="external", language=language_of(text))
 
 
-async def _asked(gaps: Sequence[WrittenGap], posting: QuotedSource | None, judge: Judge) -> list[JobRequirement | None]:
+async def _requirements(
+    gaps: Sequence[WrittenGap], posting: QuotedSource | None, judge: Judge
+) -> list[JobRequirement | None]:
     """Return each gap's requirement, if it is verbatim in the posting."""
     if posting is None:
         return [None] * len(gaps)
@@ -256,7 +262,7 @@ def _of_person(statement: Statement, person: Mapping[str, QuotedSource]) -> tupl
     return tuple(PersonQuote(source=each.source.id, text=each.text) for each in found)
 
 
-def _told(sources: Mapping[str, QuotedSource], modules: Sequence[Module]) -> str:
+def _rendered_sources(sources: Mapping[str, QuotedSource], modules: Sequence[Module]) -> str:
     """Render each source with its id, and pages also with their topic."""
     topics = {each.id: f" ({each.topic})" for each in modules}
     return "\n\n".join(f"[{each.id}]{quoted(topics.get(each.id, ''))}\n{each.text}" for each in sources.values())
@@ -352,7 +358,7 @@ class LearningService:
         granularity = node.granularity if node else self._detected.get(folded(topic), "topic")
         offer = Offer(topic=topic, question=question, granularity=granularity, seq=self.seq)
         self.talk = self.talk.model_copy(update={"offer": offer})
-        await self._keep()
+        await self._save_talk()
 
     async def generate(self, wish: str) -> Lesson:
         """Start the offered lesson: the model reads the yes, since a lesson has no effect on anybody. Raises `Invalid`
@@ -409,5 +415,5 @@ class LearningService:
             return {"note": OF_A_POSTING}
         return {"gaps": [each.model_dump(mode="json") for each in gaps]}
 
-    async def _keep(self) -> None:
+    async def _save_talk(self) -> None:
         await self.services.learning.save_talk(self.user_id, self.conversation_id, self.talk)

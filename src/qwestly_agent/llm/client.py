@@ -274,14 +274,14 @@ class VisibleText:
                 shown += self._held[: tag.start()]
             if not self._thinks and _MARKUP.match(tag[0]):
                 self._markup, self._held = self._held[tag.start() :], ""
-                return self._shown(shown)
+                return self._visible_text(shown)
             self._held = self._held[tag.end() :]
             self._thinks = not self._thinks and bool(_BEGINS_THOUGHT.match(tag[0]))
         keep = _held_from(self._held)
         if not self._thinks:
             shown += self._held[:keep]
         self._held = self._held[keep:]
-        return self._shown(shown)
+        return self._visible_text(shown)
 
     def end(self) -> str:
         """Return the rest at the end of the answer."""
@@ -289,9 +289,9 @@ class VisibleText:
         if self._thinks or _CUT_TAG.match(rest):
             self._is_cut = True
             return ""
-        return self._shown(rest)
+        return self._visible_text(rest)
 
-    def _shown(self, text: str) -> str:
+    def _visible_text(self, text: str) -> str:
         if not self._began:  # text after a thought begins with empty lines
             text = text.lstrip()
             self._began = bool(text)

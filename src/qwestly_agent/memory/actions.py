@@ -63,7 +63,7 @@ async def _forget(services: Services, effect: candidate_app.Effect, args: Forget
     return Done(None, {"note": forgotten.note})
 
 
-async def _keep(services: Services, effect: candidate_app.Effect, args: Keeping) -> Outcome:
+async def _activate(services: Services, effect: candidate_app.Effect, args: Keeping) -> Outcome:
     if not await services.memories.get_many(effect.user_id, args.memory_ids):
         return Refused("gone", "It was forgotten meanwhile.")
     await services.memories.activate_proposed(effect.user_id, args.memory_ids, services.clock())
@@ -98,7 +98,7 @@ KEEP_MEMORIES = Action(
     read_current=_memories_shown,
     # The proposer has read the memories and passes its own preview.
     preview=lambda args, shown: Preview(title="Remember something sensitive"),  # noqa: ARG005
-    perform=_keep,
+    perform=_activate,
     done_message="They are remembered.",
     on_ended=discard,
     is_own_data=True,
@@ -175,7 +175,9 @@ def _preview(memories: Sequence[Memory]) -> Preview:
     return Preview(
         title=title,  # the title is stored and mailed, so it contains no text of the memories
         changes=tuple(
-            Change(name=format_value(each.type).capitalize(), before=None, after=each.content, evidence=(_said(each),))
+            Change(
+                name=format_value(each.type).capitalize(), before=None, after=each.content, evidence=(_quoted(each),)
+            )
             for each in memories
         ),
     )
@@ -189,7 +191,7 @@ def _why(memories: Sequence[Memory]) -> str:
     return "Your agent is not sure that you want this remembered as it stands here, so you are asked first."
 
 
-def _said(memory: Memory) -> str:
+def _quoted(memory: Memory) -> str:
     if memory.question:
         return f"Asked “{memory.question}”, you said: “{memory.quote}”"
     return f"You said: “{memory.quote}”"

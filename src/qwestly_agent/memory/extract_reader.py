@@ -119,7 +119,7 @@ async def extract(services: ModelServices, given: ExtractionState) -> Extraction
     batch_id = batch_id_of(given, reading.read_to, waiting)
     batch = await services.extractions.find(given.user_id, batch_id)
     if batch is None:
-        batch = await _found(services, given, batch_id, reading.read_to, waiting)
+        batch = await _next_batch(services, given, batch_id, reading.read_to, waiting)
     if batch is None:
         return given
     if batch.status == "found":
@@ -127,7 +127,7 @@ async def extract(services: ModelServices, given: ExtractionState) -> Extraction
     return given.model_copy(update={"batch_id": batch_id})
 
 
-async def _found(
+async def _next_batch(
     services: ModelServices, given: ExtractionState, batch_id: str, read_from: int, waiting: Sequence[Memory]
 ) -> Batch | None:
     """Read new messages and unchecked memories; return None if there are none."""

@@ -136,12 +136,12 @@ class ForgottenView(BaseModel):
 
 
 def memory_view(memory: Memory, score: Score | None = None) -> MemoryView:
-    return MemoryView(**_shown(memory), score=score)
+    return MemoryView(**_view_fields(memory), score=score)
 
 
 def memory_detail(explanation: "Explanation", replaced_by: Memory | None) -> MemoryDetail:
     return MemoryDetail(
-        **_shown(explanation.memory),
+        **_view_fields(explanation.memory),
         said_on=explanation.said_on,
         conversation=explanation.title,
         before=[memory_view(each) for each in explanation.before],
@@ -163,7 +163,7 @@ def memory_list(
     return MemoryList(items=items, next=str(offset + limit) if len(found) > limit else None, found_by=found_by)
 
 
-def _shown(memory: Memory) -> dict[str, Any]:
+def _view_fields(memory: Memory) -> dict[str, Any]:
     return {
         **memory.model_dump(include=MemoryView.model_fields.keys() - {"last_seen", "superseded_at", "undo_until"}),
         "sure": confidence_label(memory),

@@ -179,10 +179,10 @@ def quotes_of(record: ResumeRecord, fields: Sequence[ReadField]) -> list[dict[st
     source = QuotedSource(id=record.id, text=record.text)
     spans = dict.fromkeys((each.start, each.end) for each in fields)
     found = [FoundQuote(source, start, end) for start, end in list(spans)[:MOST_QUOTES]]
-    return [_shown(record.name, each).model_dump() for each in found]
+    return [_shown_quote(record.name, each).model_dump() for each in found]
 
 
-def _shown(name: str, found: FoundQuote) -> ShownQuote:
+def _shown_quote(name: str, found: FoundQuote) -> ShownQuote:
     before, after = found.around
     return ShownQuote(source=name, before=before, quote=found.text, after=after)
 

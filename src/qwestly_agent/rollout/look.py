@@ -124,8 +124,8 @@ def emergency(variant: Sequence[Counts], base: Sequence[Counts]) -> Finding | No
     usual = _usual(of_base)
     if p_worse(errors, _ratio(MEASURES[0], base) or Ratio(usual, 0.0, 0.0)) >= EMERGENCY_ALPHA:
         return None
-    told = f"{_percent(errors.value)} of {of_variant['turns']:.0f} turns failed, the base's {_percent(usual)}"
-    return Finding("back", (f"emergency: {told}",))
+    journal_line = f"{_percent(errors.value)} of {of_variant['turns']:.0f} turns failed, the base's {_percent(usual)}"
+    return Finding("back", (f"emergency: {journal_line}",))
 
 
 def _errors(users: Sequence[Counts]) -> Counts:
@@ -160,14 +160,14 @@ def look(trial: Trial, variant: Sequence[Counts], base: Sequence[Counts]) -> Fin
         why = f"the shares do not match: {len(variant)} of {users} users have it, {trial.share} % should"
         return Finding("ended", (why, "what was counted cannot be trusted"))
     found = [compare_measure(each, variant, base) for each in MEASURES]
-    worse = tuple(each.told for each in found if each.verdict == "worse")
-    beyond = tuple(each.told for each in found if each.verdict == "beyond")
-    told = tuple(each.told for each in found)
+    worse = tuple(each.journal_line for each in found if each.verdict == "worse")
+    beyond = tuple(each.journal_line for each in found if each.verdict == "beyond")
+    journal_line = tuple(each.journal_line for each in found)
     if worse:
         return Finding("back", worse)
     if beyond:
         return Finding("held", (*beyond, "the base is no better: an operator decides"))
-    return Finding("on" if trial.next_share else "kept", told)
+    return Finding("on" if trial.next_share else "kept", journal_line)
 
 
 @dataclass(frozen=True)
@@ -197,13 +197,13 @@ class MeasureComparison:
         return "fine" if self.measure.limit is None else "beyond"
 
     @property
-    def told(self) -> str:
+    def journal_line(self) -> str:
         """A line of the journal."""
-        shown = f"{self.measure.name}: {self._shown(self.variant)}, the base's {self._shown(self.base)}"
+        shown = f"{self.measure.name}: {self._formatted(self.variant)}, the base's {self._formatted(self.base)}"
         limit = "" if self.measure.limit is None else f", limit {_value(self.measure, self.measure.limit)}"
         return f"{shown}{limit} ({'too few to compare' if self.p is None else f'p = {self.p:.2g}'})"
 
-    def _shown(self, one: Ratio | None) -> str:
+    def _formatted(self, one: Ratio | None) -> str:
         return _value(self.measure, one.value) if one else "–"
 
 

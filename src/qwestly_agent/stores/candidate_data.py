@@ -107,19 +107,19 @@ class Profiles(Store):
 
     async def _one(self, collection: str, user_id: str, **fields: Any) -> Fields:
         found = await self.database[collection].find_one(query(collection, user_id, **fields), projection(collection))
-        return _told(collection, found)
+        return _readable_fields(collection, found)
 
     async def _employment(self, user_id: str) -> list[Fields]:
         found = self.database[EMPLOYMENT].find(query(EMPLOYMENT, user_id), projection(EMPLOYMENT))
         latest = found.sort(READ_FIELDS[EMPLOYMENT]["start_date"], -1).limit(STINTS_LIMIT)
-        return [_told(EMPLOYMENT, stint) async for stint in latest]
+        return [_readable_fields(EMPLOYMENT, stint) async for stint in latest]
 
     async def _cards(self, user_id: str) -> list[Fields]:
         found = self.database[CARDS].find(query(CARDS, user_id), projection(CARDS)).limit(CARDS_LIMIT)
-        return [_told(CARDS, card) async for card in found]
+        return [_readable_fields(CARDS, card) async for card in found]
 
 
-def _told(collection: str, document: Document | None) -> Fields:
+def _readable_fields(collection: str, document: Document | None) -> Fields:
     found = to_our_fields(collection, document)
     for name, value in found.items():
         if not isinstance(value, str):

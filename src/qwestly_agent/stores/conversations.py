@@ -99,7 +99,7 @@ class Conversations(Store):
             "window_from": 0,
             "messages_expire_at": turn.started_at + RETENTION_SECONDS + RETENTION_SLACK_SECONDS,
             **_lease(turn),
-            "turns": {turn.run_id: _kept(turn)},
+            "turns": {turn.run_id: _turn_document(turn)},
         }
         try:
             await self.database[COLLECTION].insert_one(document)
@@ -111,7 +111,7 @@ class Conversations(Store):
         """Claim a conversation for this turn. Raises `ConversationBusy` while another turn holds it, and `NotFound`."""
         document = await self.database[COLLECTION].find_one_and_update(
             {**key_query(user_id, conversation_id), "lease_until": {"$lte": turn.started_at}},
-            {"$set": {**_lease(turn), f"turns.{turn.run_id}": _kept(turn)}},
+            {"$set": {**_lease(turn), f"turns.{turn.run_id}": _turn_document(turn)}},
             projection=WITHOUT_LAST_ANSWER,
             return_document=ReturnDocument.BEFORE,
         )
@@ -342,7 +342,7 @@ def _lease(turn: NewTurn) -> Document:
     }
 
 
-def _kept(turn: NewTurn) -> Document:
+def _turn_document(turn: NewTurn) -> Document:
     return {"message_id": turn.message_id, "text": turn.text, "started_at": turn.started_at}
 
 

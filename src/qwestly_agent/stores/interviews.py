@@ -43,7 +43,7 @@ def _name(interview: Interview) -> str:
     return "Getting to know you" if interview.has_agenda else "Your interview"
 
 
-def _kept(document: Document) -> StoredInterview:
+def _stored_interview(document: Document) -> StoredInterview:
     interview = Interview.model_validate(document.get("interview") or {})
     return StoredInterview(
         document["id"], document.get("title", ""), document["role"], document["last_used"], interview
@@ -92,7 +92,7 @@ class Interviews(Store):
         """List interviews, last used first."""
         query = {"user_id": user_id, "role": {"$in": ["interview", "onboarding"]}}
         found = self.database[COLLECTION].find(query, FIELDS).sort("last_used", -1).limit(limit)
-        return [_kept(each) async for each in found]
+        return [_stored_interview(each) async for each in found]
 
     async def get_stored(self, user_id: str, conversation_id: str) -> StoredInterview:
         """Get an interview with its conversation's fields. Raises `NotFound` if the conversation does not exist or is
@@ -100,7 +100,7 @@ class Interviews(Store):
         found = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), FIELDS)
         if found is None or found.get("role") not in ("interview", "onboarding"):
             raise NotFound("There is no such interview.")
-        return _kept(found)
+        return _stored_interview(found)
 
     async def drop_work(self, user_id: str, conversation_id: str) -> None:
         """Drop a run's intermediate results, so that the run stores nothing."""

@@ -308,7 +308,7 @@ class JobSearches(Schedule):
 
     async def save_parts(self, user_id: str, run_id: str, now: float, **parts: Any) -> None:
         """Set these fields of the running search. Does nothing if another one has begun since."""
-        kept = {"moved_at": now, **{name: _kept(value) for name, value in parts.items()}}
+        kept = {"moved_at": now, **{name: _encoded(value) for name, value in parts.items()}}
         await self.database[JOB_SEARCHES].update_one(_here(user_id, run_id), {"$set": kept})
 
     async def count_requests(self, search: JobSearch, number: int) -> None:
@@ -327,7 +327,7 @@ class JobSearches(Schedule):
 
     async def save_ranked(self, search: JobSearch, ranked: Sequence[JobMatch], now: float) -> None:
         """Store the result of the search, unless something was forgotten since `search` was read."""
-        await self._keep_of_person(search, {"moved_at": now, "ranked": _kept(ranked)})
+        await self._keep_of_person(search, {"moved_at": now, "ranked": _encoded(ranked)})
 
     async def end(
         self, user_id: str, run_id: str, status: SearchStatus, event: ActivityEvent | None, now: float
@@ -383,7 +383,7 @@ def _as_read(search: JobSearch) -> Document:
     return {**_here(search.user_id, search.run_id), "forgettings": search.forgettings}
 
 
-def _kept(value: Any) -> Any:
+def _encoded(value: Any) -> Any:
     """Return nested data as text, so that MongoDB does not interpret its keys."""
     if isinstance(value, Mapping):
         return json.dumps(value)

@@ -286,7 +286,7 @@ class Searchable:
             # Reading whole documents takes twice as long, but without vectors (at the start of a session) it saves a
             # round trip.
             read = await self._read(filter, whole=not compare_meaning)
-            known = await self._known(filter, read, with_vectors=compare_meaning)
+            known = await self._cached_texts(filter, read, with_vectors=compare_meaning)
             documents |= {} if compare_meaning else {each["_id"]: each for each in read}
             ranks |= {each["_id"]: each.get(self.preferred_by or "") for each in read}
             for each, (words, vector) in zip(orders, queries, strict=True):
@@ -370,7 +370,9 @@ class Searchable:
         cursor = await self.collection.aggregate([{"$match": dict(filter)}, *sort, {"$limit": EXACT_LIMIT}, stage])
         return await cursor.to_list()
 
-    async def _known(self, filter: Filter, read: Sequence[Document], *, with_vectors: bool) -> dict[Any, CachedText]:
+    async def _cached_texts(
+        self, filter: Filter, read: Sequence[Document], *, with_vectors: bool
+    ) -> dict[Any, CachedText]:
         known = {each["_id"]: self.cache.get(each["_id"], self.words_of(each)) for each in read}
         without = [key for key, each in known.items() if each.vector is None] if with_vectors else []
         if without:

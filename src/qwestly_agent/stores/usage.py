@@ -49,7 +49,9 @@ class Usage(Store):
         if document is None:
             try:
                 first = {"recent": [_mark(run_id, now)], "running": {run_id: now}}
-                await self.database[COLLECTION].insert_one({"_id": user_id, "user_id": user_id, **first, **_keep(now)})
+                await self.database[COLLECTION].insert_one(
+                    {"_id": user_id, "user_id": user_id, **first, **_retention(now)}
+                )
             except DuplicateKeyError:  # a simultaneous turn of this user was first
                 document = await self._enter(user_id, run_id, now)
         return _load(document or {}, run_id, now)
@@ -83,13 +85,13 @@ class Usage(Store):
             {
                 "$inc": {f"{day}.turns": 1, **counted},
                 "$unset": {f"running.{run_id}": "", **past},
-                "$set": _keep(now),
+                "$set": _retention(now),
             },
         )
 
     async def ensure_document(self, user_id: str, now: float) -> None:
         """Create the document for a user who has not had a turn yet (idempotent)."""
-        here, new = {"_id": user_id, "user_id": user_id}, {"recent": [], "running": {}, "days": {}, **_keep(now)}
+        here, new = {"_id": user_id, "user_id": user_id}, {"recent": [], "running": {}, "days": {}, **_retention(now)}
         await self.database[COLLECTION].update_one(here, {"$setOnInsert": new}, upsert=True)
 
     async def spent_today(self, user_id: str, now: float) -> float:
@@ -112,7 +114,7 @@ class Usage(Store):
         workflow that ends after its user was erased leaves nothing behind."""
         counted = {f"days.{day_of(now)}.{name}": amount for name, amount in amounts.items()}
         await self.database[COLLECTION].update_one(
-            {"_id": user_id, "user_id": user_id}, {"$inc": counted, "$set": _keep(now)}
+            {"_id": user_id, "user_id": user_id}, {"$inc": counted, "$set": _retention(now)}
         )
 
     async def release(self, user_id: str, run_ids: Collection[str]) -> None:
@@ -158,7 +160,7 @@ def day_of(now: float) -> str:
     return f"{to_datetime(now):%Y-%m-%d}"
 
 
-def _keep(now: float) -> Document:
+def _retention(now: float) -> Document:
     return {"expires_at": to_datetime(now) + timedelta(days=DAYS_KEPT)}
 
 

@@ -191,7 +191,7 @@ def find_trouble(typed: Iterable[str], language: str = "") -> Trouble | None:
     """Return the acute trouble found in the texts that a user typed, or None. `language` is the texts' language, if
     known."""
     folded = _folded(_QUOTED.sub(" ", "\n".join(typed)))
-    found = [(each == language, *_found(folded, each)) for each in PHRASES]
+    found = [(each == language, *_matches(folded, each)) for each in PHRASES]
     # Languages share phrases. Prefer the given language, then the one with the most matches.
     return max(filter(itemgetter(2), found), key=itemgetter(0, 1), default=(False, 0, None))[2]
 
@@ -251,7 +251,7 @@ def _phrase(kind: str, written: Sequence[str]) -> _Phrase:
     return _Phrase(kind, words, written[0] == _FIRST_PERSON, written[-1] == _NO_PLACE)
 
 
-def _found(folded: str, language: str) -> tuple[int, Trouble | None]:
+def _matches(folded: str, language: str) -> tuple[int, Trouble | None]:
     """Return the number of matching phrases, and the trouble they indicate."""
     lists = _compiled(language)
     text = _LONG.sub(r"\1", _APOSTROPHE.sub(lists.apostrophe, folded))

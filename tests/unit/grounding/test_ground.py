@@ -14,7 +14,7 @@ from evals.claims import Case, load
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.grounding.facts import says
 from qwestly_agent.grounding.ground import NO_QUOTES, NO_SPAN, NOT_SAID, ground
-from qwestly_agent.grounding.judge import Judge, Judged, Question, _asked
+from qwestly_agent.grounding.judge import Judge, Judged, Question, _encoded_questions
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
 from tests.counts import count
@@ -147,7 +147,7 @@ def test_the_judge_is_told_of_names_and_figures_that_are_not_in_the_quotes() -> 
     asyncio.run(ground([bought], {"s1": source}, noted))
     [question] = asked
     assert question.look_at == ("500,000", "Aldi")
-    told = json.loads(_asked([question]))
+    told = json.loads(_encoded_questions([question]))
     assert told[0]["quotes"][0]["source"] == {"employer": "Rewe"}
 
 
@@ -241,7 +241,7 @@ def test_a_hostile_neighbour_changes_no_other_verdict() -> None:
     chance = random.Random(14)
 
     async def reads(questions: Sequence[Question]) -> Mapping[int, Judged]:
-        told = json.loads(_asked(questions))
+        told = json.loads(_encoded_questions(questions))
         assert [each["id"] for each in told] == [question.number for question in questions]
         judged: dict[int, Judged] = {}
         for each in told:

@@ -113,11 +113,11 @@ async def _let_out(ctx: RunContext[AgentDeps], query: str) -> None:
     )
     skills = "" if has_untrusted else str(deps.career.get("skills", ""))
     own = f"{titles_and_places(deps.career, wishes)}\n{skills}"
-    if problem := QueryRule(deps.user_messages[-1], own, _known(ctx), has_untrusted).problem(query):
+    if problem := QueryRule(deps.user_messages[-1], own, _given_to_model(ctx), has_untrusted).problem(query):
         raise Invalid(problem)
 
 
-def _known(ctx: RunContext[AgentDeps]) -> str:
+def _given_to_model(ctx: RunContext[AgentDeps]) -> str:
     """Return what the model was given about the user: profile and memories, messages, and results of tools."""
     requests = [each for each in ctx.messages if isinstance(each, ModelRequest)]
     about = (each.instructions.partition(f"<{PROFILE}")[2] for each in requests[-1:] if each.instructions)

@@ -139,20 +139,20 @@ async def _remembered(ctx: RunContext[AgentDeps], memory: Memory) -> dict[str, A
         note = "It is remembered from now on. The user can undo it for a day."
     if memory.undo_until < ctx.deps.clock():
         note = "It was remembered already."
-    return {"remembered": _told(memory), "status": memory.status, "note": note}
+    return {"remembered": _memory_fields(memory), "status": memory.status, "note": note}
 
 
 def found_memory(found: FoundMemory, before: Sequence[Memory]) -> dict[str, Any]:
-    return {"kind": "memory", **_told(found.memory, before), "score": found.score.model_dump()}
+    return {"kind": "memory", **_memory_fields(found.memory, before), "score": found.score.model_dump()}
 
 
 def _explained(explanation: "Explanation") -> dict[str, Any]:
     # Leave out the conversation's title, which may contain forgotten text.
     said_on = {"said_on": _day(explanation.said_on)}
-    return _without_nothing({**_told(explanation.memory, explanation.before), **said_on})
+    return _without_nothing({**_memory_fields(explanation.memory, explanation.before), **said_on})
 
 
-def _told(memory: Memory, before: Sequence[Memory] = ()) -> dict[str, Any]:
+def _memory_fields(memory: Memory, before: Sequence[Memory] = ()) -> dict[str, Any]:
     return _without_nothing(
         {
             "id": memory.id,
@@ -220,7 +220,9 @@ async def query_user_knowledge(
         begun = await ctx.deps.conversation_search.first_messages(
             ctx.deps.user_id, ctx.conversation_id or "", MOST_MESSAGES + 1
         )
-        return list_result("messages", _shown(ctx, [(each, True) for each in begun]), "Nothing was said before.")
+        return list_result(
+            "messages", _earlier_messages(ctx, [(each, True) for each in begun]), "Nothing was said before."
+        )
     vector, notes = await embed_query(ctx, query), list[str]()
     searches = {name: _SEARCHES[name](ctx, query, vector, notes) for name in _GROUPS[only]}
     found = dict(zip(searches, await asyncio.gather(*searches.values()), strict=True))
@@ -271,7 +273,7 @@ async def _interviews(ctx: RunContext[AgentDeps], query: str, _: Vector, __: lis
 
 async def _messages(ctx: RunContext[AgentDeps], query: str, vector: Vector, _: list[str]) -> Found:
     search = ctx.deps.conversation_search
-    return _shown(ctx, await search.find_messages(ctx.deps.user_id, query, vector, MOST_MESSAGES + 1))
+    return _earlier_messages(ctx, await search.find_messages(ctx.deps.user_id, query, vector, MOST_MESSAGES + 1))
 
 
 _SEARCHES = {
@@ -298,7 +300,7 @@ def _best(query: str, items: Found) -> Found:
     return [each for count, each in ranked[:MOST_BY_WORDS] if count]
 
 
-def _shown(ctx: RunContext[AgentDeps], found: Sequence[tuple[SaidBefore, bool]]) -> Found:
+def _earlier_messages(ctx: RunContext[AgentDeps], found: Sequence[tuple[SaidBefore, bool]]) -> Found:
     # When an answer is regenerated, the question itself is already stored.
     earlier = [each for each in found if each[0].id != ctx.deps.memory_service.message_id][:MOST_MESSAGES]
     return [_message(*each, ctx.conversation_id or "") for each in earlier]

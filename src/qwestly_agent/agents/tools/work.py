@@ -41,11 +41,13 @@ async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     waiting = [each for each in approvals if each.waits(now)]
     ended = [each for each in approvals if each.status in FINAL or (each.status == "pending" and each not in waiting)]
     work = {
-        "waits_for_their_decision": [_asked(each) for each in waiting],
-        "being_carried_out": [_asked(each) for each in approvals if each not in waiting and each not in ended],
-        "ended": [_asked(each) for each in ended],
-        "drafts": [_shown({"draft_id": each.id, **each.model_dump(include=_OF_DRAFTS)}) for each in drafts],
-        "also_under_way": [_shown(each) for each in under_way],
+        "waits_for_their_decision": [_approval_summary(each) for each in waiting],
+        "being_carried_out": [
+            _approval_summary(each) for each in approvals if each not in waiting and each not in ended
+        ],
+        "ended": [_approval_summary(each) for each in ended],
+        "drafts": [_without_empty({"draft_id": each.id, **each.model_dump(include=_OF_DRAFTS)}) for each in drafts],
+        "also_under_way": [_without_empty(each) for each in under_way],
         "also_ended": happened,
     }
     return work if any(work.values()) else {**work, "note": "Nothing was begun or asked for this user yet."}
@@ -60,20 +62,25 @@ async def show_approval(ctx: RunContext[AgentDeps], approval_id: ApprovalId) -> 
     """
     approval = await ctx.deps.approvals.get(ctx.deps.user_id, approval_id)
     if not approval.waits(ctx.deps.clock()):
-        return {**_asked(approval), "note": "It does not wait any more. Say what became of it."}
+        return {**_approval_summary(approval), "note": "It does not wait any more. Say what became of it."}
     await ctx.emit(ApprovalShown(approval=approval_view(approval)))
-    return {**_asked(approval), "note": "They see its card now. Ask them to decide on it there, and end your answer."}
+    return {
+        **_approval_summary(approval),
+        "note": "They see its card now. Ask them to decide on it there, and end your answer.",
+    }
 
 
 _OF_DRAFTS = {"kind", "style", "status", "label", "approval_id", "flagged"}
 
 
-def _asked(approval: Approval) -> dict[str, Any]:
+def _approval_summary(approval: Approval) -> dict[str, Any]:
     known = approval.model_dump(include={"tool", "status", "draft_id", "outcome", "undone_by"})
-    return _shown({"approval_id": approval.id, "title": approval.preview.title, **known, "they_wrote": approval.reason})
+    return _without_empty(
+        {"approval_id": approval.id, "title": approval.preview.title, **known, "they_wrote": approval.reason}
+    )
 
 
-def _shown(known: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(known: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value not in (None, False)}
 
 

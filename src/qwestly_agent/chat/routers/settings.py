@@ -38,13 +38,13 @@ Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9
 """A browser's language tag, such as `pt-BR`."""
 
 
-def _known(zone: str) -> str:
+def _known_zone(zone: str) -> str:
     if zone not in known_time_zones():
         raise PydanticCustomError("time_zone", NO_SUCH_ZONE)
     return zone
 
 
-TimeZone = Annotated[str, StringConstraints(max_length=64), AfterValidator(_known)]
+TimeZone = Annotated[str, StringConstraints(max_length=64), AfterValidator(_known_zone)]
 """An IANA time zone, such as `Europe/Lisbon`."""
 
 
