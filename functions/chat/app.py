@@ -30,9 +30,9 @@ from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat, open_connections
 from qwestly_agent.chat import api_page
-from qwestly_agent.chat.failure_view import Failure
 from qwestly_agent.chat.routers import turns
 from qwestly_agent.chat.routers.dependencies import (
+    Failure,
     is_from_outside,
     only_from_distribution,
     only_known_parameters,

@@ -1,4 +1,4 @@
-"""The dependencies of routes: the services, the user of the verified token, and the origin of a request."""
+"""What routes share: the services, the user of the verified token, the origin of a request, and the form of errors."""
 
 import re
 from typing import Annotated
@@ -18,6 +18,7 @@ from qwestly_agent.base.http import check_origin
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.stores.messages import Problem
 from qwestly_agent.text.clean import visible
 
 # --- auth -------------------------------------------------------------------------------------------------------------
@@ -150,3 +151,16 @@ def where_from(request: Request) -> str:
         return str(from_json(request.headers["x-amzn-request-context"])["http"]["sourceIp"])
     except (KeyError, ValueError, TypeError):
         return ""
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+class ErrorDetail(Problem):
+    request_id: str
+
+
+class Failure(BaseModel):
+    """The format of all errors."""
+
+    error: ErrorDetail
