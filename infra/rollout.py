@@ -19,7 +19,7 @@ from qwestly_agent.base.clock import new_id, system_clock, to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
-from qwestly_agent.domain.rollout import Entry, Move, Rollout, Trial, begin_trial, end_trial, move_to_share
+from qwestly_agent.domain.rollout import JournalEntry, Move, Rollout, Trial, begin_trial, end_trial, move_to_share
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant
 from qwestly_agent.stores.measures import Rollouts, UnreadableRollout
@@ -112,5 +112,5 @@ def _running(rollout: Rollout) -> Trial:
     return rollout.trial
 
 
-def _entry(trial: Trial, move: Move, share: int, now: float, why: str) -> Entry:
-    return Entry(at=now, by="operator", move=move, variant=trial.variant, share=share, why=(why,) if why else ())
+def _entry(trial: Trial, move: Move, share: int, now: float, why: str) -> JournalEntry:
+    return JournalEntry(at=now, by="operator", move=move, variant=trial.variant, share=share, why=(why,) if why else ())

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.rollout import BASE, Entry, Rollout, Trial
+from qwestly_agent.domain.rollout import BASE, JournalEntry, Rollout, Trial
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.look import ALPHA, MEASURES, Counts, compare_measure, missing
 from qwestly_agent.rollout.writer import counts_by_user
@@ -64,7 +64,7 @@ def _counts(counts: Counts) -> str:
     return ", ".join(told)
 
 
-def _entry(entry: Entry) -> Iterator[str]:
+def _entry(entry: JournalEntry) -> Iterator[str]:
     yield f"  {_moment(entry.at)}  {entry.move} by {entry.by}: {entry.variant} at {entry.share} %"
     for why in entry.why:
         yield f"    {why}"

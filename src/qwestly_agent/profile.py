@@ -319,7 +319,7 @@ async def _requests(messages: Messages, approval: Approval) -> list[Evidence]:
 
 # --- actions ----------------------------------------------------------------------------------------------------------
 # The actions that change a user's profile, preferences, job wishes and LinkedIn data. The candidate app performs them,
-# except for job wishes, which are our own data (`fields.py`).
+# except for job wishes, which are our own data.
 
 
 TEXTS, LISTS = ("headline", "summary", "location"), ("skills", "languages")

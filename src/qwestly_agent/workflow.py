@@ -48,7 +48,7 @@ class Workflow:
     work: str = ""
     """The store, by its name in `Services`, of the records that it moves; empty if it moves none by itself."""
     model: str = ""
-    """The input and output of its states (a `WorkState`), with its module: `lesson_state.LessonState`."""
+    """The input and output of its states (a `WorkState`), with its module: `model.LessonState`."""
     sweep: str = ""
     """The state that a schedule runs in the writer; empty if there is none."""
     has_parser: bool = False
@@ -59,7 +59,7 @@ class Workflow:
     """Its actions, with their modules: `actions.PUBLISH_CARD`."""
     asks: str = ""
     """The function that makes the approval request for which an execution waits, with its module:
-    `ask_to_publish.ask_to_publish`."""
+    `publication.ask_to_publish`."""
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
     """The reasons shown for its events in the activity feed, by type ("jobs.found") or subject ("lesson")."""
 

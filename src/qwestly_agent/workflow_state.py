@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.end import expire
-from qwestly_agent.approvals.pause import abort_if_paused, named_run
+from qwestly_agent.approvals.pause import named_run, run_unless_paused
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Internal, NotFound, OverBudget, StageOverBudget, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
@@ -248,7 +248,7 @@ async def expire_if_pending(approvals: Approvals, clock: Clock, user_id: str, ap
 async def _stoppable(services: Services, given: UserState, work: Coroutine[Any, Any, T]) -> T:
     try:
         async with named_run(services.runs, given.user_id, given.run_name, services.clock):
-            return await abort_if_paused(services.signals, given.user_id, work)
+            return await run_unless_paused(services.signals, given.user_id, work)
     finally:
         if getcoroutinestate(work) == CORO_CREATED:  # recording the run failed
             work.close()

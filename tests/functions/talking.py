@@ -13,7 +13,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extract_reader import extract, reconcile
-from qwestly_agent.memory.extract_writer import Picked, move_watermark, store, sweep
+from qwestly_agent.memory.extract_writer import ConversationsToRead, move_watermark, store, sweep
 from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
@@ -66,7 +66,7 @@ class Talk:
     async def falls_silent(self) -> list[ExtractionState]:
         """Ten minutes later everything is read that is due."""
         self.clock.advance(SILENCE_SECONDS)
-        due = await sweep(self.services, Picked())
+        due = await sweep(self.services, ConversationsToRead())
         return [await self.is_read(ExtractionState.model_validate(each)) for each in due.conversations]
 
     async def is_read(self, step: ExtractionState | None = None) -> ExtractionState:

@@ -23,7 +23,7 @@ from qwestly_agent.domain.approval import EVERYBODY, LEFT_BEHIND_SECONDS
 from qwestly_agent.domain.briefing import run_of as briefing_name
 from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.memory import extract_writer
-from qwestly_agent.memory.extract_writer import Picked
+from qwestly_agent.memory.extract_writer import ConversationsToRead
 from qwestly_agent.resumes.model import ResumeState
 from qwestly_agent.resumes.writer import keep_document
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
@@ -211,7 +211,7 @@ async def test_a_state_that_runs_is_stopped_and_named_and_one_that_ended_is_not(
 
     async def running() -> None:
         async with pause.named_run(services.runs, user_id, "memories-c1", talk.clock):
-            await pause.abort_if_paused(services.signals, user_id, endless())
+            await pause.run_unless_paused(services.signals, user_id, endless())
 
     run = asyncio.ensure_future(running())
     await begun.wait()
@@ -231,9 +231,9 @@ async def test_what_the_brake_kept_from_being_read_is_due_at_its_release(talk: T
     await talk.says("I live in Lisbon.")
     talk.clock.advance(SILENCE_SECONDS)
     await pause.engage(services.signals, services.sweeps, braked, talk.clock)
-    assert (await extract_writer.sweep(services, Picked())).conversations == ()
+    assert (await extract_writer.sweep(services, ConversationsToRead())).conversations == ()
     await pause.release(services.signals, services.sweeps, braked, talk.clock)
-    [picked] = (await extract_writer.sweep(services, Picked())).conversations
+    [picked] = (await extract_writer.sweep(services, ConversationsToRead())).conversations
     assert picked["conversation_id"] == "c1"
 
 

@@ -12,7 +12,7 @@ from qwestly_agent import account
 from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
 from qwestly_agent.memory import extract_reader, extract_writer
 from qwestly_agent.memory.changes import correct
-from qwestly_agent.memory.extract_writer import Picked
+from qwestly_agent.memory.extract_writer import ConversationsToRead
 from qwestly_agent.memory.judges import UserMessage
 from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.memory.notes import DropReason, Note
@@ -88,25 +88,25 @@ async def test_what_was_read_is_not_read_again_and_what_follows_is(talk: Talk) -
 
 async def test_nobody_reads_a_conversation_that_still_goes_on(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    assert (await extract_writer.sweep(talk.services, Picked())).conversations == ()
+    assert (await extract_writer.sweep(talk.services, ConversationsToRead())).conversations == ()
     talk.clock.advance(599)
-    assert (await extract_writer.sweep(talk.services, Picked())).conversations == ()
+    assert (await extract_writer.sweep(talk.services, ConversationsToRead())).conversations == ()
 
 
 async def test_one_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.clock.advance(600)
-    assert len((await extract_writer.sweep(talk.services, Picked())).conversations) == 1
-    assert (await extract_writer.sweep(talk.services, Picked())).conversations == ()
+    assert len((await extract_writer.sweep(talk.services, ConversationsToRead())).conversations) == 1
+    assert (await extract_writer.sweep(talk.services, ConversationsToRead())).conversations == ()
     talk.clock.advance(extract_writer.PICKED_SECONDS)
-    assert len((await extract_writer.sweep(talk.services, Picked())).conversations) == 1
+    assert len((await extract_writer.sweep(talk.services, ConversationsToRead())).conversations) == 1
 
 
 async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     await talk.services.watermarks.schedule_now(talk.user_id, "c1", talk.clock())
     talk.clock.advance(6)
-    assert len((await extract_writer.sweep(talk.services, Picked())).conversations) == 1
+    assert len((await extract_writer.sweep(talk.services, ConversationsToRead())).conversations) == 1
 
 
 @pytest.mark.thorough

@@ -37,7 +37,7 @@ from qwestly_agent.services import AnyAction, Services
 # and again before the effect. Calls without a proposal (which read, or store a typed memory) are not affected.
 #
 # Two rules are elsewhere: at L3, a change that the user's newest message asks for, and that can be undone, runs at once
-# (`wish.py`); and a user can allow a higher level for one kind of action (`earned.py`).
+# (`propose.py`); and a user can allow a higher level for one kind of action (below).
 
 
 TABLE: Mapping[Effect, Mapping[Level, Answer]] = {

@@ -1,7 +1,7 @@
 """The brake: stop all of a user's runs and prevent new ones; pending approvals stay pending.
 
 It is checked right before each effect (`execute.py`), at each state of a workflow (`workflow_state.py`) and while a
-turn or a state runs (`abort_if_paused`, `chat/services.py`). `StopExecution` would need a permission on every
+turn or a state runs (`run_unless_paused`, `chat/services.py`). `StopExecution` would need a permission on every
 execution, would not inform the user, and would let the running function finish.
 """
 
@@ -274,7 +274,7 @@ async def _check_unsent(runs: Runs, signals: Signals, user_id: str, name: str) -
         raise
 
 
-async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:
+async def run_unless_paused(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:
     """Run `work` and return its result. If the brake is on or cannot be read, raise the error; `work` is then not
     started, or is cancelled."""
     try:

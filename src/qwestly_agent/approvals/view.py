@@ -284,7 +284,7 @@ def approval_view(approval: Approval, *, is_paused: bool = False) -> ApprovalVie
     )
 
 
-def content_or_titles(content: str, asked: Sequence[ApprovalView]) -> str:
+def text_or_approval_titles(content: str, asked: Sequence[ApprovalView]) -> str:
     """Return the answer's text or, without text, the approvals it requests."""
     return content or "\n\n".join(f"For your decision: {each.preview.title}" for each in asked)
 

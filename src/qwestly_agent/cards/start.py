@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qwestly_agent.approvals.pause import abort_if_paused
+from qwestly_agent.approvals.pause import run_unless_paused
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.cards.drafts import changed_nothing, checked_of
 from qwestly_agent.cards.model import HEADLINES, LINKEDIN_ABOUT, Outlined
@@ -85,7 +85,7 @@ class Cards:
         draft = await self._tried(draft) or draft
         if draft.status == UNFINISHED or "card" not in draft.parts:
             work = write_profile_text(self.services, draft, outlined, before)
-            draft = await abort_if_paused(self.services.signals, self.user_id, work)
+            draft = await run_unless_paused(self.services.signals, self.user_id, work)
         return ProfileText(draft.id, checked_of(draft), changed_nothing(draft))
 
     async def _tried(self, draft: Draft) -> Draft | None:

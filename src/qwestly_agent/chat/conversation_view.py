@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from qwestly_agent.approvals.execute import refresh_outcomes
-from qwestly_agent.approvals.view import ApprovalView, approval_view, content_or_titles
+from qwestly_agent.approvals.view import ApprovalView, approval_view, text_or_approval_titles
 from qwestly_agent.base.clock import Page, to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.drafts import DraftView, draft_view
@@ -20,7 +20,7 @@ from qwestly_agent.chat.outcomes import (
     approvals_shown_with,
     current_memories,
     ids_of,
-    items_of_answer,
+    items_made_by,
     remembered_view,
     reshown_approvals,
 )
@@ -196,11 +196,11 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
 def _message_view(message: Message, made: AnswerItems) -> MessageView:
     shown = message.model_dump(include={"id", "role", "created_at", "status", "steps", "receipt"})
     asked = [approval_view(each, is_paused=made.is_paused) for each in approvals_shown_with(message, made.approvals)]
-    begun = [draft_view(each) for each in items_of_answer(message, made.drafts)]
+    begun = [draft_view(each) for each in items_made_by(message, made.drafts)]
     noted = [remembered_view(each) for each in current_memories(message, made.memories)]
     return MessageView(
         **shown,
-        content=content_or_titles(message.content, asked),
+        content=text_or_approval_titles(message.content, asked),
         error=message.error,
         feedback=message.feedback,
         approvals=asked,

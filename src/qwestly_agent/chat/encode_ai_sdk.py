@@ -39,7 +39,7 @@ from qwestly_agent.chat.outcomes import (
     AnswerItems,
     approvals_shown_with,
     current_memories,
-    items_of_answer,
+    items_made_by,
     remembered_view,
 )
 from qwestly_agent.chat.prompt import as_model_saw
@@ -218,7 +218,7 @@ def ui_message_of(message: Message, made: AnswerItems) -> dict[str, Any]:
         ]
         parts += [
             {"type": "data-draft", "id": each.id, "data": draft_view(each).model_dump(mode="json")}
-            for each in items_of_answer(message, made.drafts)
+            for each in items_made_by(message, made.drafts)
         ]
         parts += [
             {"type": "data-memory", "id": each.id, "data": remembered_view(each).model_dump(mode="json")}

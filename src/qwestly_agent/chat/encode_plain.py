@@ -18,7 +18,7 @@ from qwestly_agent.agents.design import DesignEvent, NativeEvent
 from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested, Progress
 from qwestly_agent.agents.tools.knowledge import Remembered
 from qwestly_agent.agents.tools.work import ApprovalShown
-from qwestly_agent.approvals.view import ApprovalView, content_or_titles
+from qwestly_agent.approvals.view import ApprovalView, text_or_approval_titles
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.outcomes import remembered_view
 from qwestly_agent.chat.turn import AnswerStream, DraftEnded, Happened
@@ -46,7 +46,7 @@ async def encode_plain(answer_stream: AnswerStream) -> AsyncIterator[str]:
     except Exception as error:
         yield plain_error(failure_of(error))
         return
-    content = content_or_titles(answer_stream.content(), asked) if asked else answer_stream.content()
+    content = text_or_approval_titles(answer_stream.content(), asked) if asked else answer_stream.content()
     yield _sse("done", {"content": content, "usage": answer_stream.usage(), **end})
 
 

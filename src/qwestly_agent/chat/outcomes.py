@@ -36,7 +36,7 @@ class AnswerItems:
     """True if the brake is on: pending approvals are frozen."""
 
 
-def items_of_answer(message: Message, made: Sequence[T]) -> list[T]:
+def items_made_by(message: Message, made: Sequence[T]) -> list[T]:
     """Return the items that this answer made, or those that it replaced; oldest first."""
     runs = (message.run_id, *message.replaces) if message.role == "assistant" else ()
     return [each for each in reversed(made) if each.run_id in runs]
@@ -54,7 +54,7 @@ def reshown_approvals(message: Message) -> set[str]:
 
 def approvals_shown_with(message: Message, approvals: Sequence[Approval]) -> list[Approval]:
     """Return the approvals that this answer requested, and those that it showed again."""
-    asked, again = items_of_answer(message, approvals), reshown_approvals(message)
+    asked, again = items_made_by(message, approvals), reshown_approvals(message)
     return [*asked, *(each for each in approvals if each.id in again and each not in asked)]
 
 

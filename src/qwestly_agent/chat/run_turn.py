@@ -46,7 +46,7 @@ from qwestly_agent.chat.services import ChatServices, RunningTurn
 from qwestly_agent.chat.turn import DraftEnded, Happened, Turn, replaced_runs
 from qwestly_agent.chat.turn_approvals import USE_THE_CARD, card_to_ask_about, question_about
 from qwestly_agent.chat.turn_store import TurnStore, limit_last_try
-from qwestly_agent.chat.used_sources import name_sources
+from qwestly_agent.chat.used_sources import source_events
 from qwestly_agent.documents.service import Applying, Documents
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.interview import Interview
@@ -179,7 +179,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
             _note_failure(services, turn, error, watched)
         if titled.done() and not titled.exception():
             record.title = titled.result()
-        for told in (*name_sources(record.steps()), *await read_turn_events(services, turn)):
+        for told in (*source_events(record.steps()), *await read_turn_events(services, turn)):
             record.take(told, services.clock())
             yield told
         try:
@@ -358,7 +358,7 @@ async def repeat_answer(services: Services, turn: Turn, answered: Message) -> As
         services.usage.settle(turn.claim.user_id, turn.run_id, {}, turn.load, now),
     )
     turn.record.texts.append(answered.content)
-    for event in (*answer_text_events(answered.content), *name_sources(answered.steps)):
+    for event in (*answer_text_events(answered.content), *source_events(answered.steps)):
         yield event
 
 

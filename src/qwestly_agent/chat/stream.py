@@ -15,7 +15,7 @@ from qwestly_agent.chat.services import KEEP_SECONDS, RENEW_SECONDS, WENT_ON_ELS
 from qwestly_agent.chat.turn import AnswerStream, Turn, new_events, step_of
 from qwestly_agent.chat.turn_request import Protocol
 from qwestly_agent.chat.turn_store import admit_stream
-from qwestly_agent.chat.used_sources import SourcesNamed, name_sources
+from qwestly_agent.chat.used_sources import SourcesNamed, source_events
 from qwestly_agent.model_calls import failure_of
 from qwestly_agent.stores.conversations import FollowedAnswer
 from qwestly_agent.stores.messages import USAGE
@@ -115,7 +115,7 @@ def _telling(following: AnswerReader, found: FollowedAnswer, states: AsyncIterat
                 return
             state = following_state
         if latest and not are_sources_named:  # its process died before naming them
-            for named in name_sources(latest.answer.steps):
+            for named in source_events(latest.answer.steps):
                 yield named
         if failure := _failure_of(state):
             raise failure

@@ -398,7 +398,7 @@ class Record:
         kept = [_without_instructions(message) for message in self.messages[1:]]
         return ModelMessagesTypeAdapter.dump_json(kept).decode()
 
-    def text_only_messages(self) -> str:
+    def text_only_messages_json(self) -> str:
         """Replaces `model_messages` if those cannot be serialized."""
         return ModelMessagesTypeAdapter.dump_json([text_response(self.content)]).decode()
 
@@ -616,7 +616,7 @@ class Turn:
 
     def partial_answer(self, now: float) -> PartialAnswer:
         """Return the turn's text so far."""
-        asked, answer = self.messages(now, self.record.text_only_messages(), {})
+        asked, answer = self.messages(now, self.record.text_only_messages_json(), {})
         return PartialAnswer(asked, answer, self.record.events.dump(), self.replaced_run)
 
     def _saw(self) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ from qwestly_agent.stores.usage import DAY_SECONDS, MINUTE_SECONDS, Load
 from qwestly_agent.text.user_text import typed_in
 
 MOST_UNDER_WAY, MOST_DRAFTS_TOLD = 30, 5
-LAST_TRY_SECONDS = 1.0
+LAST_TRY_TIMEOUT_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -528,7 +528,7 @@ class TurnStore:
             raise
         except Exception as error:  # the provider's messages cannot be serialized: store only the text
             self.services.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
-            return await self._store(turn, turn.messages(now, turn.record.text_only_messages(), {}), now, receipt)
+            return await self._store(turn, turn.messages(now, turn.record.text_only_messages_json(), {}), now, receipt)
 
     async def _store(self, turn: Turn, messages: list[Message], now: float, receipt: dict[str, Any]) -> bool:
         """Store the messages; False if the conversation no longer belongs to this turn."""
@@ -578,7 +578,7 @@ class TurnStore:
 
 def limit_last_try(it_failed: bool = True) -> AbstractContextManager[object]:
     """Within the context, shorten the database timeout for the last attempt, if an earlier one failed."""
-    return pymongo.timeout(LAST_TRY_SECONDS) if it_failed else nullcontext()
+    return pymongo.timeout(LAST_TRY_TIMEOUT_SECONDS) if it_failed else nullcontext()
 
 
 def _check_choice(request: TurnRequest, claim: ClaimedConversation) -> None:

@@ -39,7 +39,7 @@ class SourcesNamed(CapabilityEvent, namespace="qwestly"):
     sources: list[Source]
 
 
-def name_sources(steps: Iterable[Step]) -> list[SourcesNamed]:
+def source_events(steps: Iterable[Step]) -> list[SourcesNamed]:
     """Return the event with the sources of an answer, if it has any."""
     sources = sources_of(steps)
     return [SourcesNamed(sources=sources)] if sources else []
@@ -113,7 +113,7 @@ class ReturnedRecord:
     def figures_and_names_in(self, answer: _Signs) -> frozenset[str]:
         return self.signs.figures & answer.figures | self.signs.names & answer.spelled
 
-    def words_in(self, answer: _Signs) -> frozenset[str]:
+    def shared_words(self, answer: _Signs) -> frozenset[str]:
         return self.signs.long_words & answer.long_words
 
     def _is_named_in(self, words: tuple[str, ...]) -> bool:
@@ -134,7 +134,7 @@ def used_sources(returned: Iterable[ReturnedRecord], answer: str) -> frozenset[s
     said = _Signs(answer)
     quoted = {source_id for source_id, each in records.items() if each.is_quoted_in(said)}
     names = {source_id: each.figures_and_names_in(said) for source_id, each in records.items()}
-    words = {source_id: each.words_in(said) for source_id, each in records.items()}
+    words = {source_id: each.shared_words(said) for source_id, each in records.items()}
     used = quoted | _told_by(names, len(records) / 2) | _told_by(words, 1)
     return frozenset(used or records)
 

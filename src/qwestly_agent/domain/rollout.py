@@ -69,7 +69,7 @@ def tag_of(trial_id: str, leg: int, variant: str) -> str:
     return f"{trial_id}:{leg}:{variant}"
 
 
-class Entry(_Frozen):
+class JournalEntry(_Frozen):
     """An entry of the journal."""
 
     at: float
@@ -87,7 +87,7 @@ class Rollout(_Frozen):
     flags: Mapping[str, Any] = Field(default_factory=dict)
     """Feature flags in the schema of Powertools: which users have which variant."""
     trial: Trial | None = None
-    journal: tuple[Entry, ...] = ()
+    journal: tuple[JournalEntry, ...] = ()
     """Newest last."""
     revision: int = 0
 
@@ -147,11 +147,11 @@ def begin_trial(
     """Start a trial with this share; it replaces a finished one."""
     shares = (share, *(each for each in SHARES if each > share))
     trial = Trial(id=trial_id, variant=variant, salt=trial_id, roles=roles, shares=shares, share=share, since=now)
-    entry = Entry(at=now, by="operator", move="begun", variant=variant, share=share, why=(why,) if why else ())
+    entry = JournalEntry(at=now, by="operator", move="begun", variant=variant, share=share, why=(why,) if why else ())
     return _with(rollout, trial, entry)
 
 
-def move_to_share(rollout: Rollout, trial: Trial, share: int, entry: Entry) -> Rollout:
+def move_to_share(rollout: Rollout, trial: Trial, share: int, entry: JournalEntry) -> Rollout:
     """Move to another share: this starts a new leg with its own counts."""
     leg = trial.leg + 1
     # At 100 % nobody has the base, so the variant is compared with the last leg that had one.
@@ -160,16 +160,16 @@ def move_to_share(rollout: Rollout, trial: Trial, share: int, entry: Entry) -> R
     return _with(rollout, trial.model_copy(update=changes), entry)
 
 
-def set_state(rollout: Rollout, trial: Trial, state: State, entry: Entry) -> Rollout:
+def set_state(rollout: Rollout, trial: Trial, state: State, entry: JournalEntry) -> Rollout:
     return _with(rollout, trial.model_copy(update={"state": state}), entry)
 
 
-def end_trial(rollout: Rollout, entry: Entry) -> Rollout:
+def end_trial(rollout: Rollout, entry: JournalEntry) -> Rollout:
     """End the trial: all users have the base, in existing conversations too."""
     return _with(rollout, None, entry)
 
 
-def _with(rollout: Rollout, trial: Trial | None, entry: Entry) -> Rollout:
+def _with(rollout: Rollout, trial: Trial | None, entry: JournalEntry) -> Rollout:
     return Rollout(
         flags=flags_of(trial),
         trial=trial,

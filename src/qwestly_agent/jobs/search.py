@@ -223,7 +223,7 @@ async def search_boards(
     """Query the boards and store all adverts. `patience` is the maximum wait for a board's quota, in seconds."""
     missing: dict[str, None] = {}
 
-    async def ask(board: JobBoard, query: JobQuery) -> list[Advert]:
+    async def query_board(board: JobBoard, query: JobQuery) -> list[Advert]:
         try:
             return await _answer(services, user_id, board, query, patience)
         except Unavailable as error:
@@ -232,7 +232,7 @@ async def search_boards(
             return []
 
     asked = [(board, query) for query in queries for board in services.job_boards.boards]
-    told = await asyncio.gather(*(ask(board, query) for board, query in asked))
+    told = await asyncio.gather(*(query_board(board, query) for board, query in asked))
     now = services.clock()
     still_open = (each for adverts in told for each in adverts if not each.has_ended(now))
     return FoundJobs(merge_duplicates(still_open), tuple(missing))

@@ -119,8 +119,6 @@ _IN_THE_EU = frozenset(
         "estonia",
     )
 )
-_IN_THE_EU |= {"belgium", "luxembourg", "czechia", "hungary", "romania", "greece", "denmark", "sweden", "finland"}
-_IN_THE_EU |= {"estonia"}
 
 
 def without_excluded(adverts: Iterable[Advert], wishes: JobWishes) -> tuple[list[Advert], tuple[str, ...]]:

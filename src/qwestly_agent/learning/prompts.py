@@ -17,5 +17,5 @@ async def learning_context(service: LearningService, *, is_first: bool) -> str:
 
 
 def _library(tree: Tree) -> str:
-    subjects = (f"{subject} ({', '.join(topics)})" for subject, topics in tree.subjects.items())
+    subjects = (f"{subject} ({', '.join(topics)})" for subject, topics in tree.topics_by_subject.items())
     return f"library: {quoted('; '.join(subjects)) or 'empty'}"

@@ -47,7 +47,7 @@ class Tree:
     modules: Sequence[Module]
 
     @cached_property
-    def subjects(self) -> Mapping[str, tuple[str, ...]]:
+    def topics_by_subject(self) -> Mapping[str, tuple[str, ...]]:
         """The topics of each subject."""
         found: dict[str, dict[str, None]] = {}
         for each in self.modules:
@@ -90,7 +90,7 @@ class Tree:
         ]
 
     def _topics_of(self, node: Node) -> list[str]:
-        return list(self.subjects[node.subject]) if node.granularity == "subject" else [node.topic]
+        return list(self.topics_by_subject[node.subject]) if node.granularity == "subject" else [node.topic]
 
     def _by_words(self, query: str) -> list[str]:
         texts = [

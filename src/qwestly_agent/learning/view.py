@@ -113,7 +113,7 @@ async def view_learning(services: Services, user_id: str) -> LearningView:
         progress=await progress_of(services, user_id, tree),
         path=[
             PathSubject(subject=subject, topics=[_topic(topic, tree, lessons) for topic in topics])
-            for subject, topics in tree.subjects.items()
+            for subject, topics in tree.topics_by_subject.items()
         ],
         due=[question_view(lesson, number) for _, lesson, number in waiting[:MOST_DUE]],
         lessons=[lesson_summary(each) for each in lessons],

@@ -17,7 +17,7 @@ from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval, Change, Preview, sha256_hex
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.memory.forget import STAYS, filter_proposed, forget_exactly
+from qwestly_agent.memory.forget import WHAT_STAYS, filter_proposed, forget_exactly
 from qwestly_agent.services import Services
 
 MOST_FORGOTTEN = 200
@@ -149,7 +149,7 @@ def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
     return Proposal(
         FORGET_MEMORIES,
         {"memories": {each.id: memory_digest(user_id, each) for each in memories}},
-        rationale=f"Exactly this goes from what your agent remembers, and cannot be brought back. {STAYS}",
+        rationale=f"Exactly this goes from what your agent remembers, and cannot be brought back. {WHAT_STAYS}",
         preview=Preview(title=title, changes=changes),
         shown={each.id: each.content for each in memories},
     )

@@ -34,14 +34,14 @@ PICKED_SECONDS = 3_600.0
 Lambda slot. Reading it twice adds nothing."""
 
 
-class Picked(WorkflowState):
+class ConversationsToRead(WorkflowState):
     """The conversations of one run, each as the state machine passes it to `extract`."""
 
     conversations: tuple[dict[str, str], ...] = ()
 
 
-@state(Picked, ignores_brake=True)
-async def sweep(services: Services, _: Picked) -> Picked:
+@state(ConversationsToRead, ignores_brake=True)
+async def sweep(services: Services, _: ConversationsToRead) -> ConversationsToRead:
     """Claim due conversations. Those of users whose brake is on stay due until it is released, as do all once most of
     the stage's daily budget is spent."""
     now, run_id = services.clock(), services.new_id()
@@ -58,7 +58,7 @@ async def sweep(services: Services, _: Picked) -> Picked:
     mine = [each for each, was_picked in zip(due, picked, strict=True) if was_picked]
     left = await services.watermarks.backlog(now)
     measure_left("Conversations", left.count, now - (left.due_since or now))
-    return Picked(
+    return ConversationsToRead(
         run_id=run_id,
         conversations=tuple(
             {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}

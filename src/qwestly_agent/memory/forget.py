@@ -144,7 +144,7 @@ def without_in_plan(
 # `approvals/end.py`.
 
 
-STAYS = (
+WHAT_STAYS = (
     "Your agent no longer sees the messages that said it, nor its own answers that knew of it. What you said of it in "
     "other words stays in your conversations until you delete those."
 )
@@ -168,7 +168,7 @@ class Forgotten:
         """Describe for the user what stays."""
         done = "; ".join(f"“{each.title}” on {each.at:%Y-%m-%d}" for each in self.published)
         left = f" Carried out with it before, and not undone by this: {done}." if done else ""
-        return STAYS + left
+        return WHAT_STAYS + left
 
 
 ERROR_OF_ESTIMATE = 0.1

@@ -20,7 +20,7 @@ from qwestly_agent.text.user_text import holds_others_words, words_of
 # Equality of memories by code: ignoring case, whitespace, quotation marks and final punctuation.
 #
 # A sign next to a digit or within a word counts: "C" is not "C++", "-5" not "5", "5'" not "5". A model compares other
-# similar memories (`compare.py`).
+# similar memories (`judges.py`).
 
 
 _MARKS = f"[{re.escape(QUOTATION_MARKS)}]"

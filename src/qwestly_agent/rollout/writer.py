@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from qwestly_agent.base.observability import Event, cause_of, measure_rollout
-from qwestly_agent.domain.rollout import Entry, Rollout, Trial, end_trial, move_to_share, set_state
+from qwestly_agent.domain.rollout import JournalEntry, Rollout, Trial, end_trial, move_to_share, set_state
 from qwestly_agent.rollout.look import Counts, Finding, emergency, is_alarming, is_due, look
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
@@ -81,7 +81,7 @@ def apply_finding(rollout: Rollout, seen: Trial, finding: Finding, now: float) -
     if rollout.trial != seen:
         return None
     share = {"on": seen.next_share or 100, "back": 0, "ended": 0}.get(finding.move, seen.share)
-    entry = Entry(at=now, by="code", move=finding.move, variant=seen.variant, share=share, why=finding.why)
+    entry = JournalEntry(at=now, by="code", move=finding.move, variant=seen.variant, share=share, why=finding.why)
     match finding.move:
         case "on":
             return move_to_share(rollout, seen, share, entry)

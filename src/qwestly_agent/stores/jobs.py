@@ -64,7 +64,7 @@ class Adverts(Store):
         return {each["_id"]: _advert(each) async for each in found}
 
     async def find_existing(self, ids: Collection[str]) -> set[str]:
-        """Return those of these ids that a board listed within `RETENTION`."""
+        """Return those of these ids that a board listed within `ADVERT_RETENTION`."""
         found = self.database[ADVERTS].find({"_id": {"$in": list(ids)}}, {"_id": 1})
         return {each["_id"] async for each in found}
 

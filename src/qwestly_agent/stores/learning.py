@@ -110,7 +110,6 @@ class Lessons(Work[Lesson]):
 # is stored in the conversation's document.
 
 
-"""Counted from the last change."""
 LEARNING = MongoCollection(
     "agent_learning",
     Expires(RETENTION, since="after the last change"),
@@ -155,7 +154,7 @@ class Learning(Store):
                 await collection.update_one({"_id": each["_id"], "user_id": user_id}, {"$set": {"wish": ""}})
 
     async def drop_talks(self, user_id: str) -> None:
-        """Drop the offers and the answers' openings of every conversation."""
+        """Drop the offers of every conversation."""
         await self.database[conversations.COLLECTION].update_many({"user_id": user_id}, {"$unset": {"learning": ""}})
 
     async def save_talk(self, user_id: str, conversation_id: str, talk: LearningTalk) -> None:

@@ -1,6 +1,6 @@
 """Settings of a user: language and time zone (`agent_settings`), the autonomy level, and the stop and brake signals.
 
-Only the user writes them: no tool reaches these stores. `briefing_plans.py` keeps its fields in the documents of
+Only the user writes them: no tool reaches these stores. `briefings.py` keeps its fields in the documents of
 `agent_settings`.
 """
 

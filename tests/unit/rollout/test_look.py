@@ -8,7 +8,7 @@ import pytest
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from qwestly_agent.domain.rollout import BASE, Assignment, Entry, Rollout, Trial, begin_trial, move_to_share
+from qwestly_agent.domain.rollout import BASE, Assignment, JournalEntry, Rollout, Trial, begin_trial, move_to_share
 from qwestly_agent.rollout.look import (
     EMERGENCY_TURNS,
     LEG_SECONDS,
@@ -233,7 +233,7 @@ def test_of_many_users_each_share_is_right_within_a_percent_and_nobody_loses_wha
     for share in (10, 50, 100):
         assert rollout.trial
         if share > 10:
-            entry = Entry(at=NOW, by="code", move="on", variant="brief", share=share)
+            entry = JournalEntry(at=NOW, by="code", move="on", variant="brief", share=share)
             rollout = move_to_share(rollout, rollout.trial, share, entry)
         users = [f"auth0|{each}" for each in range(number)]
         new = {each: assign(rollout, None, None, each, "chat", is_new=True) for each in users}
@@ -252,7 +252,7 @@ def test_the_base_of_100_percent_is_that_of_the_leg_before() -> None:
     rollout = begin_trial(Rollout(), "brief", ("chat",), 10, NOW, "t1", "")
     for share in (50, 100):
         assert rollout.trial
-        entry = Entry(at=NOW, by="code", move="on", variant="brief", share=share)
+        entry = JournalEntry(at=NOW, by="code", move="on", variant="brief", share=share)
         rollout = move_to_share(rollout, rollout.trial, share, entry)
     assert rollout.trial
     assert rollout.trial.tags == ("t1:2:brief", f"t1:1:{BASE}")

@@ -218,7 +218,9 @@ async def detect_granularity(ctx: RunContext[AgentDeps], phrase: QueryText) -> d
     """
     learning = ctx.deps.learning
     found = await learning.detect(phrase)
-    topics = (await learning.tree()).subjects.get(found.understood_as, ()) if found.granularity == "subject" else ()
+    topics = (
+        (await learning.tree()).topics_by_subject.get(found.understood_as, ()) if found.granularity == "subject" else ()
+    )
     return {**found.model_dump(), **({"topics": list(topics)} if topics else {})}
 
 
