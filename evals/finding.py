@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     samples = samples_of(json.loads(options.file.read_text(encoding="utf-8")))
     of_all = [each for some in samples.values() for each in some]
     texts = {each.text for sample in of_all for each in (*sample.texts, *sample.questions)}
-    embed = minilm.load() if options.embedding == "minilm" else None
+    embed = minilm.MiniLM() if options.embedding == "minilm" else None
     vectors = {text: embed(text) for text in texts} if embed else asyncio.run(vectors_of(sorted(texts)))
     found = {name: recalls(some, vectors, [K, *options.k]) for name, some in samples.items()}
     say(f"{f'recall@{AT}':14}" + "".join(f"{name:>14}" for name in found))

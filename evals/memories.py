@@ -219,7 +219,7 @@ def _read(file: Path) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
-    embed = minilm.load() if options.embedding == "minilm" else _scripted
+    embed = minilm.MiniLM() if options.embedding == "minilm" else _scripted
     told = list(conversations(options.folder))
     fates = asyncio.run(_fates(told))
     for half in HALVES:

@@ -135,20 +135,20 @@ class _File(BaseModel):
 class Meaning:
     """An embedding for comparing messages with examples, and the scores that fit it."""
 
-    embed: Callable[[str], Sequence[float]]
+    embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]
     sure: float
     unsure: float
     learns: bool = False
     """Whether all examples of an intent count together (kernel ridge regression), or the nearest alone."""
 
 
-WORDS = Meaning(phrase_embedding, sure=0.62, unsure=0.45)
+WORDS = Meaning(lambda texts: [*map(phrase_embedding, texts)], sure=0.62, unsure=0.45)
 """The scripted vectors: words and letters, in any language."""
 OTHER_LANGUAGES = replace(WORDS, sure=0.72, unsure=0.5)
 """Beside an embedding that knows meaning, words decide only where most of them are the same."""
 
 
-def by_meaning(embed: Callable[[str], Sequence[float]]) -> Meaning:
+def by_meaning(embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]) -> Meaning:
     """Return the comparison by all-MiniLM-L6-v2."""
     return Meaning(embed, sure=0.18, unsure=0.1, learns=True)
 
@@ -187,7 +187,7 @@ class _Examples:
 
     def __init__(self, pairs: Sequence[tuple[Intent, str]], meaning: Meaning) -> None:
         self._names, self._meaning = [each.intent for each, _ in pairs], meaning
-        self._vectors = np.asarray([meaning.embed(text) for _, text in pairs])
+        self._vectors = np.asarray(meaning.embed([text for _, text in pairs]))
         self._intents = list(dict.fromkeys(self._names))
         if pairs and meaning.learns:
             targets = np.asarray([[name == each for each in self._intents] for name in self._names], float)
@@ -198,7 +198,7 @@ class _Examples:
     def scores(self, part: str) -> Iterator[tuple[str, float]]:
         if not self._names:
             return
-        cosines, meaning = self._vectors @ np.asarray(self._meaning.embed(part)), self._meaning
+        cosines, meaning = self._vectors @ np.asarray(self._meaning.embed([part])[0]), self._meaning
         names, scores = (self._intents, _kernel(cosines) @ self._weights) if meaning.learns else (self._names, cosines)
         for name, score in zip(names, scores, strict=True):
             # 1 and more is sure, 0 and less is not even near.

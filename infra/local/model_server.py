@@ -22,7 +22,6 @@ import struct
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +34,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from infra.local import model_faults as faults
-from infra.local import model_minilm
 from infra.local.intents import INTENTS, WORDS, IntentError, Meaning, by_meaning, load
 from infra.local.model_answers import ToolCall, think
 from infra.local.model_connection import Connection, Performance
 from infra.local.model_controls import Controls
 from infra.local.model_embedding import DIMENSIONS, embedding
 from infra.local.model_faults import Reply
+from infra.local.model_minilm import KEPT, MiniLM
 from infra.local.model_wire import (
     CREATED,
     Answer,
@@ -225,19 +224,17 @@ class ModelServer(Controls):
             return error_response(400, "`input` must be a text or a list of texts, none of them empty.")
         dimensions = body.get("dimensions") or DIMENSIONS
         encode = _base64 if body.get("encoding_format") == "base64" else list
-        embed = embedding if self.intents.meaning is WORDS else self._meant
-        compute = partial(list, (encode(embed(text, dimensions)) for text in texts))
-        # The real one in a thread: a search for jobs has a hundred texts, and must not keep the chat waiting.
-        vectors = compute() if embed is embedding else await asyncio.to_thread(compute)
-        data = [{"object": "embedding", "index": i, "embedding": vector} for i, vector in enumerate(vectors)]
+        if self.intents.meaning is WORDS:
+            vectors = [embedding(text, dimensions) for text in texts]
+        else:
+            # In a thread: a search for jobs has a hundred texts, and must not keep the chat waiting.
+            meant = await asyncio.to_thread(self.intents.meaning.embed, texts)
+            # Zeros behind a vector leave cosines as they are.
+            vectors = [[*vector, *([0.0] * (dimensions - len(vector)))] for vector in meant]
+        data = [{"object": "embedding", "index": i, "embedding": encode(each)} for i, each in enumerate(vectors)]
         tokens = max(1, sum(map(len, texts)) // PromptCache.TOKEN_CHARACTERS)
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return JSONResponse({"object": "list", "model": body.get("model"), "data": data, "usage": usage})
-
-    def _meant(self, text: str, dimensions: int) -> list[float]:
-        """Zeros behind a vector leave cosines as they are."""
-        vector = self.intents.meaning.embed(text)
-        return [*vector, *([0.0] * (dimensions - len(vector)))]
 
     async def _moderations(self, request: Request) -> Response:
         body = await self.recorded(request)
@@ -291,17 +288,23 @@ def main() -> None:
     parser.add_argument("--chunk-delay", type=float, default=0.02, help="seconds between the chunks of an answer")
     parser.add_argument("--model", action="append", default=[], help="the name of one more chat model; repeatable")
     parser.add_argument("--embedding", choices=("scripted", "minilm"), default="scripted")
+    parser.add_argument("--prepare", action="store_true", help="only keep the vectors of the intents' examples")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn shuts down first, and then raises the signal again for the previous handler.
         signal.signal(number, lambda *_: sys.exit(0))
     try:
-        meaning = by_meaning(model_minilm.load(MOST_TOKENS)) if options.embedding == "minilm" else WORDS
+        real = MiniLM(MOST_TOKENS, KEPT) if options.embedding == "minilm" else None
+        meaning = by_meaning(real.of) if real else WORDS
         server = ModelServer(
             port=options.port, chunk_delay=options.chunk_delay, more_models=options.model, meaning=meaning
         )
-        threading.Thread(target=server.intents.warm, daemon=True).start()
-        server.run()
+        # Before anybody can ask: an example that is new takes its time once.
+        server.intents.warm()
+        if real:
+            real.keep()
+        if not options.prepare:
+            server.run()
     except IntentError as error:
         sys.exit(f"The intents cannot be used: {error}")
     except (OSError, OverflowError) as error:

@@ -4,7 +4,7 @@ import uuid
 
 from playwright.sync_api import Page
 
-PATIENCE_MILLISECONDS = 10_000
+PATIENCE_MILLISECONDS = 30_000
 
 
 def stranger() -> str:

@@ -137,7 +137,7 @@ class Stack:
     def model(self, control: str, **body: Any) -> Any:
         """Tells the stack's own model server what to do, or asks it what it was sent."""
         [address] = re.findall(r"model server +(\S+)", self.process.said)
-        with httpx2.Client() as http:
+        with httpx2.Client(timeout=30) as http:
             return http.request("POST" if body else "GET", f"http://{address}/_control/{control}", json=body).json()
 
     def release(self) -> None:

@@ -23,7 +23,7 @@ FALLBACK = re.compile("|".join(re.escape(each) for each in (*_DID_YOU_MEAN, *_CA
 @pytest.fixture(scope="module")
 def intents() -> Intents:
     assert model_minilm.is_installed(), "`make .venv-embedding/ready` installs the embedding"
-    return load(meaning=by_meaning(model_minilm.load()))
+    return load(meaning=by_meaning(model_minilm.MiniLM(kept=model_minilm.KEPT).of))
 
 
 def chat(said: str) -> Chat:
@@ -73,7 +73,7 @@ def test_only_a_statement_about_oneself_is_thanked_for(intents: Intents, said: s
 
 
 def test_what_means_the_same_is_near_without_a_shared_word() -> None:
-    embed = model_minilm.load()
+    embed = model_minilm.MiniLM()
     query = np.asarray(embed("environmental leadership ambitions"))
     memories = (
         "Wants to head a product team at a climate company within a year.",

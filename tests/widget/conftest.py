@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize, expect, sync_playwright
 
 from tests.widget.backend import RunningBackend, ScriptedBackend
 
+PATIENCE_MILLISECONDS = 20_000
 DESK: ViewportSize = {"width": 1100, "height": 720}
 NOON = 1_750_000_000  # seconds; where the virtual clock starts
 CHROMIUM = shutil.which("chromium")
@@ -67,7 +68,8 @@ def backend(running: tuple[str, ScriptedBackend]) -> ScriptedBackend:
 @contextmanager
 def tab_of(browser: Browser, address: str, **more: Any) -> Iterator[Page]:
     context = browser.new_context(**{"base_url": address, "viewport": DESK, "locale": "en-GB"} | more)
-    context.set_default_timeout(5000)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    expect.set_options(timeout=PATIENCE_MILLISECONDS)
     yield context.new_page()
     context.close()
 

@@ -289,6 +289,7 @@ def test_on_a_phone_lines_and_cards_fit_and_can_be_touched(phone: Page, backend:
     assert min(button["width"], button["height"]) >= 44
     is_asked(backend, widget, forgetting(preview=preview))
     card = Card(phone.get_by_role("dialog", name="Your decision"), FORGET)
+    expect(card.buttons).to_have_text(["Forget", "Keep"])
     assert_no_sideways_scrolling(widget)
     sizes = card.buttons.evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().height)")
     assert min(sizes) >= 44
