@@ -85,6 +85,7 @@ def settings_for(mongodb_uri: str, model_url: str, database: str = DEMO_DATABASE
     given: dict[str, Any] = {
         "mongodb_uri": mongodb_uri,
         "mongodb_database": database,
+        "mongodb_connections": 20,
         "qwestly_agent_shared_secret": SECRET,
         "model_base_url": model_url,
         "embeddings_base_url": model_url,

@@ -166,6 +166,7 @@ def plan(given: Mapping[str, str]) -> Stack:
     environment = stack.environment
     environment.setdefault("QWESTLY_AGENT_SHARED_SECRET", new_secret())
     environment["MONGODB_DATABASE"] = given.get("MONGODB_DATABASE") or DEMO_DATABASE
+    environment.setdefault("MONGODB_CONNECTIONS", "20")  # a process here serves all requests
     environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # several threads of several parts wait for each other
     environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{given.get('PATH', '')}"

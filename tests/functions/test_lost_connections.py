@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.bootstrap import FIRST_COMMANDS
 from tests.replica_set import MEMBERS, ReplicaSet
 from tests.servers import ChatServer, Client, free_port, until
 
@@ -27,7 +26,7 @@ def replica_set(mongodb_uri: str) -> Iterator[ReplicaSet]:
 def server(chat: ChatServer, replica_set: ReplicaSet) -> Iterator[ChatServer]:
     """Connected at its start, as one that is no snapshot."""
     with ChatServer(replace(chat.settings, mongodb_uri=replica_set.uri)) as server:
-        until(lambda: len(replica_set.pooled(0)) == FIRST_COMMANDS)
+        until(lambda: len(replica_set.pooled(0)) == chat.settings.mongodb_connections)
         yield server
 
 
@@ -104,7 +103,7 @@ def test_a_snapshot_holds_no_connection_and_the_restored_environment_connects_be
         assert client.http.post(f"{server.url}/after-restore", headers=from_outside).status_code == 404
         assert replica_set.flows == []
         assert client.http.post(f"{server.url}/after-restore").status_code == 200
-        assert len(replica_set.pooled(0)) == FIRST_COMMANDS
+        assert len(replica_set.pooled(0)) == chat.settings.mongodb_connections
 
 
 @pytest.mark.nightly

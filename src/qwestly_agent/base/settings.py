@@ -75,6 +75,9 @@ class Settings:
     """Maximum requests to a board per minute and per day (UTC), for all users together."""
     job_boards_url: str = ""
     """One URL in place of those of Adzuna, JSearch and the web search; used on the laptop."""
+    mongodb_connections: int = 5
+    """Maximum connections of this process to each member of the replica set; Atlas limits their sum. An environment of
+    Lambda serves one request at a time; on the laptop a process serves all."""
     deepseek_api_key: str = field(default="", repr=False)
     openai_api_key: str = field(default="", repr=False)
     model_base_url: str = ""
