@@ -189,6 +189,7 @@ def test_what_is_done_beside_approvals_and_drafts_is_listed_too(
 def test_what_ended_beside_approvals_and_drafts_is_listed_with_its_moment(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
+    began = chat.clock()
     does(chat, work_of(chat, client.user_id, ends=True))
     does(chat, work_of(chat, f"{client.user_id}-other", ends=False))
     model.script(LOOKS, Reply(text="All done."))
@@ -197,7 +198,7 @@ def test_what_ended_beside_approvals_and_drafts_is_listed_with_its_moment(
     assert work["also_under_way"] == []
     told = {each["title"]: each["at"] for each in work["also_ended"]}
     assert {*told} == {"Your résumé was read", "Your lesson is ready", "3 jobs that may suit you"}
-    assert set(told.values()) == {f"{to_datetime(chat.clock()):%Y-%m-%dT%H:%MZ}"}
+    assert set(told.values()) <= {f"{to_datetime(at):%Y-%m-%dT%H:%MZ}" for at in (began, chat.clock())}
 
 
 def test_what_is_out_of_time_does_not_wait_any_more(person: Client, model: ModelServer, database: Stored) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
+from uuid import uuid4
 
 from pymongo import ReturnDocument
 
@@ -56,17 +57,19 @@ workflows, mails and documents that are under way, and what the brake stopped.""
 
 
 class Runs(Store):
-    async def begin(self, user_id: str, name: str, now: float) -> Any:
+    async def begin(self, user_id: str, name: str, now: float) -> str:
         """Record that the named work has started. Returns the key for `end`."""
-        until = now + LONGEST_RUN_SECONDS
+        # The driver's own ids count on from where the snapshot was taken, in each copy of it.
+        key, until = uuid4().hex, now + LONGEST_RUN_SECONDS
         run = {"user_id": user_id, "name": name, "until": until, "expires_at": to_datetime(now) + RETENTION}
-        return (await self.database[COLLECTION].insert_one(run)).inserted_id
+        await self.database[COLLECTION].insert_one({"_id": key, **run})
+        return key
 
-    async def end(self, user_id: str, key: Any) -> None:
+    async def end(self, user_id: str, key: str) -> None:
         """Delete the record of a run that was not stopped."""
         await self.database[COLLECTION].delete_one({"_id": key, "user_id": user_id})
 
-    async def end_stopped_by_brake(self, user_id: str, key: Any, now: float) -> None:
+    async def end_stopped_by_brake(self, user_id: str, key: str, now: float) -> None:
         """Record that the brake stopped this run."""
         change = {"until": 0.0, "stopped_at": now}
         await self.database[COLLECTION].update_one({"_id": key, "user_id": user_id}, {"$set": change})
