@@ -2,13 +2,15 @@
 
 A release is the result of one build: all functions with one version of the layer, whose number identifies it. `list`
 shows the releases that are kept, and the one that the functions' alias `live` points to. `back` points it to the
-previous release, in every function or in none. `to RELEASE` points it to any other kept release, and thus undoes
-`back`. `prune` deletes versions before those two, and keeps versions after the live one, since after `back`
-CloudFormation still takes the newest for its own. `make deploy` ends with `prune`.
+previous release, in every function or in none, and gives the state machines their definitions of it. `to RELEASE`
+points it to any other kept release, and thus undoes `back`. `prune` keeps the machines' versions of the live release,
+and deletes versions before those two; it keeps versions after the live one, since after `back` CloudFormation still
+takes the newest for its own. `make deploy` ends with `prune`. `move-executions` begins those anew that run by an older
+definition, which may call functions that are gone.
 
 Nothing is changed while a deployment runs, nor before each version has its snapshot, which Lambda drops after two weeks
 without calls. Permissions: lambda:GetAlias, UpdateAlias, ListVersionsByFunction, DeleteFunction,
-GetFunctionConfiguration and InvokeFunction; cloudformation:DescribeStacks.
+GetFunctionConfiguration and InvokeFunction; cloudformation:DescribeStacks; for machines see `release_machines.py`.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, WaiterError
 
+from infra import release_machines as machines
 from infra.local.environment import FUNCTION
 from infra.stages import Stage, WrongUsage
 from qwestly_agent.base.clock import system_clock, to_datetime
@@ -36,7 +39,7 @@ HEALTH = {"version": "2.0", "rawPath": "/healthz", "headers": {}, "requestContex
 """The event of a function URL."""
 PATIENCE = {"Delay": 5, "MaxAttempts": 120}
 NOT_TAKEN_BACK = """\
-Not taken back: state machines, schedules, alarms, roles, reserved concurrency, secrets, indexes and what was written to
+Not taken back: schedules, alarms, roles, reserved concurrency, secrets, indexes and what was written to
 the database. Until a deployment succeeds, CloudFormation takes the newest release for the live one: a deployment that
 fails returns to it."""
 
@@ -251,7 +254,8 @@ def _moment(when: datetime) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["list", "back", "to", "prune"], help="back is to the release before")
+    choices = ["list", "back", "to", "prune", "move-executions"]
+    parser.add_argument("what", choices=choices, help="back is to the release before")
     parser.add_argument("release", nargs="?", type=int, help="its number, for `to`")
 
 
@@ -262,7 +266,8 @@ def command(arguments: argparse.Namespace, _: Mapping[str, str]) -> int:
         raise WrongUsage("`to` needs the number of a release, and nothing else takes one")
     aws = AWS()
     try:
-        lines = _run(arguments, Stage.load(arguments.stage), aws.client("lambda"), aws.client("cloudformation"))
+        clients = Clients(*map(aws.client, ("lambda", "cloudformation", "stepfunctions")))
+        lines = _run(arguments, Stage.load(arguments.stage), clients)
     except Refused as refused:
         print(refused, file=sys.stderr)
     except ClientError as error:
@@ -273,24 +278,50 @@ def command(arguments: argparse.Namespace, _: Mapping[str, str]) -> int:
     return 1
 
 
-def _run(arguments: argparse.Namespace, stage: Stage, client: Any, cloudformation: Any) -> list[str]:
+@dataclass(frozen=True)
+class Clients:
+    functions: Any
+    cloudformation: Any
+    states: Any
+
+
+def _run(arguments: argparse.Namespace, stage: Stage, clients: Clients) -> list[str]:
     if arguments.what != "list":
-        refuse_while_deploying(stage, cloudformation)
-    functions, now = functions_of(stage, client), to_datetime(system_clock())
+        refuse_while_deploying(stage, clients.cloudformation)
+    functions, now = functions_of(stage, clients.functions), to_datetime(system_clock())
     match arguments.what:
         case "list":
             return list_versions(functions)
         case "prune":
-            deleted = prune(client, functions, now)
+            live = live_release(functions)
+            before = release_before(functions, live)
+            deleted = prune(clients.functions, functions, now)
+            deleted += machines.keep(clients.states, machines.machines_of(stage, clients.states), live, before)
             return ["Deleted:", *deleted] if deleted else ["There was nothing to delete."]
+        case "move-executions":
+            there = machines.machines_of(stage, clients.states)
+            moved = [*machines.move_executions(clients.states, there, live_release(functions))]
+            return ["Begun again:", *moved] if moved else ["No execution runs by an older definition."]
         case "to":
-            moved = move(client, functions, arguments.release, now)
+            moved = _move_all(stage, clients, functions, arguments.release, now)
             return [f"Release {arguments.release} of {stage.stack} is live:", *moved, NOT_TAKEN_BACK]
         case _:
             live = live_release(functions)
             before = release_before(functions, live)
             if before is None:
                 raise Refused(f"There is no release before {live}.")
-            moved = move(client, functions, before, now)
+            moved = _move_all(stage, clients, functions, before, now)
             undo = f"qwestly-agent release to {live} --stage {arguments.stage}"
             return [f"Release {before} of {stage.stack} is live, and no more {live}:", *moved, NOT_TAKEN_BACK, undo]
+
+
+def _move_all(stage: Stage, clients: Clients, functions: Sequence[Function], release: int, now: datetime) -> list[str]:
+    """Move the machines, and then the functions: a newer function knows the states of an older machine, and an older
+    one not those of a newer. Raises `Refused`."""
+    before = machines.machines_of(stage, clients.states)
+    restored = machines.restore(clients.states, before, release)
+    try:
+        return move(clients.functions, functions, release, now) + restored
+    except Refused:
+        machines.put_back(clients.states, before)
+        raise

@@ -15,6 +15,8 @@ from moto.awslambda.exceptions import LambdaClientError
 from moto.awslambda.models import LambdaFunction
 from moto.awslambda_simple.models import LambdaSimpleBackend
 from moto.cloudformation.models import cloudformation_backends
+from moto.core.responses import ActionResult
+from moto.stepfunctions.responses import StepFunctionResponse
 
 from infra.__main__ import main
 from infra.local.aws import AwsServer
@@ -122,7 +124,7 @@ def test_a_release_is_taken_back_in_every_function_and_forth_again(account: Acco
     assert (code, account.live()) == (0, before)
     assert said.startswith(f"Release {old} of qwestly-agent-prod is live, and no more {new}:")
     assert all(f"{name} " in said for name in NAMES)
-    assert "Not taken back: state machines" in said
+    assert "Not taken back: schedules" in said
     undo = said.splitlines()[-1]
     assert undo == f"qwestly-agent release to {new} --stage prod"
     assert typed(*undo.split()[2:4])[0] == 0
@@ -327,3 +329,137 @@ def test_a_stage_is_named_and_a_number_where_one_is_needed(
 
 def test_what_is_not_deployed_is_told(typed: Typed) -> None:
     assert typed("list") == (1, "", f"{NAMES[0]} is not deployed: use the checkout of what is.\n")
+
+
+# --- state machines ---------------------------------------------------------------------------------------------------
+
+CARDS = STAGE.template.name("GenerateCardMachine")
+
+
+@pytest.fixture
+def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, str]]:
+    """Versions of machines, which moto does not know, as the reference of Step Functions describes them."""
+    kept: dict[str, dict[str, str]] = {}
+    described = StepFunctionResponse.describe_state_machine
+
+    def publish_state_machine_version(self: Any) -> ActionResult:
+        arn = self._get_param("stateMachineArn")
+        definition = self.stepfunction_backend.describe_state_machine(arn).definition
+        same = [key for key, each in kept.items() if (each["of"], each["definition"]) == (arn, definition)]
+        numbers = [int(key.rpartition(":")[2]) for key, each in kept.items() if each["of"] == arn]
+        key = same[0] if same else f"{arn}:{max(numbers, default=0) + 1}"
+        kept.setdefault(key, {"of": arn, "definition": definition, "description": self._get_param("description")})
+        return ActionResult({"creationDate": 0, "stateMachineVersionArn": key})
+
+    def list_state_machine_versions(self: Any) -> ActionResult:
+        found = [key for key, each in kept.items() if each["of"] == self._get_param("stateMachineArn")]
+        return ActionResult({"stateMachineVersions": [{"stateMachineVersionArn": key} for key in reversed(found)]})
+
+    def delete_state_machine_version(self: Any) -> ActionResult:
+        del kept[self._get_param("stateMachineVersionArn")]
+        return ActionResult({})
+
+    def describe_state_machine(self: Any) -> ActionResult:
+        version = kept.get(self._get_param("stateMachineArn"))
+        return ActionResult({"creationDate": 0, **version}) if version else described(self)
+
+    for each in (publish_state_machine_version, list_state_machine_versions, delete_state_machine_version):
+        monkeypatch.setattr(StepFunctionResponse, each.__name__, each, raising=False)
+    monkeypatch.setattr(StepFunctionResponse, "describe_state_machine", describe_state_machine)
+    return kept
+
+
+@dataclass
+class Cards:
+    """The machine of cards; a definition waits for as long as its name says."""
+
+    states: Any
+    role: str
+    arn: str = ""
+
+    def defines(self, seconds: int) -> None:
+        definition = json.dumps({"StartAt": "w", "States": {"w": {"Type": "Wait", "Seconds": seconds, "End": True}}})
+        if self.arn:
+            self.states.update_state_machine(stateMachineArn=self.arn, definition=definition)
+        else:
+            made = self.states.create_state_machine(name=CARDS, definition=definition, roleArn=self.role)
+            self.arn = made["stateMachineArn"]
+
+    @property
+    def seconds(self) -> int:
+        definition = self.states.describe_state_machine(stateMachineArn=self.arn)["definition"]
+        return json.loads(definition)["States"]["w"]["Seconds"]
+
+    def running(self) -> dict[str, str]:
+        listed = self.states.list_executions(stateMachineArn=self.arn, statusFilter="RUNNING")["executions"]
+        described = (self.states.describe_execution(executionArn=each["executionArn"]) for each in listed)
+        return {each["name"]: each["input"] for each in described}
+
+
+@pytest.fixture
+def cards(account: Account, aws: AwsServer, versions: dict[str, dict[str, str]]) -> Iterator[Cards]:
+    cards = Cards(aws.client("stepfunctions"), account.role)
+    yield cards
+    for each in cards.states.list_executions(stateMachineArn=cards.arn, statusFilter="RUNNING")["executions"]:
+        cards.states.stop_execution(executionArn=each["executionArn"])
+
+
+def test_a_machine_goes_back_and_forth_with_its_functions(account: Account, typed: Typed, cards: Cards) -> None:
+    for seconds in (100, 100, 300):
+        account.deploy()
+        cards.defines(seconds)
+        assert typed("prune")[0] == 0
+    code, said, _ = typed("back")
+    assert (code, cards.seconds) == (0, 100)
+    assert f"{CARDS:45} as of release " in said
+    undo = said.splitlines()[-1]
+    assert typed(*undo.split()[2:4])[0] == 0
+    assert cards.seconds == 300
+
+
+def test_where_a_function_cannot_be_moved_no_machine_is(
+    account: Account, typed: Typed, cards: Cards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seconds in (100, 300):
+        account.deploy()
+        cards.defines(seconds)
+        assert typed("prune")[0] == 0
+    sleeping(monkeypatch, "1", wakes=False)
+    monkeypatch.setattr("infra.release.PATIENCE", {"Delay": 0, "MaxAttempts": 1})
+    assert typed("back")[0] == 1
+    assert cards.seconds == 300
+
+
+def test_only_versions_that_a_kept_release_needs_stay(
+    account: Account, typed: Typed, cards: Cards, versions: dict[str, dict[str, str]]
+) -> None:
+    for seconds in (100, 200, 200, 300):
+        account.deploy()
+        cards.defines(seconds)
+        assert typed("prune")[0] == 0
+    assert [json.loads(each["definition"])["States"]["w"]["Seconds"] for each in versions.values()] == [200, 300]
+
+
+def test_an_execution_of_an_older_definition_is_begun_again_with_its_input(
+    account: Account, typed: Typed, cards: Cards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account.deploy()
+    cards.defines(100)
+    given = json.dumps({"draft_id": "draft_1"})
+    first = cards.states.describe_state_machine(stateMachineArn=cards.arn)
+    described = StepFunctionResponse.describe_state_machine_for_execution
+
+    def as_it_began(self: Any) -> ActionResult:
+        is_first = self._get_param("executionArn").endswith(":card-draft_1")  # moto answers with the present one
+        return ActionResult({**first, "updateDate": 0}) if is_first else described(self)
+
+    monkeypatch.setattr(StepFunctionResponse, "describe_state_machine_for_execution", as_it_began)
+    cards.states.start_execution(stateMachineArn=cards.arn, name="card-draft_1", input=given)
+    cards.defines(300)
+    new = account.deploy()
+    cards.states.start_execution(stateMachineArn=cards.arn, name="card-draft_2", input="{}")
+    code, said, _ = typed("move-executions")
+    assert code == 0
+    assert cards.running() == {f"card-draft_1-{new}": given, "card-draft_2": "{}"}
+    assert said.splitlines()[1:] == [f"  {CARDS:45} card-draft_1 → card-draft_1-{new}"]
+    assert typed("move-executions")[1] == "No execution runs by an older definition.\n"
