@@ -5,7 +5,7 @@ shows the releases that are kept, and the one that the functions' alias `live` p
 previous release, in every function or in none, and gives the state machines their definitions of it. `to RELEASE`
 points it to any other kept release, and thus undoes `back`. `prune` keeps the machines' versions of the live release,
 and deletes versions before those two; it keeps versions after the live one, since after `back` CloudFormation still
-takes the newest for its own. `make deploy` ends with `prune`. `move-executions` begins those anew that run by an older
+takes the newest for its own. `make deploy` ends with `prune`. `move` begins those anew that run by an older
 definition, which may call functions that are gone.
 
 Nothing is changed while a deployment runs, nor before each version has its snapshot, which Lambda drops after two weeks
@@ -254,7 +254,7 @@ def _moment(when: datetime) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    choices = ["list", "back", "to", "prune", "move-executions"]
+    choices = ["list", "back", "to", "prune", "move"]
     parser.add_argument("what", choices=choices, help="back is to the release before")
     parser.add_argument("release", nargs="?", type=int, help="its number, for `to`")
 
@@ -298,7 +298,7 @@ def _run(arguments: argparse.Namespace, stage: Stage, clients: Clients) -> list[
             deleted = prune(clients.functions, functions, now)
             deleted += machines.keep(clients.states, machines.machines_of(stage, clients.states), live, before)
             return ["Deleted:", *deleted] if deleted else ["There was nothing to delete."]
-        case "move-executions":
+        case "move":
             there = machines.machines_of(stage, clients.states)
             moved = [*machines.move_executions(clients.states, there, live_release(functions))]
             return ["Begun again:", *moved] if moved else ["No execution runs by an older definition."]

@@ -458,8 +458,8 @@ def test_an_execution_of_an_older_definition_is_begun_again_with_its_input(
     cards.defines(300)
     new = account.deploy()
     cards.states.start_execution(stateMachineArn=cards.arn, name="card-draft_2", input="{}")
-    code, said, _ = typed("move-executions")
+    code, said, _ = typed("move")
     assert code == 0
     assert cards.running() == {f"card-draft_1-{new}": given, "card-draft_2": "{}"}
     assert said.splitlines()[1:] == [f"  {CARDS:45} card-draft_1 → card-draft_1-{new}"]
-    assert typed("move-executions")[1] == "No execution runs by an older definition.\n"
+    assert typed("move")[1] == "No execution runs by an older definition.\n"
