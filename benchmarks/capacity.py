@@ -8,7 +8,6 @@ import math
 import random
 import re
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from infra.local.environment import FUNCTION, ROOT
@@ -70,14 +69,13 @@ class Load:
 
 @dataclass(frozen=True)
 class Background:
-    """The work of a workflow beside the turns, by the function that asks its models."""
+    """The work of a workflow beside the turns."""
 
     what: str
     of: str
     """The field of `Load` that counts it, a conversation."""
-    function: str
-    seconds: float
-    """Of one slot, for one of them."""
+    seconds: int
+    """Of one slot of the readers, for one of them."""
 
 
 SLOT_MINUTES = 25
@@ -85,10 +83,10 @@ SLOT_MINUTES = 25
 
 
 BACKGROUND = (
-    Background("an interview's draft", "answers", "WriteDraftReaderFunction", 15),
-    Background("a card or a document", "documents", "GenerateCardReaderFunction", 240),
-    Background("a résumé", "resumes", "ParseResumeReaderFunction", 60),
-    Background("a lesson", "lessons", "WriteLessonReaderFunction", 90),
+    Background("an interview's draft", "answers", 15),
+    Background("a card or a document", "documents", 240),
+    Background("a résumé", "resumes", 60),
+    Background("a lesson", "lessons", 90),
 )
 
 
@@ -106,8 +104,8 @@ class Limits:
     """Minutes of the day at which the consolidation starts."""
     users_at_once: int
     approvals_a_minute: int
-    slots: Mapping[str, int]
-    """Of each function of `BACKGROUND`."""
+    reader_slots: int
+    """What all of `BACKGROUND` shares."""
 
     @classmethod
     def of(cls, stage: Stage) -> "Limits":
@@ -134,7 +132,7 @@ class Limits:
             nights=tuple(int(hour) * 60 + int(minute) for hour in hours.split(",")),
             users_at_once=_at_once("consolidate", "each_user"),
             approvals_a_minute=int(settings["APPROVALS_A_SWEEP"]),
-            slots={each.function: template.reserved(each.function) or ACCOUNT_SLOTS for each in BACKGROUND},
+            reader_slots=template.reserved("GenerateReaderFunction") or ACCOUNT_SLOTS,
         )
 
 
@@ -159,7 +157,7 @@ class Row:
 def simulate(load: Load, limits: Limits) -> list[Row]:
     chance = random.Random(SEED)  # noqa: S311, a simulation
     beside = random.Random(SEED)  # noqa: S311
-    queues = {each: _Queue() for each in BACKGROUND}
+    slots = _Queue()
     weights = [weight / sum(load.hours) / 60 for weight in load.hours]
     talks_a_day = load.users * load.active * load.conversations
     extraction, night = _Queue(), _Queue()
@@ -186,9 +184,9 @@ def simulate(load: Load, limits: Limits) -> list[Row]:
         for later in (0, 720):  # the mail, and the second one at half the time
             due[minute + later] = due.get(minute + later, 0) + mailed
         now_due = due.pop(minute, 0)
-        for each, queue in queues.items():
-            queue.add(minute, _poisson(beside, talks_a_day * getattr(load, each.of) * share))
-            queue.take(minute, limits.slots[each.function] * 60 / each.seconds)
+        for each in BACKGROUND:
+            slots.add(minute, each.seconds * _poisson(beside, talks_a_day * getattr(load, each.of) * share))
+        slots.take(minute, limits.reader_slots * 60)
         extraction.add(minute + 10, talks)
         read = extraction.take(minute, sweep_room) if minute % limits.minutes_between_sweeps == 0 else 0
         night.add(minute, _poisson(chance, talks * load.remembers / load.conversations))
@@ -212,10 +210,7 @@ def simulate(load: Load, limits: Limits) -> list[Row]:
         Row("users consolidated", night.taken / DAYS, limits.users_a_night * len(limits.nights), "a day"),
         Row("the longest wait for a night", night.longest / 60, 24, "hours"),
         Row("how long one night's execution takes", night_minutes, 120, "minutes"),
-        *(
-            Row(f"the longest wait for a slot: {each.what}", queue.longest, SLOT_MINUTES, "minutes")
-            for each, queue in queues.items()
-        ),
+        Row("the longest wait for a slot of the readers", slots.longest, SLOT_MINUTES, "minutes"),
         Row("approvals due", most_due, limits.approvals_a_minute, "a minute"),
         Row("mails", most_mails / 60, MAILS_A_SECOND, "a second"),
         Row("commands to the database", most_commands, COMMANDS_A_SECOND, "a second"),

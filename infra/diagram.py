@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from infra.local.environment import FUNCTION, MACHINE, ROOT, SCHEDULE, Template
 from infra.reached import functions_reached
-from qwestly_agent.workflow import Workflow
+from qwestly_agent import container
 from qwestly_agent.workflow_state import StateFunction
 from qwestly_agent.workflows import WORKFLOWS
 
@@ -40,7 +40,7 @@ SERVICES = """
 NOT_IN_CODE: tuple[Edge, ...] = (
     ("functions", "mongodb", "reads, writes its own"),
     ("functions", "ssm", "secrets"),
-    ("parse_resume_writer", "candidate_app", "keeps a text, once"),
+    ("generate_writer", "candidate_app", "keeps a text, once"),
     ("execute", "candidate_app", "changes user data, once"),
 )
 """Edges that neither the template nor the handlers declare."""
@@ -81,22 +81,30 @@ def handler_of(function: Properties) -> Path:
     return ROOT / function["CodeUri"] / f"{module}.py"
 
 
-def workflow_of(function: Properties) -> Workflow | None:
-    return next((each for each in WORKFLOWS if each.name == handler_of(function).parent.name), None)
+def states_of(function: Properties) -> list[StateFunction[Any, Any]]:
+    """Return the states that a function runs."""
+    handler = handler_of(function)
+    match handler.stem:
+        case "reader" | "writer" as side:
+            return [*container.states_of(handler.parent.name, side).values()]
+        case "opener":
+            return [state for each in WORKFLOWS for state in each.load_states("opener").values()]
+        case "clock":
+            return [each.load_sweep() for each in WORKFLOWS if each.sweep]
+        case _:
+            return []
 
 
 def boxes() -> Iterator[str]:
-    """Yield the functions, in a subgraph for each folder that has several and for each workflow."""
+    """Yield the functions, in a subgraph for each folder that has several."""
     by_folder = defaultdict[str, list[str]](list)
     for name, body in functions().items():
         by_folder[handler_of(body).parent.name].append(name)
-    workflows = {each.name for each in WORKFLOWS}
     for folder, names in by_folder.items():
-        if len(names) == 1 and folder not in workflows:
+        if len(names) == 1:
             yield f"    {names[0]}"
             continue
-        title = f"states of {folder}" if folder in workflows else f"functions/{folder}"
-        yield f'    subgraph functions_{folder} ["{title}"]'
+        yield f'    subgraph functions_{folder} ["functions/{folder}"]'
         yield from (f"      {name}" for name in names)
         yield "    end"
 
@@ -150,8 +158,7 @@ def _granted(wanted: str, label: str) -> Iterator[Edge]:
 def of_models() -> Iterator[Edge]:
     for name, body in functions().items():
         handler = handler_of(body)
-        asks = handler.parent.name == "chat" or "container.model_services" in handler.read_text(encoding="utf-8")
-        if handler.stem == "reader" if workflow_of(body) else asks:
+        if handler.parent.name == "chat" or handler.stem == "reader":
             yield name, "models", ""
 
 
@@ -189,15 +196,9 @@ def edges() -> frozenset[Edge]:
 def _names_used(function: Properties) -> set[str]:
     """Names in all code that a function reaches."""
     handler = handler_of(function)
-    if workflow := workflow_of(function):
-        side = workflow.sides[[*map(str, workflow.sides)].index(handler.stem)]
-        return _names_of_states({**workflow.load_states(side), **workflow.load_sweep(side)})
     routers = ROUTERS.glob("*.py") if handler.parent.name == "chat" else ()
-    return set[str]().union(*map(_names_used_by, (handler, *routers)))
-
-
-def _names_of_states(states: Mapping[str, StateFunction[Any, Any]]) -> set[str]:
-    return {each.__name__ for state in states.values() for each in functions_reached(state.work)}
+    of_states = {each.__name__ for state in states_of(function) for each in functions_reached(state.work)}
+    return of_states.union(*map(_names_used_by, (handler, *routers)))
 
 
 def _names_used_by(module: Path) -> set[str]:

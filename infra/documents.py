@@ -16,9 +16,8 @@ from benchmarks import capacity, costs
 from benchmarks.capacity import Limits, Load
 from infra import template_parts
 from infra.diagram import diagram
-from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
+from infra.doctor.quotas import UNRESERVED, connections_of, reserved_by, reserved_by_all
 from infra.stages import Stage, stage_names
-from qwestly_agent.bootstrap import FIRST_COMMANDS, MOST_CONNECTIONS
 from qwestly_agent.domain.activity import OTHER_EVENTS, Role
 from qwestly_agent.platform.collection import Expires, MongoCollection
 from qwestly_agent.stores import collections
@@ -114,16 +113,14 @@ def costs_tables() -> Iterator[str]:
 
 
 def reserved_table() -> Iterator[str]:
-    yield (
-        f"| stage | reserved executions | connections while each runs a turn ({FIRST_COMMANDS}) "
-        f"| connections at most ({MOST_CONNECTIONS}) | smallest cluster that accepts these |\n|---|---|---|---|---|"
-    )
+    yield "| stage | reserved executions | connections at most | smallest cluster that accepts these |"
+    yield "|---|---|---|---|"
     for name in stage_names():
-        reserved = reserved_by(Stage.load(name))
-        most = reserved * MOST_CONNECTIONS
-        cluster = next((size for size, accepted in ACCEPTED_CONNECTIONS.items() if most <= accepted), "above M40")
-        yield f"| {name} | {reserved} | {reserved * FIRST_COMMANDS:,} | {most:,} | {cluster} |"
-    yield f"| all, with the {UNRESERVED} that AWS keeps | {reserved_by_all() + UNRESERVED} | | | |"
+        stage = Stage.load(name)
+        most = connections_of(stage)
+        cluster = next((f"{size} ({most / of:.0%})" for size, of in ACCEPTED_CONNECTIONS.items() if most <= of), "M50")
+        yield f"| {name} | {reserved_by(stage)} | {most:,} | {cluster} |"
+    yield f"| all, with the {UNRESERVED} that AWS keeps | {reserved_by_all() + UNRESERVED} | | |"
 
 
 PARTS = {

@@ -23,10 +23,11 @@ def source_of(definition_uri: str) -> str:
 
 
 def read_machine(path: Path) -> dict[str, Any]:
-    """Return the definition with its aliases resolved, before any substitution."""
+    """Return the definition with its aliases resolved and its workflow's name, before any other substitution."""
     common = path.with_name(_COMMON)
     shared = common.read_text(encoding="utf-8") if common.exists() else ""
-    definition = yaml.safe_load(shared + path.read_text(encoding="utf-8"))
+    written = (shared + path.read_text(encoding="utf-8")).replace("${Workflow}", path.name.removesuffix(SUFFIX))
+    definition = yaml.safe_load(written)
     definition.pop("Common", None)
     return definition
 

@@ -1,6 +1,5 @@
 """The states of extract_memories that read untrusted text and call models."""
 
 from qwestly_agent import container
-from qwestly_agent.memory import EXTRACT_MEMORIES
 
-handler = container.serve(EXTRACT_MEMORIES, "reader")
+handler = container.serve_reader("extract_memories")

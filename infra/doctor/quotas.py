@@ -10,9 +10,16 @@ from infra.doctor.results import Results, call, note, right, wrong
 from infra.doctor.target import Target
 from infra.local.environment import FUNCTION, MACHINE
 from infra.stages import Stage, stage_names
+from qwestly_agent.base.settings import Settings
 
 UNRESERVED = 100
 """Concurrent executions that AWS keeps for functions without a reservation."""
+NEW_ACCOUNT = 10
+"""Concurrent executions of a new account, shared by all functions of a stage without reservations."""
+WITHOUT_RESERVATION = 60
+"""Executions at once of functions without a reservation: 30 of the writers of `generate` (25 searches of a sweep, and
+what people wait for), 16 of `extract_memories` (two sweeps of four, at both sides), 6 of `consolidate`, 5 of the clock,
+3 that open files."""
 NEARLY = 0.8
 """Share of a quota at which it is time to act."""
 MOST_EVENTS = 25_000
@@ -25,6 +32,14 @@ MAILS_A_SECOND = 14
 
 def reserved_by(stage: Stage) -> int:
     return sum(stage.template.reserved(name) or 0 for name in stage.template.of_type(FUNCTION))
+
+
+def connections_of(stage: Stage) -> int:
+    """Return how many connections a member of the cluster has at most: of all environments, each with its pool and the
+    driver's monitor, and as many of the version before, which Lambda keeps for some minutes after a deployment."""
+    reserved = reserved_by(stage)
+    at_once = reserved + WITHOUT_RESERVATION if reserved else NEW_ACCOUNT
+    return 2 * at_once * (Settings.mongodb_connections + 1)
 
 
 async def check_lambda(target: Target) -> Results:

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -38,10 +38,6 @@ DATABASE_ANSWERS_WITHIN_SECONDS = 3
 driver's retries."""
 
 
-FIRST_COMMANDS = 11
-"""Number of parallel commands at the start of a turn."""
-MOST_CONNECTIONS = 20
-"""Maximum connections from each Lambda environment to each member of the replica set; Atlas limits their sum."""
 NEW_OBJECTS_BEFORE_COLLECTING = 50_000
 """Threshold of the garbage collector after the imports (`qwestly_agent/__init__.py`). Python's default of 2,000 is low
 for a process with 200,000 objects."""
@@ -93,16 +89,16 @@ async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new
 async def bootstrap_resumes(
     settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id
 ) -> "ResumeServices":
-    """Build the services of the résumé reader, with the design's parser. Raises `InvalidSettings` before any client is
-    created."""
+    """Build the services of a handler that also reads résumés, with the design's parser. Raises `InvalidSettings`
+    before any client is created."""
     from qwestly_agent.agents.design import build_resume_parser, find_designs, read_design_settings
     from qwestly_agent.resumes.reader import ResumeServices
 
     found = find_designs(settings.agent_design, settings.agent_design_paths)
     own_settings = read_design_settings(found, settings.agent_design_settings)
     services = await bootstrap_models(settings, clock=clock, new_id=new_id)
-    parser = build_resume_parser(settings.agent_design, found, own_settings, services.models)
-    return ResumeServices(**vars(services), resume_parser=parser)
+    parser = partial(build_resume_parser, settings.agent_design, found, own_settings, services.models)
+    return ResumeServices(**vars(services), resume_parser=cache(parser))
 
 
 async def _read_secrets(settings: Settings, aws: AWS, clock: Clock) -> Secrets:
@@ -121,7 +117,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
     if unknown := [tool for tool in settings.hours_by_tool if tool not in ACTIONS]:
         raise InvalidSettings(f"APPROVAL_HOURS names {', '.join(unknown)}. The tools are in docs/approvals.md.")
     gc.set_threshold(NEW_OBJECTS_BEFORE_COLLECTING, 10, 10)
-    mongo = make_mongo_client(settings.mongodb_uri)
+    mongo = make_mongo_client(settings.mongodb_uri, settings.mongodb_connections)
     mongo.renew_uri = renewed_uri
     logger = make_logger(settings.log_level)
     database: AsyncDatabase[Document] = mongo[settings.mongodb_database]
@@ -148,7 +144,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
     )
 
 
-def make_mongo_client(uri: str) -> RenewingMongoClient:
+def make_mongo_client(uri: str, most_connections: int = 5) -> RenewingMongoClient:
     return RenewingMongoClient(
         uri,
         appname="qwestly-agent",
@@ -156,11 +152,11 @@ def make_mongo_client(uri: str) -> RenewingMongoClient:
         timeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         minPoolSize=0,
-        maxPoolSize=MOST_CONNECTIONS,
+        maxPoolSize=most_connections,
         # A connection may have been lost unnoticed while Lambda had frozen the process.
         maxIdleTimeMS=60_000,
         # By default, a cold pool opens only two connections at a time.
-        maxConnecting=FIRST_COMMANDS,
+        maxConnecting=most_connections,
     )
 
 
@@ -174,7 +170,8 @@ def build_stores(database: AsyncDatabase[Document]) -> dict[str, Any]:
 
 async def open_connections(mongo: AsyncMongoClient[Document]) -> None:
     """Open the connections that a turn needs at its start. Errors are ignored; the turn itself will raise them."""
-    await asyncio.gather(*(mongo.admin.command("ping") for _ in range(FIRST_COMMANDS)), return_exceptions=True)
+    pings = (mongo.admin.command("ping") for _ in range(int(mongo.options.pool_options.max_pool_size)))
+    await asyncio.gather(*pings, return_exceptions=True)
 
 
 def make_http_client(settings: Settings) -> httpx2.AsyncClient:

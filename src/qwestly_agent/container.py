@@ -8,14 +8,15 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.base.traces import flush
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
 from qwestly_agent.services import ModelServices, Services
-from qwestly_agent.workflow import Side, Workflow
-from qwestly_agent.workflow_state import dispatch, dispatch_within_day
+from qwestly_agent.workflow import Side
+from qwestly_agent.workflow_state import States, ask_approval_by, dispatch, dispatch_within_day
+from qwestly_agent.workflows import WORKFLOWS
 
 if TYPE_CHECKING:  # a slow import, which handlers without models do not need
     from qwestly_agent.resumes.reader import ResumeServices
@@ -96,14 +97,43 @@ model_services = Container(_model_services)
 resume_services = Container(_resume_services)
 
 
-def serve(workflow: Workflow, side: Side) -> Callable[[dict[str, Any], object], dict[str, Any]]:
-    """Return the handler of one of a workflow's functions. Its states are imported now, before the first event."""
-    states = {**workflow.load_states(side), **workflow.load_sweep(side)}
+Handler: TypeAlias = Callable[[dict[str, Any], object], dict[str, Any]]
+
+
+def serve_writer(functions: str) -> Handler:
+    """Return the handler of a function that runs the writers' states of all workflows of this folder. They are imported
+    now, before the first event."""
+    return serve(states_of(functions, "writer"))
+
+
+def serve(states: States) -> Handler:
+    """Return the handler of a function that runs these states, and calls no model."""
 
     def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-        if side != "reader":
-            return services.run(dispatch(states, event, context))
-        asking = resume_services if workflow.has_parser else model_services
+        return services.run(dispatch(states, event, context))
+
+    return handler
+
+
+def serve_reader(functions: str, scheduled: States | None = None) -> Handler:
+    """Return the handler of the readers' states, likewise. `scheduled` ones run whatever the stage has spent."""
+    states, beside = states_of(functions, "reader"), scheduled or {}
+    has_parser = any(each.has_parser for each in WORKFLOWS if each.functions == functions)
+
+    def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+        asking = resume_services if has_parser else model_services
+        if (event.get("workflow"), event.get("state")) in beside:
+            return asking.run(dispatch(beside, event, context))
         return asking.run(dispatch_within_day(states, event, context))
 
     return handler
+
+
+def states_of(functions: str, side: Side) -> States:
+    """Import the states of one side of the workflows of this folder. The writer's ask for approvals, too."""
+    workflows = [each for each in WORKFLOWS if each.functions == functions]
+    states = {(each.name, name): state for each in workflows for name, state in each.load_states(side).items()}
+    if side == "writer":
+        asking = {each.name: ask_approval_by(each.load_request()) for each in workflows if each.asks}
+        states |= {(workflow, state.name): state for workflow, state in asking.items()}
+    return states

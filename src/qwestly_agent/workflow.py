@@ -27,7 +27,7 @@ class Workflow:
     module of that name, unless its module is given (`reader.rank`)."""
 
     name: str
-    """Also the name of its file in `statemachines/` and of its folder in `functions/`."""
+    """Also the name of its file in `statemachines/`."""
     package: str
     summary: str
     """Its input and result, for docs/architecture.md."""
@@ -37,6 +37,8 @@ class Workflow:
     """The name of a run in the brake's receipt, for docs/approvals.md: `run_name` of its states."""
     recovery: str
     """What an operator does if an execution failed, for docs/runbook.md."""
+    functions: str = "generate"
+    """The folder in `functions/` of its reader and writer. The opener of all is in `functions/open_files`."""
     execution_name: str = ""
     """The name of an execution, for docs/runbook.md, if it differs from `receipt_name`."""
     reader: tuple[str, ...] = ()
@@ -50,7 +52,7 @@ class Workflow:
     model: str = ""
     """The input and output of its states (a `WorkState`), with its module: `model.LessonState`."""
     sweep: str = ""
-    """The state that a schedule runs in the writer; empty if there is none."""
+    """The state that a schedule runs in `functions/approve/clock`; empty if there is none."""
     has_parser: bool = False
     """True if the reader needs the design's résumé parser."""
     routers: tuple[str, ...] = ()
@@ -59,7 +61,7 @@ class Workflow:
     """Its actions, with their modules: `actions.PUBLISH_CARD`."""
     asks: str = ""
     """The function that makes the approval request for which an execution waits, with its module:
-    `publication.ask_to_publish`."""
+    `publication.ask_to_publish`. The writer's state `ask_approval` calls it."""
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
     """The reasons shown for its events in the activity feed, by type ("jobs.found") or subject ("lesson")."""
 
@@ -75,14 +77,13 @@ class Workflow:
         states = [self._load(each) for each in getattr(self, side)]
         return {each.name: each for each in states}
 
-    def load_sweep(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
-        """Import and return the sweep, by name, if this function runs it."""
-        states = [self._load(self.sweep)] if self.sweep and side == "writer" else []
-        return {each.name: each for each in states}
-
     def load_request(self) -> "MakeRequest":
         """Import and return the function named by `asks`."""
         return self._load(self.asks)
+
+    def load_sweep(self) -> "StateFunction[Any, Any]":
+        """Import and return the sweep."""
+        return self._load(self.sweep)
 
     async def begin(self, services: "Services", record: "T") -> "T":
         """Insert a record of its work, and start its execution (idempotent: the execution is named after the record).

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from inspect import CORO_CREATED, getcoroutinestate
-from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 from aws_lambda_powertools import Logger
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,6 +25,9 @@ from qwestly_agent.platform.work import Work
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.usage import WORKFLOWS_UP_TO
+
+if TYPE_CHECKING:
+    from qwestly_agent.approvals.ask_for_workflow import MakeRequest
 
 OVER_BUDGET = (OverBudget.__name__, StageOverBudget.__name__)
 """Errors that do not fail the execution: the daily budget is spent, but nothing is broken."""
@@ -196,25 +199,49 @@ def note_end_of(work: str, model: type[W]) -> StateFunction[Services, W]:
     return state(model, ignores_brake=True)(note_end)
 
 
-class Invocation(BaseModel):
-    """The event that a state machine sends to a function."""
+class AskingState(WorkflowState):
+    """The input of the state in which an execution waits, with what its workflow's request needs, and its output, which
+    Step Functions ignores: the task token ends the wait."""
 
+    model_config = ConfigDict(extra="allow")
+
+    user_id: str
+    task_token: str = Field(exclude=True)
+    approval_id: str = ""
+    status: str = ""
+
+
+def ask_approval_by(make_request: "MakeRequest") -> StateFunction[Services, AskingState]:
+    """Return the state that requests an approval for the execution that waits."""
+
+    async def ask_approval(services: Services, given: AskingState) -> AskingState:
+        """It checks the brake itself: a request is repeated for days."""
+        from qwestly_agent.approvals.ask_for_workflow import request_approval
+
+        asked = {**given.model_dump(), "task_token": given.task_token}
+        approval = await request_approval(services, asked, make_request)
+        return given.model_copy(update={"approval_id": approval.id, "status": approval.status})
+
+    return state(AskingState, ignores_brake=True)(ask_approval)
+
+
+class Invocation(BaseModel):
+    """The event that a state machine or a schedule sends to a function."""
+
+    workflow: str = ""
+    """Empty for executions that began before version 0.8, whose function has the states of one workflow."""
     state: str
     given: dict[str, Any]
 
 
-def by_name(*states: StateFunction[Any, Any]) -> dict[str, StateFunction[Any, Any]]:
-    return {each.name: each for each in states}
+States: TypeAlias = Mapping[tuple[str, str], StateFunction[Any, Any]]
+"""The states of a function, by workflow and name."""
 
 
-def dispatch(
-    states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any], context: object
-) -> Callable[[Any], Awaitable[dict[str, Any]]]:
+def dispatch(states: States, event: dict[str, Any], context: object) -> Callable[[Any], Awaitable[dict[str, Any]]]:
     """Return a function that runs the state named in the event, given the services. Raises `UnknownState`."""
     invocation = Invocation.model_validate(event)
-    if invocation.state not in states:
-        raise UnknownState(f"There is no state {invocation.state!r} here, only {', '.join(states)}.")
-    function = states[invocation.state]
+    function = _find(states, invocation)
     given = function.model.model_validate(invocation.given)
 
     async def work(services: Any) -> dict[str, Any]:
@@ -225,8 +252,20 @@ def dispatch(
     return work
 
 
+def _find(states: States, invocation: Invocation) -> StateFunction[Any, Any]:
+    found = [
+        each
+        for (workflow, name), each in states.items()
+        if name == invocation.state and invocation.workflow in ("", workflow)
+    ]
+    if len(found) != 1:
+        there = ", ".join(map(".".join, states))
+        raise UnknownState(f"There is no state {invocation.state!r} of {invocation.workflow!r} here, only {there}.")
+    return found[0]
+
+
 def dispatch_within_day(
-    states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any], context: object
+    states: States, event: dict[str, Any], context: object
 ) -> Callable[[Any], Awaitable[dict[str, Any]]]:
     """Like `dispatch`, for states that call models. The function raises `StageOverBudget` once most of the stage's
     daily budget is spent; the state machine then waits and retries."""

@@ -5,6 +5,7 @@ from qwestly_agent.workflow import Workflow
 EXTRACT_MEMORIES = Workflow(
     "extract_memories",
     __name__,
+    functions="extract_memories",
     summary="a conversation after ten minutes of silence, to memories",
     page="[memory](memory.md)",
     receipt_name="`memories-<conversation id>`; of the summary `summary-<conversation id>`",
@@ -27,6 +28,7 @@ EXTRACT_MEMORIES = Workflow(
 CONSOLIDATE = Workflow(
     "consolidate",
     __name__,
+    functions="consolidate",
     summary="new memories, to merged memories without contradictions",
     page="[memory](memory.md)",
     receipt_name="`consolidation-<run id of the night>`",

@@ -1,6 +1,6 @@
 """The states of `parse_resume` that call models: parse the text, and keep the fields that it supports."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -42,7 +42,8 @@ class ResumeParser(Protocol):
 
 @dataclass(frozen=True)
 class ResumeServices(ModelServices):
-    resume_parser: ResumeParser
+    resume_parser: Callable[[], ResumeParser]
+    """Builds the parser at its first call."""
 
 
 # --- parse ------------------------------------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ async def parse(services: ResumeServices, given: ResumeState) -> ResumeState:
         await services.resumes.save_parts(user_id, resume_id, text=text, contacts=contacts)
     if record.found is None:
         await services.resumes.move(user_id, resume_id, services.clock(), "parsing", "Finding what it says")
-        found = await services.resume_parser.parse(services, user_id, text)
+        found = await services.resume_parser().parse(services, user_id, text)
         await services.resumes.save_parts(user_id, resume_id, found=found)
     return given
 

@@ -70,8 +70,8 @@ async def read_exchange(signals: Signals, messages: Messages, given: GivenAnswer
 WRITER: Tier = "fast"
 """The tier that answers chat turns; the other tier judges."""
 SECONDS = 60.0
-MOST_SECONDS = 600.0
-"""No further answer is started after this time, because the function has 720 s."""
+MOST_SECONDS = 230.0
+"""No further answer is started after this time, because the function has 310 s."""
 AT_ONCE = 5
 DAY_SECONDS = 86_400.0
 

@@ -199,7 +199,7 @@ JOB_SEARCHES = MongoCollection(
     events=("jobs.found", "jobs.failed", "jobs.stopped"),
     reader="find update",
 )
-SEARCHING_SECONDS = 3_600.0
+SEARCHING_SECONDS = 4_200.0
 """A search without progress for this long has died. Longer than a state may wait for a slot and retry."""
 KEYS_KEPT = 20
 
