@@ -15,7 +15,9 @@ import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
 
-from functions.approve import pages, request, sweep
+from functions.approve import clock, pages
+from functions.extract_memories import writer as memory_writer
+from functions.generate import writer
 from infra.local.aws import AwsServer
 from infra.local.aws_functions import Context
 from infra.local.candidate_app import CandidateAppServer
@@ -160,7 +162,7 @@ class World:
 
     def request_memories(self, memory_ids: Sequence[str], **given: Any) -> dict[str, str]:
         ids = {"user_id": USER, "conversation_id": "chat_1", "batch_id": "batch_1", "memory_ids": memory_ids}
-        return request.handler({**ids, "run_id": "run_1", "task_token": "first", **given}, None)
+        return self._ask("extract_memories", {**ids, "run_id": "run_1", "task_token": "first", **given})
 
     def statuses(self) -> dict[str, str]:
         """Of memories, by what they say; of those that say nothing any more by their ids."""
@@ -180,10 +182,15 @@ class World:
     # The handlers
 
     def sweep(self) -> dict[str, int]:
-        return sweep.handler({}, Context("sweep", 512, 55))
+        return clock.handler({}, Context("clock", 1769, 55))
 
     def request(self, **given: Any) -> dict[str, str]:
-        return request.handler({"user_id": USER, "draft_id": "draft_1", "run_id": "run_1", **given}, None)
+        return self._ask("generate_card", {"user_id": USER, "draft_id": "draft_1", "run_id": "run_1", **given})
+
+    def _ask(self, workflow: str, given: dict[str, Any]) -> dict[str, str]:
+        handler = {"extract_memories": memory_writer, "generate_card": writer}[workflow].handler
+        answer = handler({"workflow": workflow, "state": "ask_approval", "given": given}, None)
+        return {name: answer[name] for name in ("approval_id", "status")}
 
     def get(self, token: str, method: str = "GET", **more: Any) -> "Shown":
         return self.ask_page(method, f"/approve/{token}", **more)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from functions.parse_resume import opener, reader
+from functions.generate import reader
+from functions.open_files import opener
 from infra.local import aws_moto
 from infra.local.aws_functions import Context
 from infra.local.candidate_app import CandidateAppServer
@@ -109,8 +110,10 @@ class Person(Client):
         headers, content = {**self.headers(), **FILE}, markdown(MAYA)
         posted = self.http.post(f"{self.url}/api/resumes?name=cv.md", content=content, headers=headers).json()
         given = {"user_id": self.user_id, "run_id": posted["id"], "resume_id": posted["id"]}
-        given = opener.handler({"state": "read", "given": given}, Context("opener", 128, 30))
-        reader.handler({"state": "parse", "given": given}, Context("reader", 128, 30))
+        given = opener.handler(
+            {"workflow": "parse_resume", "state": "read", "given": given}, Context("opener", 128, 30)
+        )
+        reader.handler({"workflow": "parse_resume", "state": "parse", "given": given}, Context("reader", 128, 30))
         found = self.get(f"/api/resumes/{posted['id']}")
         return None if found["label"] == "Finding what it says" else found
 

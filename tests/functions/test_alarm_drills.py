@@ -5,7 +5,6 @@ no such service, numbers as AWS would write them. Minutes pass by a clock of the
 """
 
 import random
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -113,8 +112,8 @@ def test_two_percent_of_failed_turns_ring_less_than_once_a_year_at_any_traffic(t
     """By the tail of the binomial distribution, at each of a day's ten-minute windows."""
     expression = next(
         each["Expression"]
-        for each in resources("AWS::CloudWatch::Alarm")["FailedTurns"]["Metrics"]
-        if "Expression" in each
+        for each in resources("AWS::CloudWatch::Alarm")["TurnsFail"]["Metrics"]
+        if each["Id"] == "many"
     )
     rings_from = next(
         failed for failed in range(turns + 2) if calculate(expression, {"turns": float(turns), "failed": float(failed)})
@@ -156,7 +155,7 @@ def test_a_provider_that_fails_rings_by_its_share(
             if chance.random() < share * 2:
                 day.cloudwatch.read_lines(day.now + MINUTE, failed)
 
-    assert day.rung(some_fail) == ({"FailedTurns"} if rings else set())
+    assert day.rung(some_fail) == ({"TurnsFail"} if rings else set())
 
 
 def test_a_key_that_is_refused_rings_at_once(day: Day) -> None:
@@ -170,7 +169,7 @@ def test_turns_that_nearly_take_too_long_ring(day: Day) -> None:
         for _ in range(TURNS_A_MINUTE):
             observability.measure_turn("complete", {**RECEIPT, "total_ms": 240_000}, {})
 
-    assert day.rung(slow) == {"TurnsSlow"}
+    assert day.rung(slow) == {"TurnsFail"}
 
 
 def counted(day: Day, slots: Slots) -> None:
@@ -209,7 +208,7 @@ def test_a_url_that_answers_5xx_rings(day: Day, slots: Slots, client: Client) ->
         Client(url, client.user_id) as user,
     ):
         assert user.request("GET", "/api/conversations").status_code == 502
-    assert day.rung(lambda: counted(day, slots)) == {"Urls5xx"}
+    assert day.rung(lambda: counted(day, slots)) == {"UrlsFail"}
 
 
 class Schedule(NamedTuple):
@@ -222,17 +221,22 @@ class Schedule(NamedTuple):
 
 
 SCHEDULED = (
-    Schedule("ApproveSweepFunction", b"{}", 1),
-    Schedule("BriefWriterFunction", b'{"state": "sweep", "given": {}}', 1),
-    Schedule("RolloutFunction", b'{"state": "advance", "given": {}}', 5),
-    Schedule("ScoutJobsWriterFunction", b'{"state": "sweep", "given": {}}', 5),
-    Schedule("ExtractMemoriesWriterFunction", b'{"state": "sweep", "given": {}}', 5, tries=5),
+    Schedule("ApproveClockFunction", b"{}", 1),
+    Schedule("ApproveClockFunction", b'{"workflow": "brief", "state": "sweep", "given": {}}', 1),
+    Schedule("ApproveClockFunction", b'{"workflow": "rollout", "state": "advance", "given": {}}', 5),
+    Schedule("ApproveClockFunction", b'{"workflow": "scout_jobs", "state": "sweep", "given": {}}', 5),
+    Schedule(
+        "ExtractMemoriesWriterFunction",
+        b'{"workflow": "extract_memories", "state": "sweep", "given": {}}',
+        5,
+        tries=5,
+    ),
 )
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_dead_database_rings_by_its_name_and_with_all_that_follows_from_it(
+def test_a_dead_database_rings_by_all_sweeps_at_once(
     day: Day, slots: Slots, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     functions = Functions(slots)
@@ -258,7 +262,7 @@ def test_a_dead_database_rings_by_its_name_and_with_all_that_follows_from_it(
         dying.close()
         functions.close()
         crashes = {LOGICAL[name]: times for (metric, name), times in slots.counted.items() if metric == "Errors"}
-    assert crashes.keys() == {each.function for each in SCHEDULED}
+    assert crashes == {"ApproveClockFunction": 4, "ExtractMemoriesWriterFunction": 1}
     for name in [each for each in slots.counted if each[0] == "Errors"]:
         del slots.counted[name]
     day.sweeps = day.reads = day.briefs = day.looks = False
@@ -268,20 +272,12 @@ def test_a_dead_database_rings_by_its_name_and_with_all_that_follows_from_it(
         counted(day, slots)
         for schedule in SCHEDULED:
             if day.now % (schedule.minutes * MINUTE) == 0:
-                times = crashes[schedule.function] * schedule.tries
-                day.cloudwatch.put(day.now + MINUTE, "Errors", times, "AWS/Lambda", schedule.function)
+                day.cloudwatch.put(day.now + MINUTE, "Errors", schedule.tries, "AWS/Lambda", schedule.function)
         if day.now % (5 * MINUTE) == 0:
             day.cloudwatch.put(day.now + MINUTE, "ExecutionsFailed", 1, "AWS/States", "ExtractMemoriesMachine")
 
-    rung = day.rung(each_minute)
-    assert "DatabaseGone" in rung
-    assert rung - {"DatabaseGone"} == symptoms_in_the_runbook()
-
-
-def symptoms_in_the_runbook() -> set[str]:
-    """The alarms that its line of `DatabaseGone` says ring as well."""
-    [line] = [each for each in RUNBOOK.read_text().splitlines() if each.startswith("| `DatabaseGone` |")]
-    return set(re.findall(r"`(\w+)`", line.split("|")[3]))
+    follows = {"FunctionsFail", "ExtractMemoriesFailed", "UrlsFail"}
+    assert day.rung(each_minute) == {*SILENT_WITHOUT_SWEEPS, *follows} - {"JobsWait"}
 
 
 # --- what nobody waits for --------------------------------------------------------------------------------------------
@@ -299,17 +295,17 @@ def test_mails_that_ses_refuses_ring_at_the_third(day: Day, world: World, writte
         lines.append("\n".join(line for line in written().splitlines() if "MailsRefused" in line))
         world.clock.advance(MINUTE)
     told = iter(lines)
-    assert day.rung(lambda: day.cloudwatch.read_lines(day.now + MINUTE, next(told))) == {"MailsRefused"}
+    assert day.rung(lambda: day.cloudwatch.read_lines(day.now + MINUTE, next(told))) == {"MailsFail"}
 
 
 def test_a_sweep_over_approvals_that_does_not_run_rings(day: Day) -> None:
     day.sweeps = False
-    assert day.rung() == {"ApprovalsOld"}
+    assert day.rung() == {"ApprovalsWait"}
 
 
 def test_a_sweep_over_conversations_that_does_not_run_rings(day: Day) -> None:
     day.reads = False
-    assert day.rung() == {"ConversationsWait"}
+    assert day.rung() == {"MemoriesWait"}
 
 
 def test_a_sweep_over_briefings_that_does_not_run_rings(day: Day) -> None:
@@ -340,31 +336,33 @@ def test_failing_turns_of_a_variant_ring_alone_while_all_turns_together_do_not(d
 
 
 OWN: dict[str, Callable[[], None]] = {
-    "ApprovalsOld": lambda: observability.measure_waiting(
+    "ApprovalsWait, an old one": lambda: observability.measure_waiting(
         PARAMETERS["ApprovalAlarmSeconds"]["Default"] + 1, False, left=0, oldest_left=0
     ),
-    "ApprovalsWait": lambda: observability.measure_waiting(0, False, left=600, oldest_left=1_000),
+    "ApprovalsWait, many due": lambda: observability.measure_waiting(0, False, left=600, oldest_left=1_000),
     "BriefingsWait": lambda: observability.measure_left("Briefings", 50, 700),
     "BrakeOn": lambda: observability.measure_waiting(0, True, left=0, oldest_left=0),
-    "ConversationsWait": lambda: observability.measure_left("Conversations", 50, 4_000),
-    "ConversationsSetAside": observability.measure_set_aside,
-    "CostHigh": lambda: observability.measure_answer(PARAMETERS["CostAlarmUsd"]["Default"] + 1),
+    "MemoriesWait, conversations": lambda: observability.measure_left("Conversations", 50, 4_000),
+    "MemoriesWait, nights": lambda: observability.measure_left("Memories", 900, 200_000),
+    "MemoriesFail, set aside": observability.measure_set_aside,
+    "MemoriesFail, junk": lambda: observability.measure_extraction(["add"], 0, 0, {"not_said": 9}),
+    "CostHigh, an hour": lambda: observability.measure_answer(PARAMETERS["CostAlarmUsd"]["Default"] + 1),
+    "CostHigh, the stage's day": observability.measure_stage_over_budget,
     "JudgeErrs": lambda: observability.measure_planted_lie("m", "figure", "en", passed=True, judge_errs=True),
-    "MemoriesJunk": lambda: observability.measure_extraction(["add"], 0, 0, {"not_said": 9}),
-    "RolloutHeld": lambda: observability.measure_rollout(share=10, held=True),
-    "RolloutTakenBack": lambda: observability.measure_rollout(taken_back=True),
-    "JobsWait": lambda: observability.measure_left("Jobs", 50, 15_000),
-    "StageDaySpent": observability.measure_stage_over_budget,
-    "StepsWait": lambda: observability.measure_left("Steps", 1, 4_000),
-    "NightsWait": lambda: observability.measure_left("Memories", 900, 200_000),
+    "RolloutHeld, held": lambda: observability.measure_rollout(share=10, held=True),
+    "RolloutHeld, taken back": lambda: observability.measure_rollout(taken_back=True),
+    "JobsWait, searches": lambda: observability.measure_left("Jobs", 50, 15_000),
+    "JobsWait, steps": lambda: observability.measure_left("Steps", 1, 4_000),
+    "ToolsFail": lambda: observability.measure_turn("complete", RECEIPT, {"failed": 5}),
 }
+SILENT_WITHOUT_SWEEPS = ("ApprovalsWait", "BriefingsWait", "MemoriesWait", "RolloutHeld", "JobsWait")
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("alarm", OWN)
-def test_what_our_own_metrics_tell_rings_alone(day: Day, alarm: str) -> None:
-    rung = day.rung(OWN[alarm])
-    assert rung - {"CostOfDayHigh"} == {alarm}
+@pytest.mark.parametrize("case", OWN)
+def test_what_our_own_metrics_tell_rings_alone(day: Day, case: str) -> None:
+    rung = day.rung(OWN[case])
+    assert rung - {"CostOfDayHigh"} == {case.partition(",")[0]}
 
 
 @pytest.mark.nightly
@@ -375,27 +373,13 @@ def test_a_dear_day_rings_although_no_hour_does(day: Day) -> None:
     assert day.rung(lambda: observability.measure_answer(an_hour / 60), minutes=24 * 60) == {"CostOfDayHigh"}
 
 
-GROUPS = {
-    **{
-        f"{machine.removesuffix('Machine')}{alarm}": (metric, [function])
-        for machine in resources(MACHINE)
-        for alarm, metric in (("Errors", "Errors"), ("Throttled", "Throttles"))
-        for function in FUNCTIONS
-        if function.startswith(machine.removesuffix("Machine"))
-    },
-    "ChatErrors": ("Errors", ["ChatFunction"]),
-    "ApproveErrors": ("Errors", ["ApproveSweepFunction"]),
-    "RolloutErrors": ("Errors", ["RolloutFunction"]),
-    "JudgeAnswersErrors": ("Errors", ["JudgeAnswersFunction"]),
-    "ApproveThrottled": ("Throttles", ["ApproveSweepFunction"]),
-}
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("alarm", GROUPS)
-def test_functions_that_crash_or_find_no_slot_ring_alone(day: Day, alarm: str) -> None:
-    metric, [function] = GROUPS[alarm]
-    assert day.rung(day.put(metric, 1, "AWS/Lambda", function)) == {alarm}
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_that_crash_or_find_no_slot_ring_alone(day: Day, function: str) -> None:
+    is_public = "FunctionUrlConfig" in FUNCTIONS[function]
+    crashing, throttled = ("UrlsFail", "DoorsThrottled") if is_public else ("FunctionsFail", "FunctionsThrottled")
+    assert day.rung(day.put("Errors", 1, "AWS/Lambda", function)) == {crashing}
+    assert throttled in day.rung(day.put("Throttles", 1, "AWS/Lambda", function))
 
 
 @pytest.mark.parametrize("machine", resources(MACHINE))
@@ -411,21 +395,19 @@ def test_a_dead_letter_rings_alone(day: Day) -> None:
 
 def test_mails_that_people_report_ring(day: Day) -> None:
     name = "Reputation.ComplaintRate"
-    assert day.rung(day.put(name, 0.002, "AWS/SES", "MailConfigurationSet")) == {"MailsReported"}
+    assert day.rung(day.put(name, 0.002, "AWS/SES", "MailConfigurationSet")) == {"MailsFail"}
 
 
 def test_a_hiccup_of_a_workflow_rings_nothing(day: Day) -> None:
-    once = iter([day.put("Throttles", 4, "AWS/Lambda", "GenerateCardReaderFunction")])
+    once = iter([day.put("Throttles", 4, "AWS/Lambda", "GenerateReaderFunction")])
     assert day.rung(lambda: next(once, lambda: None)()) == set()
 
 
 def test_there_is_a_drill_for_each_alarm() -> None:
     drilled = {
-        *OWN,
-        *GROUPS,
+        *(each.partition(",")[0] for each in OWN),
         *(f"{machine.removesuffix('Machine')}Failed" for machine in resources(MACHINE)),
-        *("FailedTurns", "ModelRefused", "TurnsSlow", "DoorsThrottled", "Urls5xx", "MailsRefused", "MailsReported"),
-        "VariantFails",
-        *("CostOfDayHigh", "DeadLettersWait", "DatabaseGone"),
+        *("TurnsFail", "ModelRefused", "DoorsThrottled", "UrlsFail", "FunctionsFail", "FunctionsThrottled"),
+        *("MailsFail", "VariantFails", "CostOfDayHigh", "DeadLettersWait"),
     }
-    assert drilled == {*resources("AWS::CloudWatch::Alarm"), *resources("AWS::CloudWatch::CompositeAlarm")}
+    assert drilled == {*resources("AWS::CloudWatch::Alarm")}

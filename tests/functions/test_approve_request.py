@@ -25,12 +25,16 @@ DEFINITION = {
             "Type": "Task",
             "Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken",
             "Parameters": {
-                "FunctionName": TEMPLATE.arn("ApproveRequestFunction"),
+                "FunctionName": TEMPLATE.arn("GenerateWriterFunction"),
                 "Payload": {
-                    "user_id.$": "$.user_id",
-                    "draft_id.$": "$.draft_id",
-                    "run_id.$": "$.run_id",
-                    "task_token.$": "$$.Task.Token",
+                    "workflow": "generate_card",
+                    "state": "ask_approval",
+                    "given": {
+                        "user_id.$": "$.user_id",
+                        "draft_id.$": "$.draft_id",
+                        "run_id.$": "$.run_id",
+                        "task_token.$": "$$.Task.Token",
+                    },
                 },
             },
             "TimeoutSeconds": 700_000,

@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError
 from jwt.types import Options
 
-from functions.approve import pages, sweep
+from functions.approve import clock, pages
 from infra.local.aws_functions import Context
 from qwestly_agent.approvals import sweep as due
 from qwestly_agent.approvals.decide import Decision, decide
@@ -408,7 +408,7 @@ def sweep_one(world: World) -> dict[str, int]:
 
 def test_with_little_time_left_nothing_begins(world: World) -> None:
     world.ask()
-    assert sweep.handler({}, Context("sweep", 512, 10)) == {"due": 1, "left": 1}
+    assert clock.handler({}, Context("clock", 1769, 10)) == {"due": 1, "left": 1}
     assert world.aws.outbox == []
 
 

@@ -20,7 +20,7 @@ from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.workflow_state import UnknownState
 from tests.servers import API_SECRET
 
-FOLDER = Path(__file__).parents[2] / "functions" / "generate_card"
+FOLDER = Path(__file__).parents[2] / "functions" / "generate"
 FUNCTIONS = {each: load_module(FOLDER, each) for each in ("reader", "writer")}
 STATES = {state: FUNCTIONS[side].handler for side in GENERATE_CARD.sides for state in GENERATE_CARD.load_states(side)}
 SECRET_WORDS = "My salary is a secret of mine"
@@ -43,7 +43,7 @@ def environment(mongodb_uri: str, _model_server: ModelServer) -> Iterator[str]:
             patch.setenv(variable, value)
         yield name
         container.services.close()
-        container.model_services.close()
+        container.resume_services.close()
     with MongoClient(mongodb_uri) as client:
         client.drop_database(name)
 
@@ -68,7 +68,7 @@ def draft(environment: str, model: ModelServer) -> Draft:
 def call(state: str, draft: Draft, **given: Any) -> dict[str, Any]:
     """The answer, as it is handed to the next state."""
     event = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id, **given}
-    handed = json.loads(json.dumps({"state": state, "given": event}))
+    handed = json.loads(json.dumps({"workflow": "generate_card", "state": state, "given": event}))
     return json.loads(json.dumps(STATES[state](handed, Context(state, 128, 30))))
 
 
@@ -85,15 +85,15 @@ def test_a_draft_of_somebody_else_does_not_exist(draft: Draft, state: str) -> No
 @pytest.mark.parametrize("state", sorted(STATES))
 def test_an_event_without_ids_is_refused_before_anything_is_read(environment: str, state: str) -> None:
     with pytest.raises(ValidationError):
-        STATES[state]({"state": state, "given": {}}, None)
+        STATES[state]({"workflow": "generate_card", "state": state, "given": {}}, None)
 
 
 @pytest.mark.parametrize(
     ("function", "state"), [("reader", "publish"), ("writer", "draft_section"), ("writer", "gone")]
 )
 def test_a_state_that_a_function_does_not_have_is_one_clear_error(function: str, state: str) -> None:
-    event = {"state": state, "given": {"user_id": "auth0|ada", "draft_id": "draft_1"}}
-    with pytest.raises(UnknownState, match=f"no state '{state}' here, only "):
+    event = {"workflow": "generate_card", "state": state, "given": {"user_id": "auth0|ada", "draft_id": "draft_1"}}
+    with pytest.raises(UnknownState, match=f"no state '{state}' of 'generate_card' here, only "):
         FUNCTIONS[function].handler(event, None)
 
 

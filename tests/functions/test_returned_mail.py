@@ -10,7 +10,7 @@ from qwestly_agent.approvals.mail import reminder_time
 from qwestly_agent.approvals.view import approval_view
 from tests.functions.approving import TEMPLATE, USER, World
 
-SWEEP = TEMPLATE.name("ApproveSweepFunction")
+SWEEP = TEMPLATE.name("ApproveClockFunction")
 BOUNCE = {
     "bounceType": "Permanent",
     "bounceSubType": "General",
@@ -43,7 +43,7 @@ def event_of(mail: dict[str, Any], **about: dict[str, Any]) -> dict[str, Any]:
         "ses:configuration-set": [mail["ConfigurationSetName"]],
         "ses:source-ip": ["192.0.2.0"],
         "ses:from-domain": ["qwestly.example"],
-        "ses:caller-identity": ["qwestly-agent-dev-approve-sweep"],
+        "ses:caller-identity": ["qwestly-agent-dev-approve-clock"],
         **{each["Name"]: [each["Value"]] for each in mail["EmailTags"]},
     }
     return {
@@ -137,7 +137,7 @@ def test_the_rule_of_the_template_lets_it_through(world: World, about: dict[str,
     world.ask("ap_1")
     world.sweep()
     event = event_of(world.wire.mails[0], **about)
-    pattern = TEMPLATE.of_type(FUNCTION)["ApproveSweepFunction"]["Events"]["ReturnedMail"]["Properties"]["Pattern"]
+    pattern = TEMPLATE.of_type(FUNCTION)["ApproveClockFunction"]["Events"]["ReturnedMail"]["Properties"]["Pattern"]
     assert event["source"] in pattern["source"]
     assert event["detail-type"] in pattern["detail-type"]
     [named] = pattern["detail"]["mail"]["tags"]["ses:configuration-set"]

@@ -181,9 +181,9 @@ def test_whatever_an_exporter_raises_fails_no_turn_and_is_logged(
 
 LOOK = """
 import asyncio, sys
-from functions.approve import sweep
+from functions.approve import clock
 from functions.chat import app
-from functions.generate_card import reader
+from functions.generate import reader
 from qwestly_agent.bootstrap import bootstrap_chat
 from tests.servers import settings_for
 

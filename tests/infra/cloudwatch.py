@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -46,10 +46,6 @@ class CloudWatch:
                 is_ringing = self._state(resource["Properties"], now)
                 if is_ringing is not None:
                     (self.ringing.add if is_ringing else self.ringing.discard)(name)
-        for name, resource in TEMPLATE["Resources"].items():
-            if resource["Type"] == "AWS::CloudWatch::CompositeAlarm":
-                of = re.findall(r"ALARM\(\"\$\{(\w+)\}\"\)", resource["Properties"]["AlarmRule"]["Fn::Sub"])
-                (self.ringing.add if self.ringing.issuperset(of) else self.ringing.discard)(name)
         return set(self.ringing)
 
     def _state(self, alarm: Mapping[str, Any], now: float) -> bool | None:
@@ -75,8 +71,11 @@ class CloudWatch:
             for each in alarm["Metrics"]
             if "MetricStat" in each
         }
-        [expression] = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
-        return calculate(expression, named)
+        expressions = {
+            each["Id"]: _substituted(each["Expression"]) for each in alarm["Metrics"] if "Expression" in each
+        }
+        shown = expressions.pop("all")
+        return calculate(shown, {**named, **{name: calculate(each, named) for name, each in expressions.items()}})
 
     def _stat(self, metric: Mapping[str, Any], stat: str, after: float, until: float) -> float | None:
         [dimension] = metric["Dimensions"]
@@ -90,6 +89,12 @@ class CloudWatch:
             if at <= until:
                 found.append(series[at])
         return _statistic(stat, found)
+
+
+def _substituted(expression: Any) -> str:
+    if isinstance(expression, str):
+        return expression
+    return re.sub(r"\$\{(\w+)\}", lambda found: str(PARAMETERS[found[1]]["Default"]), expression["Fn::Sub"])
 
 
 def _statistic(stat: str, minutes: Sequence[Sequence[float]]) -> float | None:
@@ -109,6 +114,11 @@ def _statistic(stat: str, minutes: Sequence[Sequence[float]]) -> float | None:
 
 def calculate(expression: str, named: Mapping[str, float | None]) -> float | None:
     """Calculate metric math; None where a metric that it needs has no value in the period."""
+
+    def total(values: Iterable[float | None]) -> float | None:
+        there = [value for value in values if value is not None]
+        return sum(there) if there else None
+
     python = expression.replace("||", " or ").replace("&&", " and ")
 
     def of(node: ast.expr) -> Any:
@@ -136,8 +146,9 @@ def calculate(expression: str, named: Mapping[str, float | None]) -> float | Non
             case ast.Call(func=ast.Name(id="SQRT"), args=[argument]):
                 return math.sqrt(of(argument))
             case ast.Call(func=ast.Name(id="SUM"), args=[ast.Call(func=ast.Name(id="METRICS"))]):
-                there = [value for value in named.values() if value is not None]
-                return sum(there) if there else None
+                return total(named.values())
+            case ast.Call(func=ast.Name(id="SUM"), args=[ast.List(elts=several)]):
+                return total(named[each.id] for each in several if isinstance(each, ast.Name))
             case _:
                 raise NotImplementedError(ast.dump(node))
 

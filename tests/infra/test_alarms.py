@@ -28,7 +28,6 @@ Metric = tuple[str, str, str]
 """Namespace, name, and its one dimension."""
 
 ALARMS = resources("AWS::CloudWatch::Alarm")
-COMPOSITES = resources("AWS::CloudWatch::CompositeAlarm")
 QUEUES = resources("AWS::SQS::Queue")
 MACHINES = resources(MACHINE)
 STACK = "AWS::StackName"
@@ -119,23 +118,14 @@ def test_each_alarm_is_heard_and_says_what_silence_means() -> None:
     assert PARAMETERS["AlarmAddress"]["Default"] == ""
 
 
-def test_an_alarm_of_alarms_is_heard_and_names_such_as_there_are() -> None:
-    for name, alarm in COMPOSITES.items():
-        named = re.findall(r"\$\{(\w+)\}", alarm["AlarmRule"]["Fn::Sub"])
-        assert len(named) > 1, name
-        assert set(named) <= ALARMS.keys(), name
-        assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": "Alarms"}], name
-
-
 def test_an_alarm_over_several_metrics_answers_with_one_number_of_those_it_names() -> None:
     for name, alarm in ALARMS.items():
-        answered = [each for each in alarm.get("Metrics", []) if each.get("ReturnData", True)]
-        named = {each["Id"] for each in alarm.get("Metrics", []) if "MetricStat" in each}
-        assert len(named) <= MOST_METRICS, name
-        if named:
-            [sum_of] = answered
-            words = set(re.findall(r"\b[a-z]\w*", sum_of["Expression"]))
-            assert words == (named if words else set()), name
+        assert len([each for each in alarm["Metrics"] if "MetricStat" in each]) <= MOST_METRICS, name
+        [answered] = [each["Id"] for each in alarm["Metrics"] if each.get("ReturnData", True)]
+        expressions = [str(each["Expression"]) for each in alarm["Metrics"] if "Expression" in each]
+        words = {word for each in expressions for word in re.findall(r"\b[a-z]\w*", each)}
+        if words:
+            assert words == {each["Id"] for each in alarm["Metrics"]} - {answered}, name
 
 
 def test_the_errors_of_each_function_ring() -> None:
@@ -181,20 +171,22 @@ def test_what_lies_in_a_queue_and_what_an_alarm_says_is_encrypted() -> None:
 
 def test_one_refusal_that_concerns_everybody_rings() -> None:
     alarm = ALARMS["ModelRefused"]
-    assert (alarm["MetricName"], alarm["Statistic"], alarm["Threshold"]) == ("ModelRefused", "Sum", 0)
+    [(metric, _)] = metrics_of(alarm)
+    assert (metric[1], alarm["Threshold"], alarm["EvaluationPeriods"]) == ("ModelRefused", 0, 1)
 
 
 def test_a_slow_turn_rings_long_before_its_deadline() -> None:
-    slow = ALARMS["TurnsSlow"]
-    assert (slow["ExtendedStatistic"], slow["Threshold"]) == ("p95", 200_000)
-    assert FUNCTIONS["ChatFunction"]["Timeout"] * 1000 > slow["Threshold"]
+    metrics = {each["Id"]: each for each in ALARMS["TurnsFail"]["Metrics"]}
+    assert metrics["slow"]["MetricStat"]["Stat"] == "p95"
+    [milliseconds] = re.findall(r"slow > (\d+)", metrics["late"]["Expression"])
+    assert FUNCTIONS["ChatFunction"]["Timeout"] * 1000 > int(milliseconds) == 200_000
 
 
 def test_where_no_sweep_says_what_waits_it_rings_too() -> None:
     rings_by_silence = {
-        "ApprovalsOld": "ApproveSweepSchedule",
+        "ApprovalsWait": "ApproveSweepSchedule",
         "BriefingsWait": "BriefSweepSchedule",
-        "ConversationsWait": "ExtractMemoriesSchedule",
+        "MemoriesWait": "ExtractMemoriesSchedule",
         "JobsWait": "ScoutSweepSchedule",
         "RolloutHeld": "RolloutSchedule",
     }
@@ -239,7 +231,8 @@ def test_the_dashboard_shows_nothing_but_what_is_measured(measured_by_us: set[Me
 
 def test_the_dashboard_shows_every_alarm_function_and_machine() -> None:
     [alarms] = widgets("alarm")
-    assert sorted(alarms["alarms"]) == sorted(f"${{{name}.Arn}}" for name in (*ALARMS, *COMPOSITES))
+    names = [each.rpartition(":alarm:")[2] for each in alarms["alarms"]]
+    assert sorted(names) == sorted(f"${{AWS::StackName}}-{name}" for name in ALARMS)
     rows = [row for widget in widgets("metric") for row in shown(widget["metrics"])]
     for metric, all_of in (("Errors", FUNCTIONS), ("Duration", FUNCTIONS), ("ExecutionsFailed", MACHINES)):
         assert {of for _, name, _, of in rows if name == metric} == {f"${{{name}}}" for name in all_of}

@@ -140,7 +140,7 @@ def test_each_function_that_is_of_no_workflow_and_each_page_of_the_documents_is_
     text = README.read_text(encoding="utf-8")
     tops = " ".join(row[0] for row in rows(CONTRIBUTING, "top-level folder"))
     there = {path.name for path in (ROOT / "functions").iterdir() if path.is_dir() and path.name[0] != "_"}
-    assert {name for name in there - {each.name for each in WORKFLOWS} if f"{name}/`" not in tops} == set()
+    assert {name for name in there if f"{name}/`" not in tops} == set()
     pages = {path.name for path in (ROOT / "docs").glob("*.md")}
     assert {name for name in pages if f"](docs/{name}" not in text} == set()
 
@@ -253,7 +253,7 @@ def test_each_address_and_model_that_receives_text_is_named() -> None:
     hosts = {address.split("/")[2] for address in addresses}
     models = {*(name.partition(":")[2] for name in DEFAULT_MODELS.values()), embeddings.MODEL, moderation.MODEL}
     assert not [each for each in hosts | models if f"`{each}`" not in text]
-    off = re.findall(r"`(Moderation|JobBoards|JudgeReservedConcurrency)=(\w+)`|`(TracesUrl|EventBus)`", text)
+    off = re.findall(r"`(Moderation|JobBoards)=(\w+)`|`(TracesUrl|EventBus)`", text)
     assert {name or alone for name, _, alone in off} <= TEMPLATE.parameters.keys()
     assert all(TEMPLATE.parameters[name] == "" for name in ("TracesUrl", "EventBus", "FallbackModel", "JudgeModel"))
     assert TEMPLATE.parameters["JobBoards"] == "none"
@@ -356,10 +356,8 @@ def test_each_collection_in_the_runbook_is_one() -> None:
 def test_each_alarm_has_its_row() -> None:
     named = [name for row in rows(RUNBOOK, "alarm") for name in re.findall(r"`(\w+)`", row[0])]
     machines = [machine.removesuffix("Machine") for machine in TEMPLATE.of_type(MACHINE)]
-    of_each_workflow = [f"{machine}{which}" for machine in machines for which in ("Errors", "Throttled", "Failed")]
-    assert sorted([*named, *of_each_workflow]) == sorted(
-        [*TEMPLATE.of_type(ALARM), *TEMPLATE.of_type("AWS::CloudWatch::CompositeAlarm")]
-    )
+    named.remove("ExecutionsFailed")
+    assert sorted([*named, *(f"{machine}Failed" for machine in machines)]) == sorted(TEMPLATE.of_type(ALARM))
     explained = {severity for severity, *_ in rows(RUNBOOK, "severity")}
     assert {row[1] for row in rows(RUNBOOK, "alarm")} == explained
 
@@ -374,11 +372,7 @@ def test_each_log_group_that_is_named_is_there_and_each_of_a_function_is_named()
     there = {
         TEMPLATE.name(name).replace("qwestly-agent-local", "qwestly-agent-dev") for name in TEMPLATE.of_type(LOG_GROUP)
     }
-    workflows = {each.name.replace("_", "-") for each in WORKFLOWS}
-    listed = {name.strip("`") for name, _ in rows(RUNBOOK, "log group")}
-    named = {name.replace("<workflow>", each) for name in listed for each in workflows}
-    assert named <= there
-    assert {name for name in there if name.startswith("/aws/lambda/")} <= named
+    assert {name.strip("`") for name, _ in rows(RUNBOOK, "log group")} == there
 
 
 @pytest.mark.parametrize("document", [RUNBOOK, NEVER_RUN], ids=lambda path: path.stem)
@@ -405,7 +399,7 @@ def test_the_runbook_names_each_alarm_that_silence_rings_in_the_first_hour() -> 
     [paragraph] = [
         each for each in RUNBOOK.read_text(encoding="utf-8").split("\n\n") if "**7. Look, and try.**" in each
     ]
-    assert silent == set(re.findall(r"`(\w+)`", paragraph)) - {"SPEND", "DatabaseGone"}
+    assert silent == set(re.findall(r"`(\w+)`", paragraph)) - {"SPEND"}
 
 
 def test_dev_fits_a_new_account() -> None:

@@ -41,9 +41,10 @@ from qwestly_agent.workflow import Workflow
 from qwestly_agent.workflows import WORKFLOWS
 from tests import servers
 from tests.functions.approving import event_of
+from tests.infra.test_template import FOLLOWING
 from tests.mongo_rule import Watch
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, seconds, until
-from tests.statemachines.conftest import World, function_of, load_case
+from tests.statemachines.conftest import World, load_case
 
 pytestmark = pytest.mark.thorough
 
@@ -196,7 +197,7 @@ class Person:
             event = of_memory("remembered", self.client.user_id, uuid.uuid4().hex, self.world.clock())
             self.world.run(lambda services: services.activity.add(event))
             self.world.clock.advance(at - self.world.clock())
-            self.world.invoke("BriefWriterFunction", {"state": "sweep", "given": {}})
+            self.world.invoke("ApproveClockFunction", {"workflow": "brief", "state": "sweep", "given": {}})
             self.world.all_executions_end()
             [told] = self.client.get("/api/briefings")["items"]
             assert told["mailed"] == "sent"
@@ -216,7 +217,7 @@ class Person:
         asks = Reply(tool_calls=[{"name": "update_profile_field", "arguments": args}])
         self.world.model.script(asks, Reply(text="It waits for you."))
         self.client.say(f"Change my headline to {value}")
-        self.world.invoke("ApproveSweepFunction", {})
+        self.world.invoke("ApproveClockFunction", {})
         return self.is_asked()
 
     def is_asked(self) -> dict[str, Any]:
@@ -242,7 +243,7 @@ class Person:
     def asks_for_changes_and_the_sweep_begins(self, asked: dict[str, Any]) -> None:
         self.decides_unheard(asked, "revise", "Shorter")
         self.world.clock.advance(LEFT_BEHIND_SECONDS + 1)
-        self.world.invoke("ApproveSweepFunction", {})
+        self.world.invoke("ApproveClockFunction", {})
 
     def decides_unheard(self, asked: dict[str, Any], decision: Verb = "approve", reason: str | None = None) -> None:
         """It is recorded, and whoever should wake the execution dies."""
@@ -253,11 +254,11 @@ class Person:
     def decides_and_the_sweep_tells(self, asked: dict[str, Any]) -> None:
         self.decides_unheard(asked)
         self.world.clock.advance(LEFT_BEHIND_SECONDS + 1)
-        self.world.invoke("ApproveSweepFunction", {})
+        self.world.invoke("ApproveClockFunction", {})
 
     def decides_before_they_are_asked_again(self, asked: dict[str, Any]) -> None:
         self.decides_unheard(asked)
-        self.world.invoke("ApproveRequestFunction", self.world.questions[-1])
+        self.world.invoke(**self.world.questions[-1])
 
 
 @dataclass(kw_only=True)
@@ -266,7 +267,7 @@ class Everything(World):
     chat: ChatServer
     ran: set[str]
     questions: list[dict[str, Any]]
-    """What the function that asks was handed, the latest last."""
+    """Who was handed a question, and what, the latest last."""
 
     def goes_through(self, workflow: Workflow) -> None:
         """By `case` of its tests. Its person begins and answers by the services of the API, which has the rights of the
@@ -278,9 +279,10 @@ class Everything(World):
         finally:
             CALLER.reset(before)
         assert case.is_done(), workflow.name
-        for sweep in workflow.load_sweep("writer"):
+        if workflow.sweep:
             self.clock.advance(86_400)
-            self.invoke(function_of(workflow.name, "writer"), {"state": sweep, "given": {}})
+            swept = {"workflow": workflow.name, "state": workflow.load_sweep().name, "given": {}}
+            self.invoke("ApproveClockFunction", swept)
         self.all_executions_end()
 
     def invoke(self, function: str, event: dict[str, Any]) -> Any:
@@ -342,7 +344,7 @@ def everything_happens(world: Everything) -> None:
     with person.client:
         person.wants_a_card()
         world.clock.advance(HALF_OF_THE_TIME_SECONDS)
-        world.invoke("ApproveSweepFunction", {})
+        world.invoke("ApproveClockFunction", {})
         person.decides_in_the_chat(person.is_asked())
         world.all_executions_end()
         person.client.say("I live in Lisbon.")
@@ -352,8 +354,8 @@ def everything_happens(world: Everything) -> None:
     world.remembers_the_same_twice()
     assert world.runs_to_its_end("ConsolidateMachine") == "SUCCEEDED"
     world.somebody().is_briefed()
-    world.invoke("RolloutFunction", {"state": "advance", "given": {}})
-    world.invoke("JudgeAnswersFunction", {"state": "judge_day", "given": {}})
+    world.invoke("ApproveClockFunction", {"workflow": "rollout", "state": "advance", "given": {}})
+    world.invoke("GenerateReaderFunction", {"workflow": "rollout", "state": "judge_day", "given": {}})
     assert world.runs_to_its_end("GenerateCardMachine", user_id="auth0|ada", draft_id="draft_gone") == "SUCCEEDED"
 
 
@@ -371,7 +373,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         "OPENAI_API_KEY": "sk-openai",
         **dict.fromkeys(("ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"), KEY),
         "MAIL_CONFIGURATION_SET": TEMPLATE.name("MailConfigurationSet"),
-        "MAIL_FROM": TEMPLATE.environment("ApproveSweepFunction")["MAIL_FROM"],
+        "MAIL_FROM": TEMPLATE.environment("ApproveClockFunction")["MAIL_FROM"],
     }
     schema("Card")  # takes a second, which a write would spend waiting
 
@@ -406,8 +408,8 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
     def answer(self: Function, payload: bytes, context: Context) -> Answer:
         logical_id = BY_NAME[self.name]
         ran.add(logical_id)
-        if logical_id == "ApproveRequestFunction":
-            questions.append(json.loads(payload))
+        if b'"ask_approval"' in payload:
+            questions.append({"function": logical_id, "event": json.loads(payload)})
         before = CALLER.set(logical_id)
         try:
             return answered(self, payload, context)
@@ -494,29 +496,21 @@ def test_whatever_a_function_does_in_the_database_its_role_there_allows(calls: C
     assert not {(action, collection) for action, collection in done if action not in allowed.get(collection, ())}
 
 
-@pytest.mark.parametrize("machine", TEMPLATE.of_type(MACHINE))
-def test_a_machine_may_call_its_own_states_and_no_other_function(machine: str) -> None:
-    role = granted(TEMPLATE.of_type(MACHINE)[machine]["Role"])
-    definition = json.dumps(definition_of(TEMPLATE, machine))
+def test_the_machines_may_call_the_functions_of_their_states_and_no_other() -> None:
+    machines = TEMPLATE.of_type(MACHINE)
+    definitions = json.dumps([definition_of(TEMPLATE, each) for each in machines])
+    [role] = {frozenset(granted(each["Role"])) for each in machines.values()}
     aliases = {text(("GetAtt", f"{name}.Alias")) for name in FUNCTIONS}
-    called = {alias for alias in aliases if json.dumps(alias) in definition}
+    called = {alias for alias in aliases if json.dumps(alias) in definitions}
     assert called
     assert {resource for action, resource in role if action == "lambda:InvokeFunction"} == called
-    assert {action for action, resource in role if resource not in aliases} == {
-        action for action, _ in granted_to_follow()
-    }
+    assert {action for action, resource in role if resource not in aliases} == FOLLOWING
 
 
-def granted_to_follow() -> set[Grant]:
-    """tests/infra/test_template.py says which these are."""
-    [statement] = TEMPLATE.of_type("AWS::IAM::ManagedPolicy")["MayBeFollowed"]["PolicyDocument"]["Statement"]
-    return {(action, statement["Resource"]) for action in statement["Action"]}
-
-
-@pytest.mark.parametrize("schedule", TEMPLATE.of_type(SCHEDULE))
-def test_a_schedule_may_start_its_target_and_leave_a_letter(schedule: str) -> None:
-    target = TEMPLATE.of_type(SCHEDULE)[schedule]["Target"]
-    arn = text(target["Arn"])
-    start = "lambda:InvokeFunction" if ":function:" in arn else "states:StartExecution"
-    letters = ("sqs:SendMessage", text(target["DeadLetterConfig"]["Arn"]))
-    assert granted(target["RoleArn"]) == {(start, arn), letters}
+def test_the_schedules_may_start_their_targets_and_leave_letters() -> None:
+    targets = [each["Target"] for each in TEMPLATE.of_type(SCHEDULE).values()]
+    [role] = {frozenset(granted(each["RoleArn"])) for each in targets}
+    arns = [text(each["Arn"]) for each in targets]
+    starts = {("lambda:InvokeFunction" if ":function:" in arn else "states:StartExecution", arn) for arn in arns}
+    [letters] = {text(each["DeadLetterConfig"]["Arn"]) for each in targets}
+    assert role == {*starts, ("sqs:SendMessage", letters)}

@@ -127,7 +127,7 @@ def test_links_in_mails_lead_to_the_domain_where_there_is_one(tmp_path: Path) ->
     address = "https://agent.qwestly.example/approve"
     stage = filled_in("prod", tmp_path, ApproveUrl=address, BehindDistribution="1")
     assert list(problems(stage)) == []
-    mailing = {"ApproveRequestFunction", "ApproveSweepFunction", "BriefWriterFunction"}
+    mailing = {"ApproveClockFunction", "ExtractMemoriesWriterFunction", "GenerateWriterFunction"}
     assert {stage.template.environment(each)["APPROVE_URL"] for each in mailing} == {address}
-    without = Stage.load("prod").template.environment("ApproveSweepFunction")["APPROVE_URL"]
+    without = Stage.load("prod").template.environment("ApproveClockFunction")["APPROVE_URL"]
     assert without.endswith("approve"), "the function's own"

@@ -233,7 +233,7 @@ def cloud(mongodb_uri: str, _model_server: ModelServer, runtime: tuple[list[str 
             sandboxes[logical_id] = Sandbox(logical_id, runtime[0], {})
             handlers[TEMPLATE.name(logical_id)] = sandboxes[logical_id]
             closing.callback(sandboxes[logical_id].end)
-        sender = TEMPLATE.environment("ApproveRequestFunction")["MAIL_FROM"]
+        sender = TEMPLATE.environment("GenerateWriterFunction")["MAIL_FROM"]
         aws = closing.enter_context(AwsServer(TEMPLATE, secrets | {"MAIL_FROM": sender}, handlers, hurried=True))
         machine = {"PATH": "/usr/bin:/bin", "PYTHONPATH": runtime[1], "PYTHONDONTWRITEBYTECODE": "1"}
         for logical_id, sandbox in sandboxes.items():
@@ -273,7 +273,7 @@ def test_each_door_is_found_by_its_handler_and_answers_what_is_nonsense_by_the_n
     cloud: Cloud, logical_id: str
 ) -> None:
     answer = cloud.invoke(logical_id, ["nonsense"])
-    if logical_id.endswith("SweepFunction"):
+    if logical_id == "ApproveClockFunction":
         assert "errorType" not in answer
     else:
         assert answer.keys() == {"errorType", "errorMessage", "requestId", "stackTrace"}
@@ -340,7 +340,7 @@ def test_the_clock_sends_the_mail_of_a_question_that_nobody_answered(cloud: Clou
     long_ago = {"$set": {"mail_at": 1.0, "due_at": 1.0}}
     assert not [mail for mail in cloud.world.aws.outbox if ada.draft_id in mail.to]
     cloud.world.database["agent_approvals"].update_one({"_id": asked.id}, long_ago)
-    [schedule] = [each for each in cloud.world.aws.schedules.values() if each.target.endswith("approve-sweep:live")]
+    [schedule] = [each for each in cloud.world.aws.schedules.values() if each.name.endswith("approve-sweep")]
     swept = cloud.world.aws.fire(schedule, time.time())
     assert not swept.failed, swept.payload
     assert APPROVE_URL in cloud.mail_to(f"{ada.draft_id}@example.com").text
@@ -351,25 +351,25 @@ def test_under_the_brake_an_error_has_the_name_that_the_state_machine_knows(clou
     ada.is_asked()
     ada.pulls_the_brake()
     given = {"user_id": ada.user_id, "draft_id": ada.draft_id, "run_id": "run1"}
-    gather = {"state": "gather_evidence", "given": given}
-    assert cloud.invoke("GenerateCardReaderFunction", gather)["errorType"] == "Braked"
+    gather = {"workflow": "generate_card", "state": "gather_evidence", "given": given}
+    assert cloud.invoke("GenerateReaderFunction", gather)["errorType"] == "Braked"
     ada.releases_the_brake()
-    assert cloud.invoke("GenerateCardReaderFunction", gather)["sections"], "the container is none the worse for it"
+    assert cloud.invoke("GenerateReaderFunction", gather)["sections"], "the container is none the worse for it"
 
 
 @pytest.mark.nightly
 def test_a_database_that_is_gone_has_the_name_that_is_tried_again(cloud: Cloud) -> None:
     given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
-    keep = {"state": "keep_draft", "given": given}
-    answer = invoked_with(cloud, "GenerateCardWriterFunction", keep, MONGODB_URI="mongodb://127.0.0.1:1")
+    keep = {"workflow": "generate_card", "state": "keep_draft", "given": given}
+    answer = invoked_with(cloud, "GenerateWriterFunction", keep, MONGODB_URI="mongodb://127.0.0.1:1")
     assert answer["errorType"] == "Unavailable"
 
 
 def test_what_takes_too_long_is_ended_from_outside(cloud: Cloud) -> None:
     given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
-    keep = {"state": "keep_draft", "given": given}
+    keep = {"workflow": "generate_card", "state": "keep_draft", "given": given}
     gone = {"MONGODB_URI": "mongodb://127.0.0.1:1", "AWS_LAMBDA_FUNCTION_TIMEOUT": "1"}
-    assert invoked_with(cloud, "GenerateCardWriterFunction", keep, **gone) == "Task timed out after 1.00 seconds"
+    assert invoked_with(cloud, "GenerateWriterFunction", keep, **gone) == "Task timed out after 1.00 seconds"
 
 
 def invoked_with(cloud: Cloud, logical_id: str, event: Any, **environment: str) -> Any:

@@ -30,7 +30,7 @@ PATHS = {**os.environ, "PYTHONPATH": f"src{os.pathsep}."}
 NAMES_OF_KEYS = {"TASK_TOKEN_KEY"}
 """Where a key is kept that never leaves its place: no secrets."""
 READ_BY_POWERTOOLS = {"POWERTOOLS_SERVICE_NAME"}
-NOT_IN_PRODUCTION = {"AGENT_DESIGN_PATHS", "JOB_BOARDS_URL"}
+NOT_IN_PRODUCTION = {"AGENT_DESIGN_PATHS", "JOB_BOARDS_URL", "MONGODB_CONNECTIONS"}
 """Settings that swap a part for another one; production runs the parts that the code names."""
 SET_BY_LAMBDA = {"AWS_LAMBDA_INITIALIZATION_TYPE"}
 
@@ -195,7 +195,7 @@ def test_traffic_shifts_where_pages_are_answered_and_an_alarm_takes_it_back() ->
     for preference in preferences.values():
         assert preference["Type"] == {"Ref": "ChatDeployment"}
         condition, alarms, otherwise = preference["Alarms"]["Fn::If"]
-        assert {each["Ref"] for each in alarms} >= {"FailedTurns"}
+        assert {each["Ref"] for each in alarms} >= {"TurnsFail"}
         assert {each["Ref"] for each in alarms} <= resources("AWS::CloudWatch::Alarm").keys()
         assert otherwise == [], "the deployment that ends an alarm is not stopped by it"
         assert TEMPLATE["Conditions"][condition] == {
@@ -208,7 +208,7 @@ def test_traffic_shifts_where_pages_are_answered_and_an_alarm_takes_it_back() ->
 
 def test_a_canary_lasts_longer_than_the_alarm_that_takes_it_back_looks_at() -> None:
     canaries = {int(each) for each in re.findall(r"Canary10Percent(\d+)Minutes", str(PARAMETERS["ChatDeployment"]))}
-    failed = resources("AWS::CloudWatch::Alarm")["FailedTurns"]
+    failed = resources("AWS::CloudWatch::Alarm")["TurnsFail"]
     seconds = max(each["MetricStat"]["Period"] for each in failed["Metrics"] if "MetricStat" in each)
     assert min(canaries) * 60 >= seconds
 
@@ -233,7 +233,8 @@ def test_who_shifts_traffic_may_move_the_alias_and_look_at_the_alarms_that_it_is
     aliases = [each["Fn::Sub"] for each in moving["Resource"] if "Fn::Sub" in each]
     assert (named, aliases) == (shifted, [f"${{{name}}}:live" for name in shifted])
     alarms = FUNCTIONS["ChatFunction"]["DeploymentPreference"]["Alarms"]["Fn::If"][1]
-    assert looking["Resource"] == [{"Fn::GetAtt": f"{each['Ref']}.Arn"} for each in alarms]
+    names = {resources("AWS::CloudWatch::Alarm")[each["Ref"]]["AlarmName"]["Fn::Sub"] for each in alarms}
+    assert {each["Fn::Sub"].rpartition(":alarm:")[2] for each in looking["Resource"]} == names
 
 
 def test_a_deployment_keeps_the_version_before(function: dict[str, Any]) -> None:
@@ -399,18 +400,37 @@ def test_each_function_says_how_long_it_may_run(function: dict[str, Any]) -> Non
     assert 0 < function["Timeout"] <= 900
 
 
-def test_only_what_guards_a_provider_and_what_anybody_may_call_reserves_concurrency() -> None:
-    guarding = {name for name, each in FUNCTIONS.items() if "DEEPSEEK_API_KEY" in environment(each)}
+def test_only_what_people_wait_for_and_what_anybody_may_call_reserves_concurrency() -> None:
+    waited_for = {"GenerateReaderFunction"}
     public = {name for name, each in FUNCTIONS.items() if "FunctionUrlConfig" in each}
     reserving = {
         name: each["ReservedConcurrentExecutions"]
         for name, each in FUNCTIONS.items()
         if "ReservedConcurrentExecutions" in each
     }
-    assert reserving.keys() == guarding | public
+    assert reserving.keys() == waited_for | public
     for condition, reserved, otherwise in (each["Fn::If"] for each in reserving.values()):
         assert (condition, otherwise) == ("ConcurrencyIsReserved", {"Ref": "AWS::NoValue"})
         assert reserved["Ref"] in PARAMETERS
+
+
+@pytest.mark.parametrize("stage", ["staging", "prod"])
+def test_what_people_wait_for_has_slots_while_a_night_and_all_sweeps_run(stage: str) -> None:
+    """The nights have functions of their own. Of those that people wait for, a sweep's searches leave three cards room."""
+    at_night = {MACHINES_OF[name] for name in ("extract_memories", "consolidate")}
+    called = {
+        each["Ref"].removesuffix(".Alias")
+        for machine in at_night
+        for each in resources(MACHINE)[machine]["DefinitionSubstitutions"].values()
+    }
+    assert "GenerateReaderFunction" not in called
+    searches = int(environment(FUNCTIONS["ApproveClockFunction"])["JOB_SEARCHES_A_SWEEP"])
+    reserved = int(Stage.load(stage).parameter("ReaderReservedConcurrency"))
+    assert searches + 3 * SECTIONS_AT_ONCE <= reserved
+
+
+MACHINES_OF = {Path(each["DefinitionUri"]).stem: name for name, each in resources(MACHINE).items()}
+SECTIONS_AT_ONCE = 3
 
 
 def reserved_in(stage: str, **parameters: str) -> int:
@@ -437,18 +457,16 @@ def test_only_who_proposes_or_carries_out_an_effect_can_sign_in_its_users_name()
     assert {name for name, each in FUNCTIONS.items() if "QWESTLY_CANDIDATE_API_SECRET" in environment(each)} == {
         "ChatFunction",
         "ApiFunction",
-        "ApproveRequestFunction",
         "ApprovePagesFunction",
-        "ApproveSweepFunction",
-        "GenerateCardWriterFunction",
-        "ParseResumeWriterFunction",
+        "ApproveClockFunction",
+        "GenerateWriterFunction",
     }
 
 
 def test_a_workflow_is_split_by_trust_who_asks_models_has_no_effect_and_the_other_asks_none() -> None:
     workflows = {name: each for name, each in FUNCTIONS.items() if name.endswith(("ReaderFunction", "WriterFunction"))}
-    declared = {name for each in WORKFLOWS for name in template_parts.functions(each)}
-    assert workflows.keys() == {name for name in declared if not name.endswith("OpenerFunction")}
+    declared = {name for each in WORKFLOWS for name in template_parts.functions(each).values()}
+    assert workflows.keys() == declared - {"OpenFilesFunction"}
     for name, function in workflows.items():
         assert ("DEEPSEEK_API_KEY" in environment(function)) == name.endswith("ReaderFunction"), name
         database = environment(function)["MONGODB_URI"]["Fn::Sub"]
@@ -457,8 +475,25 @@ def test_a_workflow_is_split_by_trust_who_asks_models_has_no_effect_and_the_othe
             assert not environment(function).keys() & {"QWESTLY_CANDIDATE_API_SECRET", "TASK_TOKEN_KEY", "MAIL_FROM"}
 
 
+def test_there_are_few_of_each() -> None:
+    assert len(FUNCTIONS) <= 12
+    assert len(resources("AWS::CloudWatch::Alarm")) <= 20 + len(WORKFLOWS)
+    assert {Path(each["CodeUri"]).name for each in FUNCTIONS.values()} >= {
+        *("chat", "extract_memories", "consolidate", "approve")
+    }
+
+
+def test_an_alarm_is_named_by_us_leads_to_its_row_and_is_there_only_where_somebody_hears_it() -> None:
+    for name, alarm in resources("AWS::CloudWatch::Alarm").items():
+        assert TEMPLATE["Resources"][name]["Condition"] == "AlarmsAreHeard"
+        assert alarm["AlarmName"] == {"Fn::Sub": f"${{AWS::StackName}}-{name}"}
+        row = "ExecutionsFailed" if f"{name.removesuffix('Failed')}Machine" in resources(MACHINE) else name
+        assert alarm["AlarmDescription"].endswith(f" docs/runbook.md#{row}")
+        assert f'<a id="{row}"></a>' in (ROOT / "docs/runbook.md").read_text()
+
+
 def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:
-    assert len(WITH_LINKS) == 3
+    assert len(WITH_LINKS) == 2
     for function in WITH_LINKS.values():
         assert not environment(function).keys() & {
             "QWESTLY_AGENT_SHARED_SECRET",
@@ -467,14 +502,15 @@ def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:
         }
 
 
-def test_the_pages_can_open_a_task_token_and_send_no_mail_and_the_request_can_open_none() -> None:
+def test_the_pages_can_open_a_task_token_and_send_no_mail_and_who_asks_can_open_none() -> None:
     own = {*("logs:CreateLogStream", "logs:PutLogEvents", "ssm:GetParameters"), *TRACING}
     mail = {"ses:SendEmail", "ses:SendRawEmail"}
     answering = {"kms:Decrypt", "states:SendTaskSuccess", "states:StartExecution"}
     assert allowed(FUNCTIONS["ApprovePagesFunction"]) - own == answering
-    assert allowed(FUNCTIONS["ApproveRequestFunction"]) - own == {"kms:Encrypt", "states:SendTaskSuccess", *mail}
+    for asking in ("GenerateWriterFunction", "ExtractMemoriesWriterFunction"):
+        assert allowed(FUNCTIONS[asking]) - own == {"kms:Encrypt", "states:SendTaskSuccess", *mail}
     sweeping = {*answering, "events:PutEvents", "sqs:SendMessage", *mail}
-    assert allowed(FUNCTIONS["ApproveSweepFunction"]) - own == sweeping
+    assert allowed(FUNCTIONS["ApproveClockFunction"]) - own == sweeping
 
 
 def test_each_machine_that_waits_for_a_token_may_be_sent_it() -> None:
@@ -501,9 +537,9 @@ def test_task_tokens_are_sealed_by_a_key_of_their_own_and_every_key_is_rotated()
 
 
 def test_the_sweep_runs_every_minute_and_is_over_before_the_next_one() -> None:
-    sweep, schedule = FUNCTIONS["ApproveSweepFunction"], resources("AWS::Scheduler::Schedule")["ApproveSweepSchedule"]
+    sweep, schedule = FUNCTIONS["ApproveClockFunction"], resources("AWS::Scheduler::Schedule")["ApproveSweepSchedule"]
     assert schedule["ScheduleExpression"] == "rate(1 minute)"
-    assert schedule["Target"]["Arn"] == {"Ref": "ApproveSweepFunction.Alias"}
+    assert schedule["Target"]["Arn"] == {"Ref": "ApproveClockFunction.Alias"}
     assert sweep["Timeout"] < 60
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import pytest
 
 from infra.__main__ import main
-from infra.local.environment import ROOT
 from infra.mongo.roles import AGENT, CANDIDATE_APPS, OPENER, READER, ROLES, Role
 from infra.reached import asked_of_services, collections_of
 from qwestly_agent.resumes.reader import ResumeServices
+from qwestly_agent.rollout.reader import judge_day
 from qwestly_agent.stores import (
     activity,
     approvals,
@@ -39,8 +39,9 @@ COLLECTIONS: Mapping[str, frozenset[str]] = {
 }
 """Of each store."""
 EVERYTHING = {"sweeps", "user_data"}
-READERS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/reader.py"))
-"""Of the workflows, and of what a schedule calls alone."""
+ANSWERS = "judge_day"
+"""What a schedule calls of a reader alone."""
+READERS = [*(each.name for each in WORKFLOWS if each.reader), ANSWERS]
 
 
 def actions(role: Role) -> dict[str, set[str]]:
@@ -49,7 +50,8 @@ def actions(role: Role) -> dict[str, set[str]]:
 
 def asked_for(workflow: str, side: Side) -> set[str]:
     """The names in `Services` that the states of this function ask for."""
-    return set[str]().union(*(asked_of_services(state.work) for state in states_of(workflow, side).values()))
+    states = [judge_day] if workflow == ANSWERS else states_of(workflow, side).values()
+    return set[str]().union(*(asked_of_services(state.work) for state in states))
 
 
 def test_what_a_state_asks_for_is_found_through_the_functions_that_it_names() -> None:

@@ -13,13 +13,14 @@ import pytest
 from pymongo import MongoClient
 
 from infra.local.aws import AwsServer
-from infra.local.aws_functions import Handler, load_handler, load_module
+from infra.local.aws_functions import Handler, load_handler
 from infra.local.aws_moto import Outcome
 from infra.local.candidate_app import CandidateAppServer, schema
 from infra.local.demo import person
 from infra.local.environment import API, Template
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_server import ModelServer
+from infra.template_parts import functions
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide, decide_and_follow_up
 from qwestly_agent.approvals.execute import execute
@@ -50,11 +51,10 @@ MACHINE = TEMPLATE.name("GenerateCardMachine")
 BY_NAME = {each.name: each for each in WORKFLOWS}
 
 
-def states_of(folder: str, side: Side) -> dict[str, StateFunction[Any, Any]]:
-    """The states that a function has: one of a workflow, or one that a schedule calls alone."""
-    if folder in BY_NAME:
-        return BY_NAME[folder].load_states(side)
-    return load_module(TEMPLATE.folder / "functions" / folder, side).STATES
+def states_of(workflow: str, side: Side) -> dict[str, StateFunction[Any, Any]]:
+    """A workflow's states in a function, with the one that asks."""
+    states = container.states_of(BY_NAME[workflow].functions, side)
+    return {name: state for (of, name), state in states.items() if of == workflow}
 
 
 def function_of(folder: str, module: str) -> str:
@@ -73,7 +73,7 @@ class World:
     database: Any
     """By pymongo's client that blocks."""
     replaced: dict[tuple[str, str], Handler] = field(default_factory=dict)
-    """The handlers of single states, by their function and their name."""
+    """The handlers of single states, by their workflow and their name."""
     one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
     """Held by a state, or by a person who decides, where a test compares what is left by it."""
 
@@ -145,26 +145,21 @@ class World:
 
     def _put(self, state: str, folder: str, wrapped: Callable[[Handler], Handler] | None) -> None:
         """In place of a state's own handler; None puts that one back."""
-        if state == "request":  # a function of its own, by which each machine asks
-            folder, module = "approve", state
-        else:
-            [module] = [side for side in BY_NAME[folder].sides if state in states_of(folder, side)]
-        name = TEMPLATE.name(function_of(folder, module))
-        own = load_handler(TEMPLATE.folder / "functions" / folder, f"{module}.handler")
-        if state == "request":
-            self.aws.register(name, wrapped(own) if wrapped else own)
-            return
+        sides = functions(BY_NAME[folder])
+        [function] = [each for side, each in sides.items() if state in states_of(folder, side)]
+        properties = TEMPLATE.python_functions()[function]
+        own = load_handler(TEMPLATE.folder / properties["CodeUri"], properties["Handler"])
 
         def of_the_state(given: Any, context: Any) -> Any:
-            return own({"state": state, "given": given}, context)
+            return own({"workflow": folder, "state": state, "given": given}, context)
 
         def of_the_function(event: Any, context: Any) -> Any:
-            handler = self.replaced.get((name, event["state"]))
+            handler = self.replaced.get((event["workflow"], event["state"]))
             return handler(event["given"], context) if handler else own(event, context)
 
         paced = self._paced(of_the_state) if state == "publish" else of_the_state
-        self.replaced[name, state] = wrapped(paced) if wrapped else paced
-        self.aws.register(name, of_the_function)
+        self.replaced[folder, state] = wrapped(paced) if wrapped else paced
+        self.aws.register(TEMPLATE.name(function), of_the_function)
 
     def _paced(self, own: Handler) -> Handler:
         tried = set[str]()

@@ -145,9 +145,12 @@ def comes(world: World, user: User) -> list[str]:
     return sweep(world)
 
 
+SWEEP = {"workflow": "brief", "state": "sweep", "given": {}}
+
+
 def sweep(world: World) -> list[str]:
     before = begun(world)
-    answer = world.aws.invoke(TEMPLATE.name("BriefWriterFunction"), {"state": "sweep", "given": {}})
+    answer = world.aws.invoke(TEMPLATE.name("ApproveClockFunction"), SWEEP)
     assert not answer.failed, answer.payload
     return [world.aws.outcome(f"{EXECUTIONS}:{name}").status for name in begun(world) - before]
 
@@ -168,7 +171,7 @@ def case(world: World, _: ModelServer) -> Case:
     def begin() -> str:
         world.clock.now = max(world.clock.now, user.plan().next.at)
         before = begun(world)
-        world.aws.invoke(TEMPLATE.name("BriefWriterFunction"), {"state": "sweep", "given": {}})
+        world.aws.invoke(TEMPLATE.name("ApproveClockFunction"), SWEEP)
         [name] = begun(world) - before
         return f"{EXECUTIONS}:{name}"
 

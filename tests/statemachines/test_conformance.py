@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -42,6 +42,8 @@ STATES = [
     for side in workflow.sides
     for state in workflow.load_states(side).values()
 ]
+ASKS = "ask_approval"
+OPENERS = container.states_of("generate", "opener")
 OF_ONE_USER = [each for each in STATES if issubclass(each.state.model, UserState)]
 LEFT_BY: Mapping[str, set[str]] = {"gather": {briefings.BRIEFINGS}, "plan": {memory_work.JOURNAL}}
 """Records of a run that found nothing, by the state that begins them."""
@@ -59,9 +61,11 @@ each_state_that_the_brake_stops = of_each([each for each in OF_ONE_USER if not e
 
 def call(each: Conforming, given: Mapping[str, Any]) -> Any:
     """Its output as the state machine reads it, or the code of its error."""
-    event = json.loads(json.dumps({"state": each.state.name, "given": given}))
+    event = json.loads(json.dumps({"workflow": each.workflow.name, "state": each.state.name, "given": given}))
+    serve = container.serve_reader if each.side == "reader" else container.serve_writer
+    handler = container.serve(OPENERS) if each.side == "opener" else serve(each.workflow.functions)
     try:
-        return json.loads(json.dumps(container.serve(each.workflow, each.side)(event, Context("conforming", 128, 30))))
+        return json.loads(json.dumps(handler(event, Context("conforming", 128, 30))))
     except AgentError as error:
         return error.code
 
@@ -187,10 +191,10 @@ def killed(world: World, workflow: Workflow) -> Iterator[Counter[str]]:
 
         return handler
 
-    with (
-        world.around(workflow, lambda state, own: mortal(state.name, own)),
-        world.instead_of("request", partial(mortal, "request")),
-    ):
+    with ExitStack() as closing:
+        closing.enter_context(world.around(workflow, lambda state, own: mortal(state.name, own)))
+        if workflow.asks:
+            closing.enter_context(world.instead_of(ASKS, partial(mortal, ASKS), workflow.name))
         yield died
 
 

@@ -221,18 +221,17 @@ def test_all_that_is_substituted_is_given_and_all_that_is_given_is_substituted(n
 @pytest.mark.parametrize("name", MACHINES)
 def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: str) -> None:
     """Neither a state of the machine without a function, nor a function or one of its states without the machine."""
-    folder = TEMPLATE.folder / "functions" / Path(MACHINES[name]["DefinitionUri"]).name.partition(".")[0]
-    workflow, given = BY_NAME[folder.name], MACHINES[name]["DefinitionSubstitutions"]
+    workflow, given = BY_NAME[workflow_of(name)], MACHINES[name]["DefinitionSubstitutions"]
     called: dict[Side, set[str]] = {side: set() for side in workflow.sides}
     for state_name, state in states_of(written(name)):
         if state["Type"] == "Task" and (substitution := re.fullmatch(r"\$\{(\w+)\}", state["Resource"])):
             called[cast("Side", substitution[1].lower())].add(state_name)
-            assert state["Parameters"] == {"state.$": "$$.State.Name", "given.$": "$"}, state_name
+            assert state["Parameters"] == {"workflow": workflow.name, "state.$": "$$.State.Name", "given.$": "$"}
     assert called == {side: {*workflow.load_states(side)} for side in workflow.sides}
-    assert {path.stem for path in folder.glob("*.py")} == {*workflow.sides}
     for side in workflow.sides:
         function = TEMPLATE.python_functions()[given[side.capitalize()][1].removesuffix(".Alias")]
-        assert (TEMPLATE.folder / function["CodeUri"], function["Handler"]) == (folder, f"{side}.handler")
+        folder = "open_files" if side == "opener" else workflow.functions
+        assert (function["CodeUri"], function["Handler"]) == (f"functions/{folder}/", f"{side}.handler")
         names = {each.rpartition(".")[2]: each for each in getattr(workflow, side)}
         modules = {each: state.work.__module__ for each, state in workflow.load_states(side).items()}
         derived = {"note_end"} if workflow.work else set()
@@ -244,8 +243,16 @@ def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: s
 
 
 def test_each_workflow_has_a_machine_and_each_machine_a_workflow() -> None:
-    machines = [Path(each["DefinitionUri"]).name.partition(".")[0] for each in MACHINES.values()]
-    assert sorted(machines) == sorted(BY_NAME)
+    assert sorted(map(workflow_of, MACHINES)) == sorted(BY_NAME)
+
+
+def workflow_of(machine: str) -> str:
+    return Path(MACHINES[machine]["DefinitionUri"]).name.partition(".")[0]
+
+
+def test_every_workflow_is_served() -> None:
+    folders = {path.parent.name for path in (TEMPLATE.folder / "functions").glob("*/writer.py")}
+    assert {each.functions for each in WORKFLOWS} == folders
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -13,13 +13,13 @@ from infra.local.environment import Template
 from qwestly_agent import bootstrap as composition
 from qwestly_agent import container
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import bootstrap, bootstrap_models
+from qwestly_agent.bootstrap import bootstrap, bootstrap_resumes
 from qwestly_agent.clients.aws import look_up_all
 from qwestly_agent.container import Container
 from qwestly_agent.services import Services
 from tests.statemachines.conftest import Person, World
 
-REFERENCE = Template.load().environment("GenerateCardWriterFunction")["MONGODB_URI"]
+REFERENCE = Template.load().environment("GenerateWriterFunction")["MONGODB_URI"]
 THROTTLED = ClientError({"Error": {"Code": "ThrottlingException", "Message": "Rate exceeded"}}, "GetParameters")
 AWAY = EndpointConnectionError(endpoint_url="https://ssm.us-east-1.amazonaws.com")
 
@@ -83,9 +83,9 @@ def store(world: World, mongodb_uri: str, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setenv("MONGODB_URI", REFERENCE)
     monkeypatch.setattr(world, "run", warm.run)
     cold = NewEnvironments(lambda: bootstrap(Settings.from_env(), clock=world.clock))
-    cold_models = NewEnvironments(lambda: bootstrap_models(Settings.from_env(), clock=world.clock))
+    cold_models = NewEnvironments(lambda: bootstrap_resumes(Settings.from_env(), clock=world.clock))
     monkeypatch.setattr(container, "services", cold)
-    monkeypatch.setattr(container, "model_services", cold_models)
+    monkeypatch.setattr(container, "resume_services", cold_models)
     yield store
     cold.close()
     cold_models.close()

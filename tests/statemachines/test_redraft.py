@@ -268,7 +268,7 @@ def test_a_decision_whose_process_died_is_drafted_anew_by_the_sweep(maya: Redraf
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-@pytest.mark.parametrize("state", ["gather_evidence", "draft_section", "keep_draft", "request", "publish"])
+@pytest.mark.parametrize("state", ["gather_evidence", "draft_section", "keep_draft", "ask_approval", "publish"])
 def test_a_state_that_is_killed_after_its_work_does_nothing_twice(
     maya: Redraft, world: World, model: ModelServer, state: str
 ) -> None:

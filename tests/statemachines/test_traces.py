@@ -31,7 +31,7 @@ TOOLS: dict[str, Json] = {
 @pytest.fixture
 def collector(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     """To which the containers send, made anew for it."""
-    both = (container.services, container.model_services)
+    both = (container.services, container.resume_services)
     with Collector() as collector:
         monkeypatch.setenv("TRACES_URL", collector.url)
         monkeypatch.setattr(traces, "FLUSH_SECONDS", 30)
@@ -92,7 +92,7 @@ def test_a_turn_with_three_tools_its_card_and_the_yes_by_a_mails_link_are_one_tr
 
     def is_mailed() -> bool:
         world.clock.advance(MAIL_AFTER_SECONDS)
-        invoke(world, "ApproveSweepFunction")
+        invoke(world, "ApproveClockFunction")
         return len(world.aws.outbox) > mailed
 
     until(is_mailed)
@@ -114,7 +114,15 @@ def test_a_turn_with_three_tools_its_card_and_the_yes_by_a_mails_link_are_one_tr
         f"execute_tool {name}" for name in TOOLS
     ]
     later = [name for each in tree for name in each if name not in ("invoke_agent default", "draft_section")]
-    steps = ["gather_evidence", "keep_draft", "mail approval", "decide approval", "read_decision", "publish"]
+    steps = [
+        "gather_evidence",
+        "keep_draft",
+        "ask_approval",
+        "mail approval",
+        "decide approval",
+        "read_decision",
+        "publish",
+    ]
     assert sorted(later) == sorted(steps)
     assert {"publish": [{"execute approval": []}]} in tree
     [decided] = [span for span in collector.spans if span.name == "decide approval"]

@@ -14,7 +14,7 @@ from infra.local.aws_functions import Context
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import Internal
 from qwestly_agent.base.observability import NEVER_LOGGED, Event, make_logger
-from qwestly_agent.workflow_state import WorkflowState, by_name, dispatch, state
+from qwestly_agent.workflow_state import WorkflowState, dispatch, state
 from tests.servers import USER, ChatServer, Client, settings_for
 
 Lines = Callable[[], list[dict[str, Any]]]
@@ -105,7 +105,7 @@ def test_a_state_writes_lambdas_request_id_into_its_lines(logger: Logger, writte
         raise ValueError("WORDS")
 
     event = {"state": "stumble", "given": {"run_id": "run-1"}}
-    work = dispatch(by_name(stumble), event, Context("writer", 1024, 30, aws_request_id="request-1"))
+    work = dispatch({("any", stumble.name): stumble}, event, Context("writer", 1024, 30, aws_request_id="request-1"))
     with pytest.raises(Internal):
         asyncio.run(_awaited(work(SimpleNamespace(logger=logger, traces=None))))
     [line] = written()
