@@ -416,7 +416,7 @@ def test_only_what_people_wait_for_and_what_anybody_may_call_reserves_concurrenc
 
 @pytest.mark.parametrize("stage", ["staging", "prod"])
 def test_what_people_wait_for_has_slots_while_a_night_and_all_sweeps_run(stage: str) -> None:
-    """The nights have functions of their own. Of those that people wait for, a sweep's searches leave three cards room."""
+    """The nights have functions of their own. Of the others, a sweep's searches leave room for three cards."""
     at_night = {MACHINES_OF[name] for name in ("extract_memories", "consolidate")}
     called = {
         each["Ref"].removesuffix(".Alias")
