@@ -56,7 +56,8 @@ class Stage:
         variables = {name: value for each in environments for name, value in each.items()}
         uris = {each["MONGODB_URI"] for each in environments} - {variables["MONGODB_URI"]}
         for name, whose in ((READER_URI, "reader"), (OPENER_URI, "opener")):
-            [variables[name]] = [uri for uri in uris if uri.endswith(f"/mongodb-{whose}-uri")]
+            own = [uri for uri in uris if uri.endswith(f"/mongodb-{whose}-uri")]
+            [variables[name]] = own or [variables["MONGODB_URI"]]  # one address where roles open the database
         return {name: value for name, value in variables.items() if ACCOUNT not in value}
 
 

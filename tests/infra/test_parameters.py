@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from infra.local.environment import FUNCTION
 from infra.parameters import PLACEHOLDER, problems
 from infra.stages import SAMCONFIG, Stage, stage_names
 
@@ -131,3 +132,12 @@ def test_links_in_mails_lead_to_the_domain_where_there_is_one(tmp_path: Path) ->
     assert {stage.template.environment(each)["APPROVE_URL"] for each in mailing} == {address}
     without = Stage.load("prod").template.environment("ApproveClockFunction")["APPROVE_URL"]
     assert without.endswith("approve"), "the function's own"
+
+
+def test_where_roles_open_the_database_every_function_has_its_address_and_no_secret(tmp_path: Path) -> None:
+    address = "mongodb+srv://cluster.example.mongodb.net/?authMechanism=MONGODB-AWS&authSource=%24external"
+    stage = filled_in("prod", tmp_path, MongodbUri=address)
+    assert list(problems(stage)) == []
+    functions = stage.template.of_type(FUNCTION)
+    assert {stage.template.environment(each)["MONGODB_URI"] for each in functions} == {address}
+    assert stage.environment["READER_MONGODB_URI"] == address

@@ -73,7 +73,11 @@ STREAMING = {name: f for name, f in FUNCTIONS.items() if f["Handler"].endswith("
 
 
 def environment(function: dict[str, Any]) -> dict[str, Any]:
-    return function["Environment"]["Variables"]
+    """Its variables; of the database's address, which roles may open in place of a secret, the secret's."""
+    variables = function["Environment"]["Variables"]
+    condition, by_role, by_secret = variables["MONGODB_URI"]["Fn::If"]
+    assert (condition, by_role) == ("RolesOpenTheDatabase", {"Ref": "MongodbUri"})
+    return {**variables, "MONGODB_URI": by_secret}
 
 
 TRACING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
@@ -561,7 +565,7 @@ def test_the_local_stack_sees_what_holds_for_all_functions_as_sam_does() -> None
     for name, seen in LocalTemplate.load().of_type("AWS::Serverless::Function").items():
         function = FUNCTIONS[name]
         assert seen.keys() == function.keys()
-        assert environment(dict(seen)).keys() == environment(function).keys()
+        assert seen["Environment"]["Variables"].keys() == environment(function).keys()
         assert len(seen["Layers"]) == len(function["Layers"])
 
 

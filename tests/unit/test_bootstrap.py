@@ -2,11 +2,12 @@
 
 import gc
 import socket
+from importlib import import_module
 
 import pytest
 
 from qwestly_agent.base.errors import InvalidSettings
-from qwestly_agent.bootstrap import bootstrap, bootstrap_chat
+from qwestly_agent.bootstrap import bootstrap, bootstrap_chat, make_mongo_client
 from tests.servers import settings_for
 
 
@@ -67,3 +68,10 @@ async def test_moderation_is_asked_where_the_key_is_theirs(changes: dict[str, st
     client = services.moderation.client
     assert (str(client.base_url) if client else None) == address
     await services.close()
+
+
+def test_functions_may_sign_in_to_the_database_by_their_roles() -> None:
+    client = make_mongo_client("mongodb://atlas.example/?authMechanism=MONGODB-AWS&authSource=%24external")
+    credentials = client.options.pool_options._credentials  # type: ignore[attr-defined]
+    assert (credentials.mechanism, credentials.source, credentials.password) == ("MONGODB-AWS", "$external", None)
+    assert import_module("pymongo_auth_aws"), "what the driver signs by is in the layer"
