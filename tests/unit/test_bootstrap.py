@@ -73,5 +73,6 @@ async def test_moderation_is_asked_where_the_key_is_theirs(changes: dict[str, st
 def test_functions_may_sign_in_to_the_database_by_their_roles() -> None:
     client = make_mongo_client("mongodb://atlas.example/?authMechanism=MONGODB-AWS&authSource=%24external")
     credentials = client.options.pool_options._credentials  # type: ignore[attr-defined]
+    assert credentials
     assert (credentials.mechanism, credentials.source, credentials.password) == ("MONGODB-AWS", "$external", None)
     assert import_module("pymongo_auth_aws"), "what the driver signs by is in the layer"

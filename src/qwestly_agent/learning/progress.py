@@ -1,4 +1,4 @@
-"""What a person has learned, what is due, and what comes next, computed without a model."""
+"""Compute what a person has learned, what is due, and what comes next, without a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the user's messages support: notes whose quotes code finds, a judge of each, and how two memories relate."""
+"""Judge what the user's messages support: notes whose quotes code finds, each judged, and how two memories relate."""
 
 from calendar import monthrange
 from collections.abc import Awaitable, Callable, Sequence

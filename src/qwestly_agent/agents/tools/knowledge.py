@@ -1,4 +1,4 @@
-"""What is known: memories, documents, the profile, and how Qwestly works."""
+"""Tools that read what is known: memories, documents, the profile, and how Qwestly works."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What routes share: the services, the user of the verified token, the origin of a request, and the form of errors."""
+"""Shared by all routes: services, the user of the verified token, the origin of a request, and the form of errors."""
 
 import re
 from typing import Annotated
