@@ -126,6 +126,9 @@ class Calls:
             case "ssm", "GetParameters":
                 arn = f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter"
                 return [("ssm:GetParameters", f"{arn}{name}") for name in given["Names"]]
+            case "lambda", "Invoke":
+                arn = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{given['FunctionName']}"
+                return [("lambda:InvokeFunction", arn)]
             case "kms", "Encrypt" | "Decrypt":
                 assert given["KeyId"] == TEMPLATE.name("TaskTokenAlias")
                 if operation == "Encrypt":

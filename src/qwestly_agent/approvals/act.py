@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qwestly_agent.approvals.autonomy import UNASKED
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.end import end_execution
 from qwestly_agent.approvals.execute import undo
 from qwestly_agent.base import errors
 from qwestly_agent.base.errors import AgentError, ChangedMeanwhile, Internal, Invalid, NotFound
@@ -35,7 +36,7 @@ class StoredAnswer(BaseModel):
 
 
 class ActRequest(BaseModel):
-    """One decision as the page sent it, one typed answer, or one undo."""
+    """One decision as the page sent it, one typed answer, one undo, or the end of what waits for it (`end`)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,7 +44,7 @@ class ActRequest(BaseModel):
     approval_id: str
     conversation_id: str | None = None
     """The conversation in which it was decided; None in the queue."""
-    act: Decision | StoredAnswer | Literal["undo"]
+    act: Decision | StoredAnswer | Literal["undo", "end"]
     where: str = ""
     """The client's address, for the audit."""
 
@@ -56,7 +57,8 @@ async def answer_act(services: Services, event: Mapping[str, Any]) -> dict[str, 
     except ValidationError:
         return {"error": Invalid.__name__, "message": Invalid.sentence}
     except AgentError as error:
-        return {"error": type(error).__name__, "message": error.message}
+        known = next(each for each in type(error).__mro__ if hasattr(errors, each.__name__))
+        return {"error": known.__name__, "message": error.message}
     return {"approval_id": approval.id, "status": approval.status}
 
 
@@ -69,6 +71,8 @@ async def act(services: Services, asked: ActRequest) -> Approval:
     approval = await services.approvals.get(user_id, asked.approval_id)
     if asked.conversation_id is not None and approval.conversation_id != asked.conversation_id:
         raise NotFound("There is no such approval.")
+    if asked.act == "end":
+        return await end_execution(services, approval)
     if isinstance(asked.act, Decision):
         by = "queue" if asked.conversation_id is None else "chat"
         return await decide_and_follow_up(services, user_id, approval.id, asked.act, by=by, where=asked.where)
