@@ -272,10 +272,20 @@ class Everything(World):
     """What the function that asks was handed, the latest last."""
 
     def goes_through(self, workflow: Workflow) -> None:
-        """By `case` of its tests. Its person begins and answers by the services of the API, which has the rights of the
-        chat. A day later its sweep finds what is due."""
+        """By `case` of its tests. Its person begins by the services of the API, which has the rights of the chat, and
+        decides by the function that may. A day later its sweep finds what is due."""
         self.model.reset()
         case, before = load_case(workflow.name)(self, self.model), CALLER.set(API)
+        decided = case.answer
+
+        def decide_by_act() -> None:
+            caller = CALLER.set("ActFunction")
+            try:
+                decided()
+            finally:
+                CALLER.reset(caller)
+
+        case = replace(case, answer=decide_by_act)
         try:
             assert case.runs().status == "SUCCEEDED", workflow.name
         finally:
