@@ -229,7 +229,8 @@ async def notify_execution(services: Services, approval: Approval) -> Approval:
 
     Functions that may not open task tokens leave it to the sweep.
     """
-    if approval.task_token is None or services.settings.act_function:
+    may_not = services.settings.act_function and not services.workflows.key_id
+    if approval.task_token is None or may_not:
         return approval
     task_token = await services.workflows.opened(approval.task_token, approval.id)
     return await notify_with_token(services, approval, task_token)
