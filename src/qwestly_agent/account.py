@@ -7,7 +7,8 @@ from pydantic_core import to_json
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.end import expire, expire_pending, notify_execution
+from qwestly_agent.approvals.act import ActRequest, ask_act
+from qwestly_agent.approvals.end import end_execution, expire_pending
 from qwestly_agent.base.clock import Clock, to_datetime, with_iso_moments
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
@@ -62,14 +63,14 @@ def _named(document: Document) -> Document:
     return {"id": document.pop("_id"), **document}
 
 
-async def erase(services: Services, user_id: str) -> dict[str, int]:
+async def erase(services: Services, user_id: str, token: str = "") -> dict[str, int]:
     """Stop the user's runs, notify waiting executions, and delete all data. Returns the number of deleted documents by
-    collection."""
+    collection. `token` is the user's own, by which functions that may not notify have it done."""
     await pause.engage(services.signals, services.sweeps, user_id, services.clock)
     try:
         for approval in await services.approvals.list_all(user_id, MOST_WAITING):
             if approval.waits_for_execution:
-                await _end_execution(services, approval)
+                await _end_execution(services, approval, token)
     except Exception as error:  # an unreadable record is erased too
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
     erased: dict[str, int] = {
@@ -79,12 +80,14 @@ async def erase(services: Services, user_id: str) -> dict[str, int]:
     return erased
 
 
-async def _end_execution(services: Services, approval: Approval) -> None:
+async def _end_execution(services: Services, approval: Approval, token: str) -> None:
     """Expire the approval and notify its execution, which then ends. If that fails, erase anyway: the execution ends at
     its own timeout."""
     try:
-        expired = await expire(services.approvals, approval, services.clock()) if approval.status == "pending" else None
-        await notify_execution(services, expired or approval)
+        if token:
+            await ask_act(services, ActRequest(token=token, approval_id=approval.id, act="end"))
+        else:
+            await end_execution(services, approval)
     except (AgentError, PyMongoError) as error:
         services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})
 

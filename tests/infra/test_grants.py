@@ -127,6 +127,9 @@ class Calls:
             case "ssm", "GetParameters":
                 arn = f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter"
                 return [("ssm:GetParameters", f"{arn}{name}") for name in given["Names"]]
+            case "lambda", "Invoke":
+                arn = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{given['FunctionName']}"
+                return [("lambda:InvokeFunction", arn)]
             case "kms", "Encrypt" | "Decrypt":
                 assert given["KeyId"] == TEMPLATE.name("TaskTokenAlias")
                 if operation == "Encrypt":
@@ -270,10 +273,20 @@ class Everything(World):
     """Who was handed a question, and what, the latest last."""
 
     def goes_through(self, workflow: Workflow) -> None:
-        """By `case` of its tests. Its person begins and answers by the services of the API, which has the rights of the
-        chat. A day later its sweep finds what is due."""
+        """By `case` of its tests. Its person begins by the services of the API, which has the rights of the chat, and
+        decides by the function that may. A day later its sweep finds what is due."""
         self.model.reset()
         case, before = load_case(workflow.name)(self, self.model), CALLER.set(API)
+        decided = case.answer
+
+        def decide_by_act() -> None:
+            caller = CALLER.set("ActFunction")
+            try:
+                decided()
+            finally:
+                CALLER.reset(caller)
+
+        case = replace(case, answer=decide_by_act)
         try:
             assert case.runs().status == "SUCCEEDED", workflow.name
         finally:

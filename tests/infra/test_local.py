@@ -32,7 +32,7 @@ from infra.local.__main__ import CHAT, CannotRun, Stack, is_demo, plan
 from infra.local.environment import DEMO_DATABASE, DEMO_USER, VARIABLES, Template, aws_variables, is_local
 from infra.local.tokens import mint
 from qwestly_agent.base.settings import Settings, is_reference
-from qwestly_agent.chat.routers.dependencies import verify_token
+from qwestly_agent.clients.user_tokens import verify_token
 from tests.servers import API_SECRET, SECRET, FakeClock, free_port, wait_for_port
 
 ROOT = Path(__file__).parents[2]

@@ -329,7 +329,7 @@ def test_browsers_of_named_origins_only_may_call_the_url(streaming: dict[str, An
 def test_chat_is_given_what_the_settings_read_and_nothing_else() -> None:
     read = {field.name.upper() for field in fields(Settings)} - NOT_IN_PRODUCTION - SET_BY_LAMBDA
     given = {name for name in environment(FUNCTIONS["ChatFunction"]) if not name.startswith("AWS_")}
-    assert given - READ_BY_POWERTOOLS == read - OF_MAIL - OF_SWEEPS
+    assert given - READ_BY_POWERTOOLS == read - OF_MAIL - OF_SWEEPS - NAMES_OF_KEYS
 
 
 def test_the_same_code_answers_turns_and_everything_else_in_the_same_environment_and_slots_of_its_own() -> None:
@@ -461,6 +461,7 @@ def test_only_who_proposes_or_carries_out_an_effect_can_sign_in_its_users_name()
     assert {name for name, each in FUNCTIONS.items() if "QWESTLY_CANDIDATE_API_SECRET" in environment(each)} == {
         "ChatFunction",
         "ApiFunction",
+        "ActFunction",
         "ApprovePagesFunction",
         "ApproveClockFunction",
         "GenerateWriterFunction",
@@ -497,13 +498,26 @@ def test_an_alarm_is_named_by_us_leads_to_its_row_and_is_there_only_where_somebo
 
 
 def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:
-    assert len(WITH_LINKS) == 2
-    for function in WITH_LINKS.values():
-        assert not environment(function).keys() & {
-            "QWESTLY_AGENT_SHARED_SECRET",
-            "DEEPSEEK_API_KEY",
-            "OPENAI_API_KEY",
-        }
+    assert WITH_LINKS.keys() == {"ActFunction", "ApprovePagesFunction", "ApproveClockFunction"}
+    keys = {"DEEPSEEK_API_KEY", "OPENAI_API_KEY"}
+    for name, function in WITH_LINKS.items():
+        assert not environment(function).keys() & keys
+        assert ("QWESTLY_AGENT_SHARED_SECRET" in environment(function)) == (name == "ActFunction")
+
+
+def test_no_function_with_a_model_can_open_a_task_token_or_wake_an_execution_but_the_act_can() -> None:
+    waking = {"kms:Decrypt", "states:SendTaskSuccess"}
+    for name, function in FUNCTIONS.items():
+        if "DEEPSEEK_API_KEY" in environment(function):
+            assert not allowed(function) & waking, name
+            assert "TASK_TOKEN_KEY" not in environment(function), name
+    assert allowed(FUNCTIONS["ActFunction"]) >= waking
+    called = {name for name, each in FUNCTIONS.items() if "lambda:InvokeFunction" in allowed(each)}
+    assert (
+        called
+        == {"ChatFunction", "ApiFunction"}
+        == {name for name, each in FUNCTIONS.items() if "ACT_FUNCTION" in environment(each)}
+    )
 
 
 def test_the_pages_can_open_a_task_token_and_send_no_mail_and_who_asks_can_open_none() -> None:

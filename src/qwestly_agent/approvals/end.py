@@ -160,6 +160,12 @@ async def expire_pending(services: Services, user_id: str, conversation_id: str)
                 await finish(services, expired)
 
 
+async def end_execution(services: Services, approval: Approval) -> Approval:
+    """Expire the record if it is pending, and notify its execution. Raises `Unavailable`."""
+    expired = await expire(services.approvals, approval, services.clock()) if approval.status == "pending" else None
+    return await notify_execution(services, expired or approval)
+
+
 async def end_replaced(services: Services, user_id: str, conversation_id: str, runs: Collection[str]) -> list[Approval]:
     """End the pending approvals of these runs as `changed`, because their message is replaced; return the approved
     ones, which remain."""
@@ -219,8 +225,12 @@ async def finish(services: Services, approval: Approval) -> Approval:
 
 
 async def notify_execution(services: Services, approval: Approval) -> Approval:
-    """Notify the record's execution, ignoring one that no longer waits. Returns the record. Raises `Unavailable`."""
-    if approval.task_token is None:
+    """Notify the record's execution, ignoring one that no longer waits. Returns the record. Raises `Unavailable`.
+
+    Functions that may not open task tokens leave it to the sweep.
+    """
+    may_not = services.settings.act_function and not services.workflows.key_id
+    if approval.task_token is None or may_not:
         return approval
     task_token = await services.workflows.opened(approval.task_token, approval.id)
     return await notify_with_token(services, approval, task_token)

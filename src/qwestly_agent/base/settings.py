@@ -59,6 +59,9 @@ class Settings:
     """SES's configuration set of our mails, which reports those that come back; empty for none."""
     task_token_key: str = ""
     """The KMS key, or its alias, that encrypts task tokens."""
+    act_function: str = ""
+    """Name and alias of the function that decides and carries out approvals for those that may not; empty to do so in
+    this process."""
     machine_arn_prefix: str = ""
     """What the ARNs of the state machines begin with; `write-lesson` and the like follow."""
     job_boards: str = "adzuna,jsearch,web"

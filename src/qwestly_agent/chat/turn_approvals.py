@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import CapabilityEvent
@@ -11,20 +11,31 @@ from qwestly_agent.agents.base import Calls
 from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.tools.base import confirm_with_user
 from qwestly_agent.agents.tools.work import ApprovalShown
+from qwestly_agent.approvals.act import USE_THE_CARD, VERBS, ActRequest, StoredAnswer, ask_act
 from qwestly_agent.approvals.autonomy import UNASKED
-from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.end import draft_line, outcome_line
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.chat.outcomes import approvals_shown_with
 from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
-from qwestly_agent.domain.approval import Approval, Verb
+from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.messages import Message
+from qwestly_agent.stores.messages import ClaimedConversation, Message
 from qwestly_agent.text.clean import quoted
-from qwestly_agent.text.plain_words import Answer, answer_in
+from qwestly_agent.text.plain_words import answer_in
 from qwestly_agent.text.prompt_tags import APPROVAL_NEWS
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who posted a turn."""
+
+    token: str = field(repr=False)
+    """Their own, by which decisions are carried out."""
+    where: str
+    """Their address, for the audit."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +65,15 @@ class TurnApprovals:
 
 
 async def decide_all(
-    services: Services,
-    user_id: str,
-    conversation_id: str,
-    decisions: Sequence[PostedDecision],
-    *,
-    ours_alone: bool,
-    where: str,
+    services: Services, claim: ClaimedConversation, request: TurnRequest, caller: Caller
 ) -> tuple[AppliedDecision, ...]:
-    """Apply the decisions on records of this conversation.
+    """Apply the turn's decisions on records of this conversation.
 
-    With `ours_alone`, a decision on any other record is an error; otherwise it is skipped, as a client may repeat it
-    from an old message. Raises `NotFound`, `Braked`, `ChangedMeanwhile` and `Invalid`; earlier decisions stay
+    In the plain protocol, a decision on any other record is an error; otherwise it is skipped, as a client may repeat
+    it from an old message. Raises `NotFound`, `Braked`, `ChangedMeanwhile` and `Invalid`; earlier decisions stay
     decided.
     """
+    user_id, conversation_id, decisions = claim.user_id, claim.conversation_id, request.decisions
     settled: list[AppliedDecision] = []
     repeated = await services.approvals.get_many(user_id, {each.approval_id for each in decisions if each.earlier})
     pending = {each.id for each in repeated if each.status == "pending"}
@@ -79,7 +85,7 @@ async def decide_all(
             if before.conversation_id != conversation_id:
                 raise NotFound("There is no such approval.")
         except NotFound:
-            if ours_alone:
+            if request.protocol == "plain":
                 raise
             continue
         decision = Decision(
@@ -88,8 +94,15 @@ async def decide_all(
             args=decided.args,
             reason=decided.reason,
         )
-        by = "words" if decided.in_words else "chat"
-        approval = await decide_and_follow_up(services, user_id, decided.approval_id, decision, by=by, where=where)
+        typed = StoredAnswer(run_id=claim.turn.run_id, answers=request.answers or "")
+        asked = ActRequest(
+            token=caller.token,
+            approval_id=decided.approval_id,
+            conversation_id=conversation_id,
+            act=typed if decided.in_words else decision,
+            where=caller.where,
+        )
+        approval = await ask_act(services, asked)
         settled.append(AppliedDecision(decided, approval))
     return tuple(settled)
 
@@ -114,11 +127,9 @@ def nothing_new_error(settled: Sequence[AppliedDecision]) -> ChangedMeanwhile:
 # yes or a no is the decision on that card, if the client names that answer as the last one that it showed.
 
 
-USE_THE_CARD = "Please decide with the buttons on the card above: it waits for them."
 MOST_RECENT = 50
 """Number of the conversation's approvals that are read."""
 _QUESTION_MARK = re.compile("[?¿？؟⁇⁈]")
-_VERBS: Mapping[Answer, Verb] = {"yes": "approve", "no": "reject"}
 
 
 def card_to_ask_about(
@@ -179,6 +190,6 @@ async def read_typed_answer(
             continue
         [card] = cards
         if answer.id == answers[-1].id == request.answers and answer.asks_about == card.id:
-            return TypedAnswer(decisions=(PostedDecision(card.id, _VERBS[said], in_words=True),))
+            return TypedAnswer(decisions=(PostedDecision(card.id, VERBS[said], in_words=True),))
         return TypedAnswer(referred_approval=card)
     return TypedAnswer()

@@ -34,7 +34,7 @@ from qwestly_agent.base.observability import Event, cause_of, measure_turn
 from qwestly_agent.chat.prompt import READ_LIMIT, FirstTurnContext, UnderWay, day_in, make_context
 from qwestly_agent.chat.services import WENT_ON_ELSEWHERE, ChatServices
 from qwestly_agent.chat.turn import Record, Turn, is_ours, replaced_runs
-from qwestly_agent.chat.turn_approvals import TurnApprovals, decide_all, nothing_new_error, read_typed_answer
+from qwestly_agent.chat.turn_approvals import Caller, TurnApprovals, decide_all, nothing_new_error, read_typed_answer
 from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.clients.aws import Start
 from qwestly_agent.domain.approval import Approval, Level
@@ -128,9 +128,9 @@ class TurnStore:
 
     # --- open ---------------------------------------------------------------------------------------------------------
 
-    async def open(self, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
-        """Claim the conversation, and read everything that the turn needs. `where` is the origin of decisions, for
-        their audit.
+    async def open(self, user_id: str, request: TurnRequest, deadline: float, caller: Caller) -> Turn:
+        """Claim the conversation, and read everything that the turn needs. `caller` has the token by which
+        decisions are carried out.
 
         Raises all errors that need an HTTP status: `ConversationBusy`, `NotFound`, `ChangedMeanwhile`, `Invalid`,
         `TooManyTurns`, `OverBudget`, `Braked`.
@@ -171,7 +171,7 @@ class TurnStore:
                 services, user_id, conversation_id, request, said.recent if is_answer else []
             )
             request = replace(request, decisions=request.decisions or answer.decisions)
-            approvals = await self._approvals(claim, request, known.unreported, where)
+            approvals = await self._approvals(claim, request, known.unreported, caller)
             approvals = replace(approvals, ended=known.ended, referred_approval=answer.referred_approval)
             if approvals.settled:  # the decisions may have changed the data read in parallel
                 read_at = services.clock()
@@ -292,18 +292,16 @@ class TurnStore:
         await admit_stream(self.services, user_id, load, now)
 
     async def _approvals(
-        self, claim: ClaimedConversation, request: TurnRequest, unreported: list[Approval], where: str
+        self, claim: ClaimedConversation, request: TurnRequest, unreported: list[Approval], caller: Caller
     ) -> TurnApprovals:
         """Apply the decisions posted with this turn, and collect the outcomes to report to the model."""
         if not request.decisions:
             return TurnApprovals((), unreported)
         settled = await decide_all(
             self.services,
-            claim.user_id,
-            claim.conversation_id,
-            request.decisions,
-            ours_alone=request.protocol == "plain",
-            where=where,
+            claim,
+            request,
+            caller,
         )
         says_more = request.text is not None or request.regenerate
         if not settled and says_more:

@@ -25,6 +25,8 @@ from qwestly_agent.domain.activity import ActivityEvent
 
 
 ATTEMPTS, CONNECT_SECONDS, ANSWERS_WITHIN_SECONDS = 2, 2, 5
+FUNCTION_ANSWERS_WITHIN_SECONDS = 30
+"""A function that is invoked may itself wait for the candidate app."""
 
 
 class AWS:
@@ -49,9 +51,10 @@ class AWS:
             if service not in self._clients:
                 from botocore.config import Config
 
+                seconds = FUNCTION_ANSWERS_WITHIN_SECONDS if service == "lambda" else ANSWERS_WITHIN_SECONDS
                 config = Config(
                     connect_timeout=CONNECT_SECONDS,
-                    read_timeout=ANSWERS_WITHIN_SECONDS,
+                    read_timeout=seconds,
                     retries={"total_max_attempts": ATTEMPTS, "mode": "standard"},
                 )
                 self._clients[service] = self._session.create_client(service, config=config)
@@ -200,6 +203,14 @@ class Workflows:
             passed=WAITS_NO_MORE,
         )
         return answered is not None
+
+    async def invoke(self, function: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Invoke a function and return its answer, a JSON object. Raises `Unavailable`, also if the function fails."""
+        answered = await self._call("lambda", "invoke", {"FunctionName": function, "Payload": json.dumps(event)})
+        payload = await asyncio.to_thread(answered["Payload"].read)
+        if answered.get("FunctionError"):
+            raise Unavailable
+        return json.loads(payload)
 
     async def seal(self, task_token: str, approval_id: str) -> str:
         """Encrypt the task token, bound to its record. Raises `Unavailable`."""

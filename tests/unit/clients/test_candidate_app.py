@@ -21,7 +21,6 @@ from pymongo.database import Database
 from infra.local.candidate_app import CandidateAppServer, Fault
 from qwestly_agent.base.errors import InvalidSettings, Unauthorized, Unavailable
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.chat.routers.dependencies import OUR_ISSUER, verify_token
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import (
     ISSUER,
@@ -41,6 +40,7 @@ from qwestly_agent.clients.candidate_app import (
     card_subject,
     suggestion_subject,
 )
+from qwestly_agent.clients.user_tokens import OUR_ISSUER, verify_token
 from tests.servers import API_SECRET, SECRET, FakeClock, candidate_app_server, free_port, until
 
 pytestmark = pytest.mark.anyio

@@ -7,9 +7,10 @@ from fastapi import APIRouter, Query, Request
 from pydantic import AwareDatetime, BaseModel
 
 from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.act import ActRequest, ask_act
 from qwestly_agent.approvals.autonomy import EarnedView, earned_view, list_kinds
-from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
-from qwestly_agent.approvals.execute import NOT_UNDOABLE, refresh_outcomes, undo
+from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.execute import NOT_UNDOABLE, refresh_outcomes
 from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView, approval_list, approval_view
 from qwestly_agent.base.clock import Cursor, to_datetime
@@ -26,7 +27,7 @@ from qwestly_agent.chat.activity import (
     undone_memory,
 )
 from qwestly_agent.chat.conversation_view import AutonomyView
-from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
+from qwestly_agent.chat.routers.dependencies import TheServices, TheToken, TheUser, where_from
 from qwestly_agent.domain.activity import Severity
 from qwestly_agent.memory.changes import undo as undo_memory
 
@@ -67,15 +68,20 @@ async def read_approval(approval_id: str, services: TheServices, user_id: TheUse
 
 @router.post("/api/approvals/{approval_id}/decision")
 async def decide_approval(
-    approval_id: str, decision: Decision, request: Request, services: TheServices, user_id: TheUser
+    approval_id: str,
+    decision: Decision,
+    request: Request,
+    services: TheServices,
+    user_id: TheUser,  # noqa: ARG001
+    token: TheToken,
 ) -> ApprovalView:
     """Approve, edit (approve with other arguments), revise (request changes) or reject the approval that was seen.
 
     A second decision returns the first outcome. 409 `changed` if `args_digest` is that of another version, 423 `braked`
     if it is frozen.
     """
-    where = where_from(request)
-    settled = await decide_and_follow_up(services, user_id, approval_id, decision, by="queue", where=where)
+    asked = ActRequest(token=token, approval_id=approval_id, act=decision, where=where_from(request))
+    settled = await ask_act(services, asked)
     await flush(services.traces)
     return approval_view(settled)
 
@@ -162,7 +168,7 @@ async def list_next_steps(services: TheServices, user_id: TheUser) -> list[NextS
 
 
 @router.post("/api/activity/{event_id}/undo")
-async def undo_event(event_id: str, services: TheServices, user_id: TheUser) -> EventUndone:
+async def undo_event(event_id: str, services: TheServices, user_id: TheUser, token: TheToken) -> EventUndone:
     """Undo the event's effect, once, until `undo_until`. 409 `changed` if it cannot be undone, or was changed since;
     423 `braked`."""
     event = await services.activity.get(user_id, event_id)
@@ -170,5 +176,6 @@ async def undo_event(event_id: str, services: TheServices, user_id: TheUser) -> 
         await undo_memory(services, user_id, memory_id)
         return EventUndone(undone=event_id)
     if approval_id := undone_approval(event):
-        return EventUndone(undone=event_id, by=approval_view(await undo(services, user_id, approval_id)))
+        asked = ActRequest(token=token, approval_id=approval_id, act="undo")
+        return EventUndone(undone=event_id, by=approval_view(await ask_act(services, asked)))
     raise ChangedMeanwhile(NOT_UNDOABLE)

@@ -20,7 +20,7 @@ from pydantic_core import PydanticCustomError
 from qwestly_agent.account import ERASED, erase, export
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
-from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.chat.routers.dependencies import TheServices, TheToken, TheUser
 from qwestly_agent.domain.approval import Level, lower
 from qwestly_agent.domain.job import HeadField
 from qwestly_agent.stores.user_settings import NO_SUCH_ZONE, known_time_zones
@@ -168,6 +168,6 @@ async def export_everything(services: TheServices, user_id: TheUser) -> Streamin
 
 
 @router.delete("/api/me")
-async def erase_everything(services: TheServices, user_id: TheUser) -> Erased:
+async def erase_everything(services: TheServices, user_id: TheUser, token: TheToken) -> Erased:
     """Permanently erase all stored data of the user. Running work is stopped first, which can take 30 seconds."""
-    return Erased(erased=await erase(services, user_id))
+    return Erased(erased=await erase(services, user_id, token))

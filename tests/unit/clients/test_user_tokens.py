@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from qwestly_agent.base.errors import Unauthorized
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.chat.routers.dependencies import (
+from qwestly_agent.clients.user_tokens import (
     CLOCK_SKEW_SECONDS,
     LONGEST_LIFE_SECONDS,
     LONGEST_TOKEN_CHARACTERS,
