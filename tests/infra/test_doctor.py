@@ -28,6 +28,7 @@ from evals import trouble
 from infra.__main__ import main
 from infra.doctor.command import EVERYWHERE, OF_A_STAGE, SPENDING, examine
 from infra.doctor.database import rights
+from infra.doctor.quotas import UNRESERVED, reserved_by, reserved_by_all
 from infra.doctor.results import Result, run_check, table
 from infra.doctor.services import PENDING, _records, check_stack
 from infra.doctor.settings import HIGH_THROUGHPUT
@@ -440,7 +441,8 @@ def more_briefings_than_ses_sends_in_a_day(deployed: Deployed) -> Iterator[list[
 
 def an_account_that_may_run_less_at_once_than_is_reserved(deployed: Deployed) -> Iterator[list[str]]:
     with patch.dict(deployed.limits["AccountLimit"], ConcurrentExecutions=152):
-        more = "75 and 100 for the rest are needed: ask for more, or set ReserveConcurrency=false"
+        own = reserved_by(deployed.stage)
+        more = f"{own} and {UNRESERVED} for the rest are needed: ask for more, or set ReserveConcurrency=false"
         yield [f"Lambda: the account may run 152 functions at once; {more}"]
 
 
@@ -542,7 +544,8 @@ def test_a_new_accounts_quota_is_told_and_wrong_only_where_something_is_reserved
     assert [each for each in told(results, "WRONG") if each.startswith("Lambda")] == []
     notes = told(results, "note")
     assert "Lambda: all functions share 10 executions at once, as in every new account" in notes
-    assert "Lambda: all stages in one account need 311 executions at once" in notes
+    together = reserved_by_all() + UNRESERVED
+    assert f"Lambda: all stages in one account need {together} executions at once" in notes
 
 
 def test_a_slow_rate_of_mails_is_told(deployed: Deployed) -> None:

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from contextlib import closing
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from typing import Any, TypeVar
 
 import pytest
@@ -276,7 +277,8 @@ class Everything(World):
         """By `case` of its tests. Its person begins by the services of the API, which has the rights of the chat, and
         decides by the function that may. A day later its sweep finds what is due."""
         self.model.reset()
-        case, before = load_case(workflow.name)(self, self.model), CALLER.set(API)
+        case = load_case(workflow.name)(self, self.model)
+        before = CALLER.set(API)
         decided = case.answer
 
         def decide_by_act() -> None:
@@ -433,11 +435,15 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         calls.heard(self.meta.service_model.service_name, operation, given)
         return called(self, operation, given)
 
+    def function_of_path(path: str) -> str:
+        """Turns are the chat's; its URL answers every other route, too: of one that is called often, by turns."""
+        return CHAT if path == "/api/chat" or (path.endswith("/end") and next(both)) else API
+
     def create_app(*given: Any) -> Any:
         app, starting = made(*given), next(servers_started, CHAT)
 
         async def in_place_of_the_function(scope: Any, receive: Any, send: Any) -> None:
-            CALLER.set({"/api/chat": CHAT}.get(scope["path"], API) if "path" in scope else starting)
+            CALLER.set(function_of_path(scope["path"]) if "path" in scope else starting)
             await app(scope, receive, send)
 
         return in_place_of_the_function
@@ -446,7 +452,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         calls.heard_of_the_database(event.command)
         started(self, event)
 
-    servers_started = iter((CHAT, API))
+    servers_started, both = iter((CHAT, API)), cycle((True, False))
     answered, called, made = Function.answer, BaseClient._make_api_call, servers.create_app  # type: ignore[attr-defined]
     started = Watch.started
     with (
