@@ -12,6 +12,7 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.bootstrap import bootstrap_chat
 from qwestly_agent.chat.run_turn import run_turn
 from qwestly_agent.chat.services import ChatServices
+from qwestly_agent.chat.turn_approvals import Caller
 from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.chat.turn_store import TurnStore
 from qwestly_agent.domain.rollout import Rollout, begin_trial
@@ -31,7 +32,7 @@ class Person:
     async def says(self, text: str, services: ChatServices | None = None) -> None:
         own = services or self.services
         request = TurnRequest("ai_sdk", "c1", text, f"m{uuid.uuid4().hex}", likely_new=text == "first")
-        turn = await TurnStore(own).open(self.user_id, request, self.clock() + 60, "test")
+        turn = await TurnStore(own).open(self.user_id, request, self.clock() + 60, Caller("", "test"))
         async for _ in run_turn(own, turn):
             pass
 
