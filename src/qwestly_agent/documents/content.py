@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+from unicodedata import bidirectional
 from xml.sax.saxutils import escape
 
 from qwestly_agent.base.errors import Invalid
@@ -292,6 +293,9 @@ def _file_name(draft: Draft, name: str, advert: Advert | None) -> str:
 
 
 _NO_XML = pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LATIN = pattern(r"([A-Za-zÀ-ɏ](?:[A-Za-zÀ-ɏ0-9 .+#&/-]{0,200}[A-Za-zÀ-ɏ0-9+#])?)")
+"""Words from left to right in a paragraph from right to left, each a run of its own."""
+_HEBREW = pattern("[\u0590-\u05ff]")
 _MADE_AT = (1980, 1, 1, 0, 0, 0)
 """The earliest possible time in an archive, so that the same document always has the same bytes."""
 
@@ -319,17 +323,18 @@ _RELATIONS_OF_DOCUMENT = f"""\
 </Relationships>"""
 _STYLES = f"""\
 <w:styles {_W}>
-<w:docDefaults><w:rPrDefault><w:rPr><w:rFonts w:ascii="Calibri" w:hAnsi="Calibri"/><w:sz w:val="22"/></w:rPr>
+<w:docDefaults><w:rPrDefault><w:rPr><w:rFonts w:ascii="Calibri" w:hAnsi="Calibri" w:cs="Arial"/>
+<w:sz w:val="22"/><w:szCs w:val="22"/></w:rPr>
 </w:rPrDefault><w:pPrDefault><w:pPr><w:spacing w:after="80"/></w:pPr></w:pPrDefault></w:docDefaults>
 <w:style w:type="paragraph" w:default="1" w:styleId="Normal"><w:name w:val="Normal"/></w:style>
 <w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/><w:basedOn w:val="Normal"/>
-<w:rPr><w:b/><w:sz w:val="36"/></w:rPr></w:style>
+<w:rPr><w:b/><w:bCs/><w:sz w:val="36"/><w:szCs w:val="36"/></w:rPr></w:style>
 <w:style w:type="paragraph" w:styleId="Subtitle"><w:name w:val="Subtitle"/><w:basedOn w:val="Normal"/></w:style>
 <w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/><w:basedOn w:val="Normal"/>
 <w:pPr><w:keepNext/><w:spacing w:before="240"/><w:outlineLvl w:val="0"/></w:pPr>
-<w:rPr><w:b/><w:sz w:val="26"/></w:rPr></w:style>
+<w:rPr><w:b/><w:bCs/><w:sz w:val="26"/><w:szCs w:val="26"/></w:rPr></w:style>
 <w:style w:type="paragraph" w:styleId="Heading2"><w:name w:val="heading 2"/><w:basedOn w:val="Normal"/>
-<w:pPr><w:keepNext/><w:spacing w:before="160"/><w:outlineLvl w:val="1"/></w:pPr><w:rPr><w:b/></w:rPr></w:style>
+<w:pPr><w:keepNext/><w:spacing w:before="160"/><w:outlineLvl w:val="1"/></w:pPr><w:rPr><w:b/><w:bCs/></w:rPr></w:style>
 <w:style w:type="paragraph" w:styleId="ListBullet"><w:name w:val="List Bullet"/><w:basedOn w:val="Normal"/>
 <w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>
 </w:styles>"""
@@ -377,8 +382,17 @@ def _paragraphs(block: Block) -> Iterator[str]:
 def _paragraph(style: str, text: str) -> str:
     if not text:
         return ""
-    words = f'<w:r><w:t xml:space="preserve">{escape(_NO_XML.sub("", text))}</w:t></w:r>'
-    return f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr>{words}</w:p>'
+    is_rtl = next((each in ("R", "AL") for each in map(bidirectional, text) if each in ("L", "R", "AL")), False)
+    pieces = _LATIN.split(text) if is_rtl else ["", text]
+    runs = (_run(piece, is_rtl=number % 2 == 0) for number, piece in enumerate(pieces) if piece)
+    direction = "<w:bidi/>" if is_rtl else ""
+    return f'<w:p><w:pPr><w:pStyle w:val="{style}"/>{direction}</w:pPr>{"".join(runs)}</w:p>'
+
+
+def _run(text: str, *, is_rtl: bool) -> str:
+    language = "he-IL" if _HEBREW.search(text) else "ar-SA"
+    properties = f'<w:rPr><w:rtl/><w:lang w:bidi="{language}"/></w:rPr>' if is_rtl else ""
+    return f'<w:r>{properties}<w:t xml:space="preserve">{escape(_NO_XML.sub("", text))}</w:t></w:r>'
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
