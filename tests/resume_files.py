@@ -173,7 +173,7 @@ class Page:
         return "\n".join(self.parts).encode("latin-1")
 
 
-def pdf(pages: Sequence[Page], *, trailer: str = "", catalog: str = "") -> bytes:
+def pdf(pages: Sequence[Page], *, trailer: str = "", catalog: str = "", annotations: str = "") -> bytes:
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         f"<< /Type /Catalog /Pages 2 0 R {catalog} >>".encode(),
@@ -184,7 +184,7 @@ def pdf(pages: Sequence[Page], *, trailer: str = "", catalog: str = "") -> bytes
     for number, page in enumerate(pages):
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Contents {5 + 2 * number} 0 R "
-            f"/Resources << /Font << /F1 3 0 R >> >> >>".encode()
+            f"/Resources << /Font << /F1 3 0 R >> >> {annotations} >>".encode()
         )
         packed = zlib.compress(page.content)
         objects.append(b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(packed), packed))

@@ -4,30 +4,49 @@ Run with `python -m` in a process without secrets, with the file on standard inp
 
 import io
 import json
+import posixpath
 import re
 import resource
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from xml.etree import ElementTree
 
 from qwestly_agent.resumes.unreadable import MOST_CHARACTERS, UnreadableFile
 from qwestly_agent.text.clean import visible
 
 # --- docx text --------------------------------------------------------------------------------------------------------
-# Extract the text of a DOCX from its XML: headers, paragraphs, tables, text boxes, footers.
+# Extract the text of a DOCX from its XML: headers, paragraphs, tables, text boxes, footnotes, footers. Each text once,
+# in its order, without what was deleted or moved away (ECMA-376, part 1; both its namespaces).
 
 
 MOST_ENTRIES = 2_000
 LARGEST_PART_BYTES = 20_000_000
-DOCUMENT = "word/document.xml"
 _ENCRYPTED = 1
-_AROUND = re.compile(r"word/(header|footer)\d*\.xml")
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_MAIN = "word/document.xml"
+"""The name of the main part where the package does not name it."""
+_WORD = (
+    "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}",
+    "{http://purl.oclc.org/ooxml/wordprocessingml/main}",
+)
+_MATH = (
+    "{http://schemas.openxmlformats.org/officeDocument/2006/math}t",
+    "{http://purl.oclc.org/ooxml/officeDocument/math}t",
+)
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_SKIPPED = {_FALLBACK, *(f"{_W}{name}" for name in ("del", "instrText", "delText", "pPr", "rPr", "tblPr", "sectPr"))}
-"""A fallback repeats a text box for older programs; `del` is deleted text."""
-_SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-", f"{_W}softHyphen": "\xad"}
+"""It repeats a text box for older programs."""
+_SKIPPED = frozenset(
+    (
+        *("del", "moveFrom", "delText", "delInstrText", "instrText", "fldData", "rt", "sym", "object"),
+        *("pPr", "rPr", "tblPr", "trPr", "tcPr", "sectPr", "sdtPr"),
+    )
+)
+"""Deleted, moved away, properties, the reading of a ruby text, pictures and icons."""
+_SIGNS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
+_KINDS = ("header", "footnotes", "endnotes", "footer")
+"""Parts beside the main one, by the end of their relationship's type, in the order of reading."""
+_AROUND = re.compile(r"word/(header|footer)\d*\.xml$")
+"""Such parts by name, in a package whose main part names none."""
 
 
 def text_of_docx(content: bytes) -> str:
@@ -42,19 +61,37 @@ def text_of_docx(content: bytes) -> str:
 def _parts(archive: zipfile.ZipFile) -> Iterator[str]:
     if any(each.flag_bits & _ENCRYPTED for each in archive.infolist()):
         raise UnreadableFile("password")
-    names = archive.namelist()
+    names = set(archive.namelist())
     if len(names) > MOST_ENTRIES:
         raise UnreadableFile("heavy")
-    if DOCUMENT not in names:
+    main = next((path for kind, path in _related(archive, names, "") if kind == "officeDocument"), _MAIN)
+    if main not in names or not main.startswith("word/"):
         raise UnreadableFile("kind")
-    around = sorted({name for name in names if _AROUND.fullmatch(name)})
-    headers = [name for name in around if "header" in name]
+    related = [*_related(archive, names, main)] or [
+        (match[1], match[0]) for match in map(_AROUND.match, names) if match
+    ]
+    around = {
+        kind: sorted({path for each, path in related if (each, path in names) == (kind, True)}) for kind in _KINDS
+    }
     said: set[str] = set()
-    for name in [*headers, DOCUMENT, *(each for each in around if each not in headers)]:
+    for name in [*around["header"], main, *(path for kind in _KINDS[1:] for path in around[kind])]:
         text = "\n".join(_lines(_root(archive, name)))
         if text.strip() and text not in said:  # each section of a document repeats its header
             said.add(text)
             yield f"{text}\n"
+
+
+def _related(archive: zipfile.ZipFile, names: Collection[str], part: str) -> Iterator[tuple[str, str]]:
+    """Yield the kinds and paths of what a part names; without a part, of what the package does."""
+    folder, name = posixpath.split(part)
+    relations = posixpath.join(folder, "_rels", f"{name}.rels")
+    if relations not in names:
+        return
+    for each in _root(archive, relations):
+        target = each.get("Target", "")
+        path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
+        if each.get("TargetMode") != "External":
+            yield each.get("Type", "").rpartition("/")[2], path
 
 
 def _root(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
@@ -69,25 +106,67 @@ def _root(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
     return ElementTree.fromstring(text)  # noqa: S314  in a separate process, without a document type
 
 
-def _lines(node: ElementTree.Element) -> Iterator[str]:
+def _name(node: ElementTree.Element) -> str:
+    """Return the name of Word's element, in either namespace; empty for any other."""
+    return next((node.tag.removeprefix(each) for each in _WORD if node.tag.startswith(each)), "")
+
+
+def _child(node: ElementTree.Element | None, name: str) -> ElementTree.Element | None:
+    return None if node is None else next((each for each in node if _name(each) == name), None)
+
+
+def _parts_of(node: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    """Yield what stands in a node, without what is not text of the document."""
     for child in node:
-        if child.tag == f"{_W}p":
-            yield from _paragraph(child)
-        elif child.tag == f"{_W}tbl":
-            yield from _table(child)
-        elif child.tag not in _SKIPPED:
-            yield from _lines(child)
+        if child.tag != _FALLBACK and _name(child) not in _SKIPPED and not _is_no_text(child):
+            yield child
+
+
+def _is_no_text(node: ElementTree.Element) -> bool:
+    """True for a placeholder that nobody filled in, a rule above footnotes, a row that was deleted, and hidden text."""
+    match _name(node):
+        case "sdt":
+            return _child(_child(node, "sdtPr"), "showingPlcHdr") is not None
+        case "footnote" | "endnote":
+            return any(key.rpartition("}")[2] == "type" and value != "normal" for key, value in node.attrib.items())
+        case "tr":
+            return _child(_child(node, "trPr"), "del") is not None
+        case "r":
+            vanish = _child(_child(node, "rPr"), "vanish")
+            return vanish is not None and not {*vanish.attrib.values()} & {"0", "false", "off"}
+        case _:
+            return False
+
+
+def _lines(node: ElementTree.Element) -> Iterator[str]:
+    for child in _parts_of(node):
+        match _name(child):
+            case "p":
+                yield from _paragraph(child)
+            case "tbl":
+                yield from _table(child)
+            case _:
+                yield from _lines(child)
 
 
 def _table(table: ElementTree.Element) -> Iterator[str]:
-    for row in table.iter(f"{_W}tr"):
-        cells = [list(_lines(cell)) for cell in row if cell.tag == f"{_W}tc"]
+    for row in _within(table, "tr"):
+        cells = [list(_lines(cell)) for cell in _within(row, "tc")]
         if all(len(lines) <= 1 for lines in cells):
             yield "\t".join(line for lines in cells for line in lines)
         else:  # page columns, each with its own paragraphs
             for lines in cells:
                 yield from lines
                 yield ""
+
+
+def _within(node: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
+    """Yield rows or cells, also those in a content control or a change, without those of a table within a cell."""
+    for child in _parts_of(node):
+        if _name(child) == name:
+            yield child
+        elif _name(child) not in ("tc", "tbl", "p"):
+            yield from _within(child, name)
 
 
 def _paragraph(paragraph: ElementTree.Element) -> Iterator[str]:
@@ -101,21 +180,16 @@ def _paragraph(paragraph: ElementTree.Element) -> Iterator[str]:
 
 
 def _runs(node: ElementTree.Element, boxes: list[ElementTree.Element]) -> Iterator[str]:
-    for child in node:
-        if child.tag == f"{_W}txbxContent":
+    for child in _parts_of(node):
+        name = _name(child)
+        if name == "txbxContent":
             boxes.append(child)
-        elif child.tag == f"{_W}t":
+        elif name == "t" or child.tag in _MATH:
             yield child.text or ""
-        elif child.tag in _SIGNS:
-            yield _SIGNS[child.tag]
-        elif child.tag not in _SKIPPED and not _is_hidden(child):
+        elif name in _SIGNS:
+            yield _SIGNS[name]
+        else:
             yield from _runs(child, boxes)
-
-
-def _is_hidden(run: ElementTree.Element) -> bool:
-    """True if the run is hidden text."""
-    vanish = run.find(f"{_W}rPr/{_W}vanish") if run.tag == f"{_W}r" else None
-    return vanish is not None and vanish.get(f"{_W}val", "true") not in ("0", "false")
 
 
 # --- file text --------------------------------------------------------------------------------------------------------
@@ -128,6 +202,16 @@ MEMORY_BYTES = 384 * 1024 * 1024
 
 _PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+ENCODINGS = [
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r", "iso8859_2"),
+    *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
+]
+NEARLY_AS_GOOD = 0.05
+"""Difference of two readings' shares of letters that do not go together (`chaos`), at which either may be right."""
+COHERENT = 0.4
+"""Share of a language's frequent letters from which a reading is that language's."""
+_STRANGE = re.compile(r"[þÞðÐýÝ¯¼½¾³²¹¦¨¸\ufffd]|[^\W\d_][£¡¿¥±]|[£¥±][^\W\d_]")
+"""Letters and signs of Windows' Western letters by which those of another language are betrayed."""
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _RTF = b"{\\rtf"
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
@@ -168,7 +252,28 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode(encoding or "utf-8")
     except UnicodeDecodeError:
-        return content.decode("cp1252", "replace")
+        return _detected(content)
+
+
+def _detected(content: bytes) -> str:
+    """Return the text in the encoding that it has beyond doubt. Raises `UnreadableFile`: what is read in a wrong one
+    would be stored as the person's words."""
+    # Imported late: few files need it.
+    from charset_normalizer import from_bytes
+
+    found = from_bytes(content, cp_isolation=ENCODINGS)
+    best = found.best()
+    if best is None:
+        raise UnreadableFile("encoding")
+    likely = {str(each): each.coherence for each in found if each.chaos <= best.chaos + NEARLY_AS_GOOD}
+    western = content.decode("cp1252", "replace")
+    top = max(likely.values())
+    readings = [text for text, coherence in likely.items() if coherence == top]
+    if len(readings) > 1 and western in readings and (top >= COHERENT or not _STRANGE.search(western)):
+        return western
+    if len(likely) > 1 and (top < COHERENT or len(readings) > 1):
+        raise UnreadableFile("encoding")
+    return readings[0]
 
 
 def _normalized(text: str) -> str:

@@ -7,7 +7,9 @@ MOST_PAGES = 60
 MOST_CHARACTERS = 120_000
 """Maximum length of a text: about sixty pages, or 30,000 tokens."""
 
-Why: TypeAlias = Literal["kind", "old_word", "password", "picture", "pages", "long", "damaged", "empty", "heavy"]
+Why: TypeAlias = Literal[
+    "kind", "old_word", "password", "picture", "pages", "long", "damaged", "empty", "heavy", "encoding"
+]
 
 SENTENCES: Mapping[Why, str] = {
     "kind": "This file is no PDF, DOCX, Markdown or plain text. Please upload one of these, or paste the text.",
@@ -19,6 +21,7 @@ SENTENCES: Mapping[Why, str] = {
     "long": "This text is too long for a résumé. Please upload a shorter one.",
     "damaged": "This file is damaged or incomplete. Please save it again and upload that.",
     "empty": "There is no text in this file.",
+    "encoding": "The letters of this file cannot be told. Please save it as UTF-8, or as PDF or DOCX, and upload that.",
     "heavy": "This file takes too much time or memory to read. Please save it as a plain PDF, or paste the text.",
 }
 
