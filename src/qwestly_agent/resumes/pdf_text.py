@@ -42,6 +42,8 @@ MARGIN_GAP = 1.5
 """Distance of what stands at the right margin from its line, in heights."""
 LONGEST_AT_MARGIN = 45
 """Characters of a place or a period at the right margin."""
+MOST_LINES = 300
+"""Lines of a page that are compared with each other; a résumé has eighty."""
 MOST_AT_MARGIN = 3
 """Lines that follow each other at the right margin; more are a column, unless they end at one place."""
 
@@ -148,7 +150,7 @@ def _blocks(page: LTPage, values: Sequence[_Value]) -> Iterator[str]:
             line.analyze(LAYOUT)
     if not lines:
         return
-    beside = _at_margin(lines)
+    beside = _at_margin(lines) if len(lines) <= MOST_LINES else {}
     kept = [each for each in lines if id(each) not in {id(right) for rights in beside.values() for right in rights}]
     boxes = list(page.group_textlines(LAYOUT, kept))
     assigner = IndexAssigner()
