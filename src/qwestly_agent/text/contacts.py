@@ -58,11 +58,12 @@ _PHONE = pattern(
 )
 _LABELLED = pattern(
     r"""(?xi)
-    (?: (?<!\w) (?: tel(?:e(?:phone|fon|fone|fono|foon))? | (?:mobile|cell)(?:\ ?phone)? | mobil | mobiel | handy | phone
-        | fax | tlf | tél(?:éphone)? | m[óo]vil | móbil | telemóvel | celular | cellulare | whatsapp | signal | gsm | komórka
-        | mob | puh(?:elin)? | тел(?:ефон)? | моб(?:ильный)? | факс | τηλ(?:έφωνο)? | κιν(?:ητό)? | טל['׳]? | טלפון | נייד
-        | פקס | (?:ال)?هاتف | (?:ال)?جوال | (?:ال)?موبايل | تلفن | موبایل | फ़ोन | मोबाइल ) (?!\w)
-      | (?:电话|電話|手机|手機|携帯|行動|传真|傳真|전화|휴대폰|휴대전화|연락처|핸드폰|팩스) (?:番号|号码|號碼|번호)? )
+    (?: (?<!\w) (?: tel(?:e(?:phone|fon|fone|fono|foon))? | (?:mobile|cell)(?:\ ?phone)? | mobil | mobiel | handy
+        | phone | fax | tlf | tél(?:éphone)? | m[óo]vil | móbil | telemóvel | celular | cellulare | whatsapp | signal | gsm
+        | komórka | mob | puh(?:elin)? | тел(?:ефон)? | моб(?:ильный)? | факс | τηλ(?:έφωνο)?
+        | κιν(?:ητό)? | טל['׳]? | טלפון | נייד | פקס | (?:ال)?هاتف | (?:ال)?جوال | (?:ال)?موبايل | تلفن | موبایل | फ़ोन | मोबाइल ) (?!\w)
+      | (?:电话|電話|手机|手機|携帯|行動|传真|傳真|전화|휴대폰|휴대전화|연락처|핸드폰|팩스)
+        (?:番号|号码|號碼|번호)? )
     \.?[ \t]{0,3}:?[ \t]{0,3} (?P<number> [+(]{0,2}\d[\d \t\u00a0\u202f().\-/]{4,20}\d ) (?!\w)"""
 )
 _REGIONS = (
@@ -71,12 +72,8 @@ _REGIONS = (
 )  # fmt: skip
 """Countries whose national number formats are recognized."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_Y, _M, _D, _S = (
-    r"(?:19|20)\d\d",
-    r"(?:0?[1-9]|1[0-2])",
-    r"(?:0?[1-9]|[12]\d|3[01])",
-    r"(?:[^\S\n]?[./-][^\S\n]?|[^\S\n])",
-)
+_Y, _M, _D = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
+_S = r"(?:[^\S\n]?[./-][^\S\n]?|[^\S\n])"
 _DATED = (
     rf"(?:{_D}{_S}{_D}{_S}{_Y} | {_Y}{_S}{_M}{_S}{_D} | {_Y}{_S}{_M} | {_M}{_S}{_Y} | {_Y}(?:0[1-9]|1[0-2])(?:[0-3]\d)?"
     rf" | {_Y}) (?!\d) \.?"
@@ -85,8 +82,8 @@ _SHORT = rf"(?:{_D}[./-]{_D}[./-]\d\d | {_M}[./]\d\d) (?!\d)"
 _TO = r"\s{0,3}[-/]\s{0,3}"
 _PERIOD = pattern(
     rf"""(?x) (?<![\w+.,/-])
-    (?: {_DATED} {_TO} (?:{_DATED} | \d\d(?!\d)) | {_SHORT} \s{{0,3}}-\s{{0,3}} (?:{_DATED}|{_SHORT}) | {_DATED} [^\S\n]{{1,3}} {_DATED}
-      | {_D}[./-]{_D}[./-]{_Y} | {_Y}[./-]{_M}[./-]{_D}(?!\d) ) (?![\w/-]|[.,]\d)"""
+    (?: {_DATED} {_TO} (?:{_DATED} | \d\d(?!\d)) | {_SHORT} \s{{0,3}}-\s{{0,3}} (?:{_DATED}|{_SHORT})
+      | {_DATED} [^\S\n]{{1,3}} {_DATED} | {_D}[./-]{_D}[./-]{_Y} | {_Y}[./-]{_M}[./-]{_D}(?!\d) ) (?![\w/-]|[.,]\d)"""
 )
 """Dates that look like a telephone number of some country."""
 _DATES = pattern(
@@ -98,15 +95,16 @@ _AMOUNT = r"[1-9]\d{0,2}(?:[\s.]\d{3}){0,3}[\s.]"
 _AMOUNTS = pattern(rf"(?:{_AMOUNT}000|{_AMOUNT}\d00\s?[-/]\s?{_AMOUNT}\d00)")
 _BIRTH = pattern(
     r"""(?xi)
-    (?P<label> (?: (?<!\w) (?:date\ of\ birth|birth\ ?date|d\.?o\.?b\.?|born(?:\ on)?|geburtsdatum|geboren(?:\ (?:am|op))?
-        |geb\.(?:\ am)?|fecha\ de\ nacimiento|nacid[oa]\ el|date\ de\ naissance|née?\ le|data\ di\ nascita|nat[oa]\ il
-        |data\ de\ nasc(?:imento|\.)|nascid[oa]\ (?:em|a)|geboortedatum|data\ urodzenia|urodzon[ya]|ur\.
-        |дата\ рождения|родил(?:ся|ась)|дата\ народження|datum\ narození|födelsedatum|fødselsdato|syntymäaika
-        |data\ nașterii|doğum\ tarihi|születési\ (?:idő|dátum)|ημερομηνία\ γέννησης|תאריך\ לידה|תאריך\ הלידה
-        |تاريخ\ (?:الميلاد|الولادة)|تاریخ\ تولد|जन्म\ ?तिथि)
+    (?P<label> (?: (?<!\w) (?:date\ of\ birth|birth\ ?date|d\.?o\.?b\.?|born(?:\ on)?|geburtsdatum
+        |geboren(?:\ (?:am|op))?|geb\.(?:\ am)?|fecha\ de\ nacimiento|nacid[oa]\ el|date\ de\ naissance|née?\ le
+        |data\ di\ nascita|nat[oa]\ il|data\ de\ nasc(?:imento|\.)|nascid[oa]\ (?:em|a)|geboortedatum
+        |data\ urodzenia|urodzon[ya]|ur\.|дата\ рождения|родил(?:ся|ась)|дата\ народження|datum\ narození|födelsedatum|fødselsdato|syntymäaika
+        |data\ nașterii|doğum\ tarihi|születési\ (?:idő|dátum)
+        |ημερομηνία\ γέννησης|תאריך\ ה?לידה|تاريخ\ (?:الميلاد|الولادة)|تاریخ\ تولد|जन्म\ ?तिथि)
       | 出生(?:日期|年月日?)|生年月日|生于|생년월일 )
       (?:\ ?\([^()\n]{1,20}\))? \s{0,5}[:-]?\s{0,5} )
-    (?P<date> (?:19|20)?\d\d[ ]?年[ ]?\d{1,2}[ ]?月(?:[ ]?\d{1,2}[ ]?日)? | (?:明治|大正|昭和|平成|令和)\d{1,2}年\d{1,2}月\d{1,2}日
+    (?P<date> (?:19|20)?\d\d[ ]?年[ ]?\d{1,2}[ ]?月(?:[ ]?\d{1,2}[ ]?日)?
+      | (?:明治|大正|昭和|平成|令和)\d{1,2}年\d{1,2}月\d{1,2}日
       | (?:19|20)\d\d년[ ]?\d{1,2}월[ ]?\d{1,2}일
       | \d{1,2}[ ]?[./-][ ]?\d{1,2}[ ]?[./-][ ]?(?:19|20)?\d\d
       | (?:19|20)\d\d[./-][ ]?\d{1,2}(?:[./-][ ]?\d{1,2})?

@@ -10,29 +10,30 @@ from phonenumbers import PhoneNumberFormat, PhoneNumberType
 from qwestly_agent.text.contacts import contacts_in, without_contacts
 
 PLACEMENTS, DATES = 1_000, 2_000
-COUNTRIES = (
-    "GB IE US CA AU NZ IN DE AT CH FR BE NL ES MX PT BR IT PL SE NO DK FI CZ HU RO GR TR UA RU IL AE SA EG MA CN HK TW JP"
-    " KR ZA NG SG PH TH VN ID"
-).split()
+COUNTRIES = """GB IE US CA AU NZ IN DE AT CH FR BE NL ES MX PT BR IT PL SE NO DK FI CZ HU RO GR TR UA RU IL AE SA EG MA
+CN HK TW JP KR ZA NG SG PH TH VN ID""".split()  # noqa: SIM905 # a list would take a page
 LABELS = {
-    "DE": "Telefon:|Mobil|Tel.:", "FR": "Tél. :|Tél.", "ES": "Móvil|Teléfono:", "RU": "тел.|Телефон:|моб.", "UA": "Тел.:",
-    "CN": "手机：|电话:|联系电话：", "TW": "電話：|手機", "JP": "電話番号：|携帯 ", "KR": "연락처 |전화번호: ", "IL": "טל׳ |נייד: |טלפון:",
-    "AE": "هاتف: |جوال ", "SA": "جوال: ", "EG": "الهاتف: ", "GR": "Τηλ. ", "FI": "Puh. ", "IT": "Cellulare:|Tel.", "PT": "Telemóvel ",
+    "DE": "Telefon:|Mobil|Tel.:", "FR": "Tél. :|Tél.", "ES": "Móvil|Teléfono:", "RU": "тел.|Телефон:|моб.",
+    "UA": "Тел.:",
+    "CN": "手机：|电话:|联系电话：", "TW": "電話：|手機", "JP": "電話番号：|携帯 ", "KR": "연락처 |전화번호: ",
+    "IL": "טל׳ |נייד: |טלפון:",
+    "AE": "هاتف: |جوال ", "SA": "جوال: ", "EG": "الهاتف: ", "GR": "Τηλ. ", "FI": "Puh. ",
+    "IT": "Cellulare:|Tel.", "PT": "Telemóvel ",
 }  # fmt: skip
 PLACES = (
     "Ines Falk\n{}\nNurse", "Ines Falk | {} | Bristol", "Ines Falk · {}\n\nExperience\n2015 - 2019 Nurse",
-    "Ines Falk\tNurse\t{}\n2008 – 2012", "{}, Bristol", "({})\nNurse since 2019", "Ines Falk\n05/2008 - 04/2012\n{}\n2014",
+    "Ines Falk\tNurse\t{}\n2008 – 2012", "{}, Bristol", "({})\nNurse since 2019",
+    "Ines Falk\n05/2008 - 04/2012\n{}\n2014",
 )  # fmt: skip
-BORN = (
-    "Date of birth: |DOB |Born |Geburtsdatum: |geb. |Fecha de nacimiento: |Date de naissance : |née le |Data di nascita: "
-    "|nato il |nata il |Data de nascimento: |nascida em |Geboortedatum: |geboren op |Data urodzenia: |ur. "
-    "|Дата рождения: |родился |родилась |出生日期：|出生年月：|生年月日：|생년월일: |תאריך לידה: |تاريخ الميلاد: |Doğum tarihi: "
-    "|Födelsedatum: |Fødselsdato: |Date of birth (DD/MM/YYYY): |Дата народження: |Data nașterii: |Datum narození: "
-).split("|")[:-1]
-MONTHS = (
-    "January May September Jan Sept Januar März Dezember enero septiembre février août décembre maggio dicembre maio março"
-    " mei augustus maja grudnia мая декабря января Mayıs Ağustos Μαΐου מאי בדצמבר مايو ديسمبر toukokuu května"
-).split()
+BORN = """Date of birth: |DOB |Born |Geburtsdatum: |geb. |Fecha de nacimiento: |Date de naissance : |née le
+Data di nascita: |nato il |nata il |Data de nascimento: |nascida em |Geboortedatum: |geboren op |Data urodzenia: |ur.
+Дата рождения: |родился |родилась |出生日期：|出生年月：|生年月日：|생년월일: |תאריך לידה: |تاريخ الميلاد:
+Doğum tarihi: |Födelsedatum: |Fødselsdato: |Date of birth (DD/MM/YYYY): |Дата народження: |Data nașterii: |Datum narození: """.replace(
+    "\n", " |"
+).split("|")
+MONTHS = """January May September Jan Sept Januar März Dezember enero septiembre février août décembre maggio dicembre
+maio março mei augustus maja grudnia мая декабря января Mayıs Ağustos Μαΐου מאי בדצמבר مايو ديسمبر toukokuu
+května""".split()  # noqa: SIM905 # a list would take a page
 JOINS = (
     " - ",
     "-",
@@ -54,9 +55,12 @@ JOINS = (
     " ",
 )
 SHAPES = (
-    "{y}", "{m}/{y}", "{mm}/{y}", "{mm}.{y}", "{m}.{y}", "{mm}-{y}", "{y}-{mm}", "{y}/{mm}", "{y}.{mm}", "{y}. {m}.", "{y}年{m}月",
-    "{y}년 {m}월", "{dd}.{mm}.{y}", "{d}/{m}/{y}", "{dd}-{mm}-{y}", "{y}-{mm}-{dd}", "{y}. {m}. {d}.", "{dd}. {mm}. {y}", "{name} {y}",
-    "{d} {name} {y}", "{d}. {name} {y}", "{name} {d}, {y}", "{y} {name}", "{mm} / {y}", "{mm} {y}", "{y}{mm}{dd}", "{y}{mm}", "{d} {m} {y}",
+    "{y}", "{m}/{y}", "{mm}/{y}", "{mm}.{y}", "{m}.{y}", "{mm}-{y}", "{y}-{mm}", "{y}/{mm}", "{y}.{mm}",
+    "{y}. {m}.", "{y}年{m}月",
+    "{y}년 {m}월", "{dd}.{mm}.{y}", "{d}/{m}/{y}", "{dd}-{mm}-{y}", "{y}-{mm}-{dd}", "{y}. {m}. {d}.",
+    "{dd}. {mm}. {y}", "{name} {y}",
+    "{d} {name} {y}", "{d}. {name} {y}", "{name} {d}, {y}", "{y} {name}", "{mm} / {y}", "{mm} {y}",
+    "{y}{mm}{dd}", "{y}{mm}", "{d} {m} {y}",
 )  # fmt: skip
 SHORT = ("{mm}/{yy}", "{m}/{yy}", "{mm}.{yy}", "{dd}.{mm}.{yy}")
 EASTERN = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
@@ -67,7 +71,8 @@ def _number(chance: random.Random) -> str:
     country = chance.choice(COUNTRIES)
     kind = chance.choice((PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE))
     example = phonenumbers.example_number_for_type(country, kind)
-    assert example is not None and example.national_number is not None
+    assert example is not None
+    assert example.national_number is not None
     digits = str(example.national_number)
     while True:
         drawn = int(digits[:-4] + f"{chance.randrange(10_000):04}")
