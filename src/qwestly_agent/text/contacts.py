@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Literal, TypeAlias
 
 from qwestly_agent.base.patterns import pattern
@@ -43,37 +43,72 @@ _OWN_HOST = pattern(
     r"(?i)(?<![\w@./-])(?:[\w-]{1,63}\.){1,3}(?:com|org|net|dev|me|io|de|eu|es|fr|pt|it|at|ch|uk|ie|nl|br)(?![\w.@-])"
 )
 """A site without a scheme; it counts only next to a mailbox or a telephone number."""
-_DIGITS = pattern(r"(?<![\w.,/–-])[+(]{0,2}\d[\d\s\u00a0\u202f().\-/–]{5,24}\d(?![\w/])")
-"""Candidates for telephone numbers."""
+_SHAPES = str.maketrans("‐‑‒–—―−－〜～~（）＋．／：", "-----------()+./:")
+"""Dashes, brackets and signs as keyboards of other scripts write them, each by one character."""
+_DIGITS = pattern(r"(?<![\w.,/-])[+(]{0,2}\d[\d\s().\-/]{5,48}\d(?![\w/])")
+"""Candidates for telephone numbers: the whole run of digits and separators."""
 _PHONE = pattern(
     r"""(?x)
     (?: (?:\+|00)\d[\d\s().\-/]{6,18}\d                       # with the country's number
       | \(?0\d{1,4}\)?[\s/-]\d[\d\s/-]{4,12}\d                # with a zero before the town's
       | \(?\d{3}\)?[\s.-]\d{3}[\s.-]\d{4}                     # as in America
+      | (?<!\d)1[3-9]\d([\s-]?)\d{4}\1\d{4}(?!\d)             # as in China
+      | (?<!\d)8[\s-]?\(?[3-9]\d\d\)?[\s-]?\d{3}[\s-]?\d\d[\s-]?\d\d(?!\d)   # as in Russia
     )"""
 )
 _LABELLED = pattern(
-    r"""(?xi) (?<!\w)
-    (?: tel(?:e(?:phone|fon|fone|fono))? | (?:mobile|cell)(?:\ ?phone)? | mobil | handy | phone | fax | tlf
-      | tél(?:éphone)? | m[óo]vil | móbil | telemóvel | cellulare | whatsapp | signal )
-    \b \.?[ \t]{0,3}:?[ \t]{0,3} (?P<number> [+(]{0,2}\d[\d\s().\-/–]{4,20}\d ) (?!\w)"""
+    r"""(?xi)
+    (?: (?<!\w) (?: tel(?:e(?:phone|fon|fone|fono|foon))? | (?:mobile|cell)(?:\ ?phone)? | mobil | mobiel | handy
+        | phone | fax | tlf | tél(?:éphone)? | m[óo]vil | móbil | telemóvel | celular | cellulare | whatsapp | signal | gsm
+        | komórka | mob | puh(?:elin)? | тел(?:ефон)? | моб(?:ильный)? | факс | τηλ(?:έφωνο)?
+        | κιν(?:ητό)? | טל['׳]? | טלפון | נייד | פקס | (?:ال)?هاتف | (?:ال)?جوال | (?:ال)?موبايل | تلفن | موبایل | फ़ोन | मोबाइल ) (?!\w)
+      | (?:电话|電話|手机|手機|携帯|行動|传真|傳真|전화|휴대폰|휴대전화|연락처|핸드폰|팩스)
+        (?:番号|号码|號碼|번호)? )
+    \.?[ \t]{0,3}:?[ \t]{0,3} (?P<number> [+(]{0,2}\d[\d \t\u00a0\u202f().\-/]{4,20}\d ) (?!\w)"""
 )
-_REGIONS = ("GB", "IE", "US", "AU", "IN", "DE", "AT", "CH", "FR", "BE", "NL", "ES", "MX", "PT", "BR", "IT", "PL")
+_REGIONS = (
+    "GB", "IE", "US", "AU", "IN", "DE", "AT", "CH", "FR", "BE", "NL", "ES", "MX", "PT", "BR", "IT", "PL", "SE", "NO",
+    "DK", "FI", "CZ", "HU", "RO", "GR", "TR", "UA", "RU", "IL", "AE", "SA", "EG", "CN", "HK", "TW", "JP", "KR", "ZA",
+)  # fmt: skip
 """Countries whose national number formats are recognized."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_DAY = (
-    r"(?:\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d | (?:19|20)\d\d[./-](?:0?[1-9]|1[0-2])(?:[./-]\d{1,2})?"
-    r" | (?:0?[1-9]|1[0-2])[./-](?:19|20)\d\d | (?:0?[1-9]|1[0-2])[./]\d\d | (?:19|20)\d\d)"
+_Y, _M, _D = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
+_S = r"(?:[^\S\n]?[./-][^\S\n]?|[^\S\n])"
+_DATED = (
+    rf"(?:{_D}{_S}{_D}{_S}{_Y} | {_Y}{_S}{_M}{_S}{_D} | {_Y}{_S}{_M} | {_M}{_S}{_Y} | {_Y}(?:0[1-9]|1[0-2])(?:[0-3]\d)?"
+    rf" | {_Y}) (?!\d) \.?"
 )
-_PERIOD = pattern(rf"(?x) (?<![\w+.,/-]) {_DAY} \s{{0,3}}[-–—/]\s{{0,3}} (?:{_DAY}|\d\d) (?![\w/-]|[.,]\d)")
-"""Two dates, each with its year: a period, which looks like a telephone number of some country."""
+_SHORT = rf"(?:{_D}[./-]{_D}[./-]\d\d | {_M}[./]\d\d) (?!\d)"
+_TO = r"\s{0,3}[-/]\s{0,3}"
+_PERIOD = pattern(
+    rf"""(?x) (?<![\w+.,/-])
+    (?: {_DATED} {_TO} (?:{_DATED} | \d\d(?!\d)) | {_SHORT} \s{{0,3}}-\s{{0,3}} (?:{_DATED}|{_SHORT})
+      | {_DATED} [^\S\n]{{1,3}} {_DATED} | {_D}[./-]{_D}[./-]{_Y} | {_Y}[./-]{_M}[./-]{_D}(?!\d) ) (?![\w/-]|[.,]\d)"""
+)
+"""Dates that look like a telephone number of some country."""
+_DATES = pattern(
+    rf"""(?x) \(? (?: {_DATED} (?: (?:{_TO}|\)?\s{{1,3}}\(?) {_DATED} | {_TO}\d\d(?!\d) ){{0,8}}
+      | {_SHORT} (?: (?:\s{{0,3}}-\s{{0,3}}|\s{{0,2}}\n\s{{0,2}}) (?:{_DATED}|{_SHORT}) ){{0,8}} ) [)\s.]{{0,3}}"""
+)
+"""A run that is dates from its start to its end."""
+_AMOUNT = r"[1-9]\d{0,2}(?:[\s.]\d{3}){0,3}[\s.]"
+_AMOUNTS = pattern(rf"(?:{_AMOUNT}000|{_AMOUNT}\d00\s?[-/]\s?{_AMOUNT}\d00)")
 _BIRTH = pattern(
-    r"""(?xi) (?<!\w)
-    (?P<label> (?:date\ of\ birth|birth\ ?date|d\.?o\.?b\.?|born(?:\ on)?|geburtsdatum|geboren(?:\ am)?|geb\.
-      |fecha\ de\ nacimiento|nacid[oa]\ el|date\ de\ naissance|née?\ le) [ \t]{0,5}:?[ \t]{0,5} )
-    (?P<date> \d{1,2}[./-]\d{1,2}[./-](?:19|20)?\d\d
-      | (?:19|20)\d\d-\d\d-\d\d
-      | \d{1,2}\.?[ ](?:de[ ])?[^\W\d_]{3,12}\.?[ ](?:de[ ])?(?:19|20)\d\d
+    r"""(?xi)
+    (?P<label> (?: (?<!\w) (?:date\ of\ birth|birth\ ?date|d\.?o\.?b\.?|born(?:\ on)?|geburtsdatum
+        |geboren(?:\ (?:am|op))?|geb\.(?:\ am)?|fecha\ de\ nacimiento|nacid[oa]\ el|date\ de\ naissance|née?\ le
+        |data\ di\ nascita|nat[oa]\ il|data\ de\ nasc(?:imento|\.)|nascid[oa]\ (?:em|a)|geboortedatum
+        |data\ urodzenia|urodzon[ya]|ur\.|дата\ рождения|родил(?:ся|ась)|дата\ народження|datum\ narození|födelsedatum|fødselsdato|syntymäaika
+        |data\ nașterii|doğum\ tarihi|születési\ (?:idő|dátum)
+        |ημερομηνία\ γέννησης|תאריך\ ה?לידה|تاريخ\ (?:الميلاد|الولادة)|تاریخ\ تولد|जन्म\ ?तिथि)
+      | 出生(?:日期|年月日?)|生年月日|生于|생년월일 )
+      (?:\ ?\([^()\n]{1,20}\))? \s{0,5}[:-]?\s{0,5} )
+    (?P<date> (?:19|20)?\d\d[ ]?年[ ]?\d{1,2}[ ]?月(?:[ ]?\d{1,2}[ ]?日)?
+      | (?:明治|大正|昭和|平成|令和)\d{1,2}年\d{1,2}月\d{1,2}日
+      | (?:19|20)\d\d년[ ]?\d{1,2}월[ ]?\d{1,2}일
+      | \d{1,2}[ ]?[./-][ ]?\d{1,2}[ ]?[./-][ ]?(?:19|20)?\d\d
+      | (?:19|20)\d\d[./-][ ]?\d{1,2}(?:[./-][ ]?\d{1,2})?
+      | \d{1,2}(?:\.|st|nd|rd|th|er|º)?[ ](?:de[ ])?[^\W\d_]{3,12}\.?,?[ ](?:de[ ])?(?:19|20)\d\d
       | [^\W\d_]{3,12}[ ]\d{1,2},?[ ](?:19|20)\d\d
     ) (?!\d)"""
 )
@@ -164,18 +199,20 @@ def _contacts_in(text: str) -> tuple[Contact, ...]:
         found.add("email", *match.span())
     for match in _URL.finditer(text):
         found.add("url", match.start(), match.start() + len(match[0].rstrip(" .:!?")))
-    for match in _BIRTH.finditer(text):
+    plain = text if text.isascii() else _in_ascii_digits(text)
+    for match in _BIRTH.finditer(plain):
         found.add("birth date", *match.span("date"))
     for match in _STREET.finditer(text):
         found.add("street", *match.span())
-    for match in _LABELLED.finditer(text):
-        found.add("phone", *match.span("number"))
-    periods = [match.span() for match in _PERIOD.finditer(text)]
-    for match in _DIGITS.finditer(text):
+    for match in _LABELLED.finditer(plain):
+        start, end = match.span("number")
+        dates = None if plain[start] == "+" else _PERIOD.search(plain, start, end + 12)
+        end = min(end, dates.start()) if dates else end
+        if not _DATES.fullmatch(plain, start, end):
+            found.add("phone", start, start + len(plain[start:end].rstrip(" \t.-/(")))
+    for match in _DIGITS.finditer(plain):
         for start, end in _phones_in(match[0]):
-            start, end = match.start() + start, match.start() + end
-            if not any(since < end and start < until for since, until in periods):
-                found.add("phone", start, end)
+            found.add("phone", match.start() + start, match.start() + end)
     found.add_blocks()
     return tuple(sorted(found.contacts))
 
@@ -244,23 +281,58 @@ def _lines_away(text: str, at: int, step: Literal[-1, 1]) -> int:
     return at + 1 if step < 0 else at
 
 
+def _in_ascii_digits(text: str) -> str:
+    """Return the text with digits and signs of other scripts as ASCII, each at its place."""
+    return re.sub(r"[^\D0-9]", lambda digit: str(int(digit[0])), text).translate(_SHAPES)
+
+
 @lru_cache(maxsize=4096)
-def _phones_in(digits: str) -> tuple[tuple[int, int], ...]:
-    """Find the spans of telephone numbers in a run of digits and separators."""
+def _phones_in(run: str) -> tuple[tuple[int, int], ...]:
+    """Find the spans of telephone numbers in a run of digits and separators: first what is dates or amounts is left
+    out, then the reading that covers most digits is taken."""
+    if _DATES.fullmatch(run) or _AMOUNTS.fullmatch(run):
+        return ()
+    lines = [match.span() for match in re.finditer(r"[^\n]+", run)]
+    if len(lines) > 1 and any(_DATES.fullmatch(run[start:end].strip()) for start, end in lines):
+        return tuple(
+            (start + since, start + until) for start, end in lines for since, until in _phones_in(run[start:end])
+        )
+    dates = [] if run.startswith(("+", "00")) else [match.span() for match in _PERIOD.finditer(run)]
+    parts = pairwise([0, *(edge for span in dates for edge in span), len(run)])
+    return tuple(
+        (start + since, start + until)
+        for start, end in islice(parts, 0, None, 2)
+        for since, until in _numbers_in(run[start:end])
+    )
+
+
+def _numbers_in(digits: str) -> Sequence[tuple[int, int]]:
     from phonenumbers import Leniency, PhoneNumberMatcher  # slow to import, and seldom needed
 
-    for region in (None, *_REGIONS):
+    whole = sum(map(str.isdigit, digits))
+    best, most = [each.span() for each in _PHONE.finditer(digits) if not _is_other_number(digits, *each.span())], 0
+    for region in (None, *_REGIONS) if whole >= FEWEST_DIGITS else ():
         leniency = Leniency.VALID if region is None else Leniency.STRICT_GROUPING
-        if spans := tuple((each.start, each.end) for each in PhoneNumberMatcher(digits, region, leniency=leniency)):
-            return tuple(span for span in spans if not _is_other_number(digits[slice(*span)]))
-    return tuple(each.span() for each in _PHONE.finditer(digits) if not _is_other_number(each[0]))
+        found = [(each.start, each.end) for each in PhoneNumberMatcher(digits, region, leniency=leniency)]
+        found = [span for span in found if not _is_other_number(digits, *span)]
+        covered = sum(each.isdigit() for start, end in found for each in digits[start:end])
+        if covered >= max(most + 1, FEWEST_DIGITS):
+            best, most = found, covered
+        if most == whole:
+            break
+    return best
 
 
-def _is_other_number(digits: str) -> bool:
-    """True for a range of years or a round number, which are not telephone numbers."""
-    if digits.startswith(("+", "00")):
-        return False
-    return bool(_YEAR.search(digits)) or bool(re.fullmatch(r"\d{1,3}(?:[\s.]\d{3})*[\s.]000", digits))
+def _is_other_number(digits: str, start: int, end: int) -> bool:
+    """True for part of a longer group of digits, a date or a round number, which are not telephone numbers."""
+    number = digits[start:end]
+    if number.startswith(("+", "00")):
+        return start > 0 and digits[start - 1].isdigit()
+    if digits[max(start - 1, 0) : start].isdigit() or digits[end : end + 1].isdigit():
+        return True
+    if _DATES.fullmatch(number) or _AMOUNTS.fullmatch(number):
+        return True
+    return bool(_YEAR.search(number)) and not re.match(r"\(|0|8[\s-]|\d{3}[\s.-]\d{3}[\s.-]\d{4}$", number)
 
 
 def without_contacts(text: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:

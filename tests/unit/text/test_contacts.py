@@ -1,5 +1,7 @@
 """What is masked in a résumé before a model reads it, and what is not."""
 
+import re
+
 import pytest
 
 from qwestly_agent.text.contacts import without_contacts
@@ -35,6 +37,43 @@ def test_contact_details_are_masked_and_kept(text: str, masked: str, kind: str, 
     got, kept = without_contacts(text)
     assert got == masked
     assert kept[kind][0] == found
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "138 0013 8000", "手机：13800138000", "联系电话: 138-0013-8000", "8 (912) 345-67-89", "8 912 345 67 89",
+        "тел. 345-67-89",
+        "電話番号：０３－１２３４－５６７８", "טל׳ 03-612-3456", "هاتف: ٠٤ ١٢٣ ٤٥٦٧", "연락처 010-1234-5678",
+        "(312) 555-2012",
+        "+44 20 1946-2012", "070-123 45 67", "22 12 34 56", "0532 123 45 67", "Tel. 0171 2345678 2008 - 2012",
+        "40 61 98 02\n2008 – 2012", "085 012 2070\n2014",
+    ],
+)  # fmt: skip
+def test_telephone_numbers_of_many_countries_are_masked_as_a_whole(number: str) -> None:
+    got, found = without_contacts(f"Ines Falk\n{number}\nNurse")
+    assert len(found["phone"]) == 1
+    assert set(re.findall(r"\d+", got)) <= {"2008", "2012", "2014"}, got
+
+
+@pytest.mark.parametrize(
+    "born",
+    [
+        "Data di nascita: 4 maggio 1990", "nata il 04/05/1990", "Data de nascimento: 4 de maio de 1990",
+        "geboren op 04-05-1990",
+        "Geboortedatum: 4 mei 1990", "Data urodzenia: 04.05.1990", "Дата рождения: 4 мая 1990 г.",
+        "родилась 04.05.1990",
+        "出生日期：1990年5月4日", "出生年月：1990.05", "生年月日 平成2年5月4日", "생년월일: 1990. 5. 4.",
+        "תאריך לידה: 04.05.1990",
+        "تاريخ الميلاد: ٠٤/٠٥/١٩٩٠", "Doğum tarihi: 04.05.1990", "Födelsedatum: 1990-05-04",
+        "geb. am 4. Mai 1990",
+        "Date of birth (DD/MM/YYYY): 04/05/1990", "Date of birth\n4th May 1990", "née le 1er mai 1990",
+    ],
+)  # fmt: skip
+def test_birth_dates_are_masked_by_the_labels_of_many_languages(born: str) -> None:
+    got, found = without_contacts(f"Ines Falk\n{born}\nNurse")
+    assert list(found) == ["birth date"]
+    assert not re.search(r"\d", got), got
 
 
 @pytest.mark.parametrize(
@@ -101,6 +140,10 @@ def test_a_letterhead_goes_with_its_streets_and_postcodes_and_leaves_name_town_a
         "2009/10 - 2014/02, 2009-10 – 2014-02, 7/96 - 11/01",
         "01.10.2009 – 28.02.2014, 2009-10-01 - 2014-02-28",
         "1997-03, 2003–08",
+        "2008. 05. - 2012. 04., 2008 05 - 2012 04, 12. 5. 2008 - 3. 4. 2012",
+        "2008 2009 2010, 2008-2009-2010, 20080512-20120403, 200805 - 201204, 2008～2012",
+        "Signal 2008 - 2012, Mobile 05/2008 - 04/2012, ٠٥/٢٠٠٨ - ٠٤/٢٠١٢",
+        "08/82\n08/82, 10 000 - 25 000, 1.200.000 - 1.500.000",
         "Led 12 engineers on Wall Street and 3 at Kestrel Labs",
         "Born leader of 5 teams since 1990",
         "From 04.05.2019 to 06.07.2021 at Meridian Rail",
@@ -116,7 +159,9 @@ def test_what_is_no_contact_stays_as_it_is(text: str) -> None:
     assert without_contacts(text) == (text, {})
 
 
-@pytest.mark.parametrize("hostile", ["A", "A ", "Aa.", "1 A ", "www.", "a-", "Rue A ", "A, ", "born 1", "Straße"])
+@pytest.mark.parametrize(
+    "hostile", ["A", "A ", "Aa.", "1 A ", "www.", "a-", "Rue A ", "A, ", "born 1", "Straße", "2008 - ", "8 ("]
+)
 def test_a_text_made_to_be_slow_is_read_all_the_same(hostile: str) -> None:
     """With a search that tries every way, this test would not end."""
     without_contacts(hostile * (100_000 // len(hostile)))
