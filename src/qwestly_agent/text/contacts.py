@@ -59,9 +59,10 @@ _PHONE = pattern(
 _LABELLED = pattern(
     r"""(?xi)
     (?: (?<!\w) (?: tel(?:e(?:phone|fon|fone|fono|foon))? | (?:mobile|cell)(?:\ ?phone)? | mobil | mobiel | handy
-        | phone | fax | tlf | tél(?:éphone)? | m[óo]vil | móbil | telemóvel | celular | cellulare | whatsapp | signal | gsm
-        | komórka | mob | puh(?:elin)? | тел(?:ефон)? | моб(?:ильный)? | факс | τηλ(?:έφωνο)?
-        | κιν(?:ητό)? | טל['׳]? | טלפון | נייד | פקס | (?:ال)?هاتف | (?:ال)?جوال | (?:ال)?موبايل | تلفن | موبایل | फ़ोन | मोबाइल ) (?!\w)
+        | phone | fax | tlf | tél(?:éphone)? | m[óo]vil | móbil | telemóvel | celular | cellulare
+        | whatsapp | signal | gsm | komórka | mob | puh(?:elin)? | тел(?:ефон)? | моб(?:ильный)? | факс | τηλ(?:έφωνο)?
+        | κιν(?:ητό)? | טל['׳]? | טלפון | נייד | פקס | (?:ال)?هاتف | (?:ال)?جوال | (?:ال)?موبايل | تلفن
+        | موبایل | फ़ोन | मोबाइल ) (?!\w)
       | (?:电话|電話|手机|手機|携帯|行動|传真|傳真|전화|휴대폰|휴대전화|연락처|핸드폰|팩스)
         (?:番号|号码|號碼|번호)? )
     \.?[ \t]{0,3}:?[ \t]{0,3} (?P<number> [+(]{0,2}\d[\d \t\u00a0\u202f().\-/]{4,20}\d ) (?!\w)"""
@@ -98,7 +99,8 @@ _BIRTH = pattern(
     (?P<label> (?: (?<!\w) (?:date\ of\ birth|birth\ ?date|d\.?o\.?b\.?|born(?:\ on)?|geburtsdatum
         |geboren(?:\ (?:am|op))?|geb\.(?:\ am)?|fecha\ de\ nacimiento|nacid[oa]\ el|date\ de\ naissance|née?\ le
         |data\ di\ nascita|nat[oa]\ il|data\ de\ nasc(?:imento|\.)|nascid[oa]\ (?:em|a)|geboortedatum
-        |data\ urodzenia|urodzon[ya]|ur\.|дата\ рождения|родил(?:ся|ась)|дата\ народження|datum\ narození|födelsedatum|fødselsdato|syntymäaika
+        |data\ urodzenia|urodzon[ya]|ur\.|дата\ рождения|родил(?:ся|ась)|дата\ народження
+        |datum\ narození|födelsedatum|fødselsdato|syntymäaika
         |data\ nașterii|doğum\ tarihi|születési\ (?:idő|dátum)
         |ημερομηνία\ γέννησης|תאריך\ ה?לידה|تاريخ\ (?:الميلاد|الولادة)|تاریخ\ تولد|जन्म\ ?तिथि)
       | 出生(?:日期|年月日?)|生年月日|生于|생년월일 )

@@ -27,10 +27,9 @@ PLACES = (
 )  # fmt: skip
 BORN = """Date of birth: |DOB |Born |Geburtsdatum: |geb. |Fecha de nacimiento: |Date de naissance : |née le
 Data di nascita: |nato il |nata il |Data de nascimento: |nascida em |Geboortedatum: |geboren op |Data urodzenia: |ur.
-Дата рождения: |родился |родилась |出生日期：|出生年月：|生年月日：|생년월일: |תאריך לידה: |تاريخ الميلاد:
-Doğum tarihi: |Födelsedatum: |Fødselsdato: |Date of birth (DD/MM/YYYY): |Дата народження: |Data nașterii: |Datum narození: """.replace(
-    "\n", " |"
-).split("|")
+Дата рождения: |родился |родилась |出生日期：|出生年月：|生年月日：
+생년월일: |תאריך לידה: |تاريخ الميلاد: |Doğum tarihi: |Födelsedatum: |Fødselsdato:
+Date of birth (DD/MM/YYYY): |Дата народження: |Data nașterii: |Datum narození: """.replace("\n", " |").split("|")
 MONTHS = """January May September Jan Sept Januar März Dezember enero septiembre février août décembre maggio dicembre
 maio março mei augustus maja grudnia мая декабря января Mayıs Ağustos Μαΐου מאי בדצמבר مايو ديسمبر toukokuu
 května""".split()  # noqa: SIM905 # a list would take a page
