@@ -30,7 +30,7 @@ from qwestly_agent.text.prompt_tags import APPROVAL_NEWS
 
 @dataclass(frozen=True)
 class Caller:
-    """Who posted a turn."""
+    """The person who posted a turn."""
 
     token: str = field(repr=False)
     """Their own, by which decisions are carried out."""
