@@ -20,6 +20,7 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import pause
 from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.stores.runs import Sweeps
 from qwestly_agent.stores.user_settings import Signals
 from tests.servers import ChatServer, Client, Event, token, until
 
@@ -47,6 +48,25 @@ def test_what_runs_is_stopped_and_keeps_its_words(client: Client, model: ModelSe
     for item in client.get("/api/conversations")["items"]:
         kept = client.get(f"/api/conversations/{item['id']}")["messages"][-1]
         assert (kept["content"], kept["status"], kept["error"]["code"]) == ("Half of ", "failed", "braked")
+
+
+def test_a_turn_that_ends_before_the_brake_looks_is_in_the_receipt(
+    client: Client, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended, look = threading.Event(), Sweeps.running_work
+
+    async def look_late(self: Sweeps, whose: str, now: float) -> Any:
+        assert await asyncio.to_thread(ended.wait, 20)
+        return await look(self, whose, now)
+
+    monkeypatch.setattr(Sweeps, "running_work", look_late)
+    model.script(Reply(text=["Half of ", "it."], hold_after=1))
+    with client.open({"message": "One"}) as events, ThreadPoolExecutor(1) as pool:
+        run = next(events).data["run_id"]
+        pulled = pool.submit(client.request, "POST", "/api/brake")
+        assert last_of(events).data["code"] == "braked"
+        ended.set()
+        assert pulled.result().json()["receipt"] == NOTHING_RAN | {"stopped": [run]}
 
 
 def test_nothing_begins_while_it_is_on_and_all_is_as_before_once_it_is_off(client: Client, model: ModelServer) -> None:

@@ -533,6 +533,9 @@ class TurnStore:
         services = self.services
         # A retry without content keeps the earlier answer.
         has_nothing_new = turn.replaced and not turn.record.content and turn.record.status != "complete"
+        if isinstance(turn.record.error, Braked):
+            # Before the lease ends: a brake that has not seen this turn yet finds it by this.
+            await services.runs.record_stopped(turn.claim.user_id, turn.run_id, now)
         kept = await services.conversations.finish(
             turn.claim,
             [] if has_nothing_new else messages,

@@ -29,7 +29,6 @@ from qwestly_agent.stores.approvals import COLLECTION as APPROVALS
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.drafts import COLLECTION as DRAFTS
 from qwestly_agent.stores.drafts import draft_id_of, pipeline_id_of
-from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.user_settings import COLLECTION as SETTINGS
 
 # --- runs -------------------------------------------------------------------------------------------------------------
@@ -155,18 +154,15 @@ class Sweeps(Store):
 
     @across_users
     async def stopped_work(self, whose: str, over: Collection[str], since: float) -> set[str]:
-        """Return the names of work of this user, or of `EVERYBODY`, that the brake stopped: turns and cards named in
-        `over`, and other work stopped after `since`."""
+        """Return the names of work of this user, or of `EVERYBODY`, that the brake stopped: cards named in `over`, and
+        turns and other work stopped after `since`."""
         of = {} if whose == EVERYBODY else {"user_id": whose}
-        answers = [f"{name}:assistant" for name in over]
         cards = {draft_id_of(name): name for name in over}
-        turns, stopped, others = await asyncio.gather(
-            self._each(MESSAGES, {**of, "_id": {"$in": answers}}, "run_id", "error") if over else _none(),
+        stopped, others = await asyncio.gather(
             self._each(DRAFTS, {**of, "_id": {"$in": [*cards]}, "status": "stopped"}, "_id") if over else _none(),
             self._each(COLLECTION, {**of, "stopped_at": {"$gte": since}}, "name"),
         )
         return {
-            *(each["run_id"] for each in turns if (each.get("error") or {}).get("code") == "braked"),
             *(cards[each["_id"]] for each in stopped),
             *(each["name"] for each in others),
         }
