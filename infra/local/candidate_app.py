@@ -533,6 +533,7 @@ class WriteApi:
     def release(self) -> None:
         """Release held requests. Can be called from any thread."""
         for future in list(self._held):
+            self._held.discard(future)
             future.get_loop().call_soon_threadsafe(lambda one=future: one.done() or one.set_result(None))
 
     async def close(self) -> None:

@@ -174,20 +174,21 @@ def arrivals(app: CandidateAppServer, monkeypatch: pytest.MonkeyPatch) -> Arriva
 
 
 @contextmanager
-def slow(app: CandidateAppServer) -> Iterator[None]:
-    """The candidate app takes a tenth of a second for each effect."""
-    over = threading.Event()
+def slow(app: CandidateAppServer) -> Iterator[threading.Lock]:
+    """The candidate app takes a tenth of a second for each effect; while the lock is held, it answers none."""
+    over, answering = threading.Event(), threading.Lock()
 
     def discard() -> None:
         while not over.wait(0.1):
-            app.api.release()
+            with answering:
+                app.api.release()
 
     faults: list[Fault] = ["hold_before"] * 1_000
     app.misbehave(*faults)
     pacing = threading.Thread(target=discard)
     pacing.start()
     try:
-        yield
+        yield answering
     finally:
         over.set()
         pacing.join()
@@ -230,8 +231,21 @@ def statuses_of(user: Client) -> dict[str, str]:
 @pytest.mark.sentinel
 @pytest.mark.thorough
 def test_once_it_is_pulled_no_effect_begins_while_fifty_streams_run(
-    chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, arrivals: Arrivals
+    chat: ChatServer,
+    client: Client,
+    model: ModelServer,
+    app: CandidateAppServer,
+    arrivals: Arrivals,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    look = Sweeps.running_work
+
+    async def look_and_go_on(self: Sweeps, whose: str, now: float) -> Any:
+        found = await look(self, whose, now)
+        if answering.locked():
+            answering.release()
+        return found
+
     with (
         ChatServer(replace(chat.settings, running_turns=60)) as server,
         ExitStack() as opened,
@@ -246,9 +260,12 @@ def test_once_it_is_pulled_no_effect_begins_while_fifty_streams_run(
         for events in streams:
             assert [next(events).name for _ in range(2)] == ["conversation", "text_delta"]
         reading = [pool.submit(read_to_the_end, events) for events in streams]
-        with slow(app):
+        with slow(app) as answering:
             decided = pool.submit(deciding.request, "POST", "/api/chat", json=yes)
             until(lambda: len(arrivals.effects) == 2)
+            answering.acquire()
+            until(lambda: app.api.held)
+            monkeypatch.setattr(Sweeps, "running_work", look_and_go_on)
             standing = user.request("POST", "/api/brake").json()
             assert {each.result().data["code"] for each in reading} == {"braked"}
             assert decided.result().status_code == 423
