@@ -111,7 +111,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         return (await secrets.renew()).mongodb_uri
 
     async def renewed_secret() -> str:
-        return (await secrets.renew()).qwestly_candidate_api_secret
+        return (await secrets.renew()).signing_secret
 
     settings = secrets.settings
     if unknown := [tool for tool in settings.hours_by_tool if tool not in ACTIONS]:
@@ -136,11 +136,11 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         actions=ACTIONS,
         job_boards=make_job_boards(http, secrets),
         candidate_app=CandidateApp(
-            http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id, renewed_secret
+            http, settings.candidate_api_url, settings.signing_secret, clock, new_id, renewed_secret
         ),
         workflows=Workflows(aws.client, settings.task_token_key, settings.machine_arn_prefix),
         mail=Mail(aws.client, settings.mail_from, settings.mail_configuration_set),
-        event_bus=EventBus(aws.client, settings.event_bus, settings.qwestly_candidate_api_secret, clock),
+        event_bus=EventBus(aws.client, settings.event_bus, settings.signing_secret, clock),
     )
 
 

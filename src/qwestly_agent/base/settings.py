@@ -1,6 +1,7 @@
 """The only module that reads the environment; and the secrets in it, kept current."""
 
 import asyncio
+import base64
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -23,6 +24,7 @@ from qwestly_agent.base.observability import Event
 MINIMUM_SECRET_BYTES = 32
 LONGEST_HOURS_TO_DECIDE = 168.0
 """The longest time that a state machine waits for a user."""
+P256_BEGINNING = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d030107034200")
 _COLOR = re.compile("#[0-9a-fA-F]{6}")
 
 
@@ -37,8 +39,13 @@ class Settings:
     functions that nobody signs in to."""
     qwestly_jwt_audience: str = ""
     qwestly_jwt_issuer: str = ""
+    qwestly_jwt_public_keys: str = ""
+    """The candidate app's public keys (P-256), each in base64 as `openssl ec -pubout` prints it in one line, separated
+    by commas during a rotation. With them its tokens are signed by ES256, which no function here can do, and the
+    shared secret is not used."""
     qwestly_candidate_api_secret: str = field(default="", repr=False)
-    """Signs our own tokens for the candidate app."""
+    """Signs our own tokens for the candidate app, and seals each yes. Several secrets are separated by commas during a
+    rotation: the first signs, and the seals of all count."""
     candidate_api_url: str = ""
     """URL of the candidate app's write API, including its path: docs/candidate-app-api.yaml."""
     behind_distribution: int = 0
@@ -188,6 +195,21 @@ class Settings:
         """The accepted secrets, the current one first."""
         return tuple(secret.strip() for secret in self.qwestly_agent_shared_secret.split(",") if secret.strip())
 
+    @property
+    def public_keys(self) -> tuple[str, ...]:
+        """The candidate app's public keys, in base64."""
+        return tuple("".join(key.split()) for key in self.qwestly_jwt_public_keys.split(",") if key.strip())
+
+    @property
+    def candidate_api_secrets(self) -> tuple[str, ...]:
+        """The secrets of the write API, the one that signs first."""
+        return tuple(secret.strip() for secret in self.qwestly_candidate_api_secret.split(",") if secret.strip())
+
+    @property
+    def signing_secret(self) -> str:
+        """The secret of the write API that signs; empty if there is none."""
+        return next(iter(self.candidate_api_secrets), "")
+
     def resolve(self, look_up: Callable[[Collection[str]], Mapping[str, str]]) -> Self:
         """Return these settings with each reference replaced by its value from `look_up(references)`, and validate
         them.
@@ -199,24 +221,29 @@ class Settings:
         references = {f.name: value for f in fields(needed) if is_reference(value := getattr(needed, f.name))}
         values = look_up(tuple(references.values())) if references else {}
         resolved = replace(needed, **{name: values[value].strip() for name, value in references.items()})
-        own = resolved.qwestly_candidate_api_secret
+        own = resolved.qwestly_candidate_api_secret and (resolved.candidate_api_secrets or ("",))
         given = resolved.qwestly_agent_shared_secret and (resolved.shared_secrets or ("",))
         if given and any(len(s.encode()) < MINIMUM_SECRET_BYTES for s in given):
             raise InvalidSettings(
                 f"QWESTLY_AGENT_SHARED_SECRET must be at least {MINIMUM_SECRET_BYTES} bytes long, each of several too."
             )
-        if own and (len(own.encode()) < MINIMUM_SECRET_BYTES or own in resolved.shared_secrets):
+        if own and any(len(s.encode()) < MINIMUM_SECRET_BYTES or s in resolved.shared_secrets for s in own):
             raise InvalidSettings(
                 f"QWESTLY_CANDIDATE_API_SECRET must be at least {MINIMUM_SECRET_BYTES} bytes long, and none of those "
                 "that sign users in."
             )
-        for name, secrets in (("QWESTLY_AGENT_SHARED_SECRET", given or ()), ("QWESTLY_CANDIDATE_API_SECRET", (own,))):
+        for name, secrets in (
+            ("QWESTLY_AGENT_SHARED_SECRET", given or ()),
+            ("QWESTLY_CANDIDATE_API_SECRET", own or ()),
+        ):
             if any(_is_key_file(secret) for secret in secrets if secret):
                 raise InvalidSettings(f"{name} must be a random text. This is a key file (PEM, SSH or JWK).")
         if self.brand_color and not _COLOR.fullmatch(self.brand_color):
             raise InvalidSettings("BRAND_COLOR must be a color as #0d6a59.")
         _parse_hours(resolved.approval_hours)
         parse_quotas(resolved.job_board_quotas)
+        if not all(map(_is_public_key, resolved.public_keys)):
+            raise InvalidSettings("QWESTLY_JWT_PUBLIC_KEYS must be public keys of P-256, in base64 (SPKI).")
         for name in ("APP_URL", "BRAND_LOGO", "TRACES_URL"):
             if (url := getattr(self, name.lower())) and not url.startswith(("https://", "http://127.0.0.1:")):
                 raise InvalidSettings(f"{name} must be an address that begins with https://.")
@@ -283,6 +310,15 @@ def _is_key_file(secret: str) -> bool:
     return False
 
 
+def _is_public_key(text: str) -> bool:
+    """True for 91 bytes that begin as each public key of P-256 does (RFC 5480)."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return len(raw) == len(P256_BEGINNING) + 65 and raw.startswith(P256_BEGINNING)
+
+
 def unused_keys(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the secrets that are not needed with these settings, by name of their field."""
     keys = {"adzuna": "adzuna_app_key", "jsearch": "jsearch_api_key", "web": "search_api_key"}
@@ -291,6 +327,8 @@ def unused_keys(settings: Mapping[str, Any]) -> tuple[str, ...]:
     models = [settings.get(f"model_{name}", "") for name in ("fast", "pro", "fallback", "judge")]
     if all(models[:2]) and not any(each.startswith("deepseek:") for each in models):
         unused.append("deepseek_api_key")
+    if settings.get("qwestly_jwt_public_keys"):
+        unused.append("qwestly_agent_shared_secret")
     if str(settings.get("behind_distribution", 0)) != "1":
         unused.append("origin_secret")
     return (*unused, *(() if settings.get("traces_url") else ("traces_headers",)))

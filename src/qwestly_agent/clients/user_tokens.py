@@ -1,6 +1,9 @@
 """Verification of the candidate app's token: the only source of a `user_id`."""
 
+import base64
 import re
+from functools import cache
+from typing import Any
 
 import jwt
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
@@ -15,6 +18,8 @@ OUR_ISSUER = "qwestly-agent"
 LONGEST_LIFE_SECONDS = 15 * 60
 CLOCK_SKEW_SECONDS = 30
 """How far the candidate app's clock may be ahead of ours."""
+LONGEST_TURN_SECONDS = 330
+"""Longer than any turn: until then a token that was valid at its beginning serves what the turn asks for."""
 LONGEST_TOKEN_CHARACTERS = 4096
 
 
@@ -35,13 +40,16 @@ class _Claims(BaseModel):
     iss: str | None = None
 
 
-def verify_token(token: str, settings: Settings, clock: Clock) -> str:
-    """Return the `user_id` of an HS256 token that expires within 15 minutes. Raises `Unauthorized` for any other token;
-    its subclass `UnknownSignature` if none of our secrets signed it."""
+def verify_token(token: str, settings: Settings, clock: Clock, late_seconds: float = 0) -> str:
+    """Return the `user_id` of a token that expires within 15 minutes, or did at most `late_seconds` ago. It is signed
+    by ES256 if we have public keys, else by HS256. Raises `Unauthorized` for any other token; its subclass
+    `UnknownSignature` if none of our keys signed it."""
+    algorithm = "ES256" if settings.public_keys else "HS256"
     if len(token) <= LONGEST_TOKEN_CHARACTERS and _COMPACT.fullmatch(token):
-        for secret in settings.shared_secrets:
+        for key in map(_public_key, settings.public_keys) if settings.public_keys else settings.shared_secrets:
             try:
-                return _user_id(_Claims.model_validate(_decode(token, secret, settings)), clock())
+                claims = _Claims.model_validate(_decode(token, key, algorithm, settings))
+                return _user_id(claims, clock(), late_seconds)
             except jwt.InvalidSignatureError:
                 continue
             except (jwt.InvalidTokenError, ValidationError):
@@ -50,12 +58,19 @@ def verify_token(token: str, settings: Settings, clock: Clock) -> str:
     raise Unauthorized
 
 
-def _decode(token: str, secret: str, settings: Settings) -> dict[str, object]:
+@cache
+def _public_key(text: str) -> Any:
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+    return load_der_public_key(base64.b64decode(text))
+
+
+def _decode(token: str, key: Any, algorithm: str, settings: Settings) -> dict[str, object]:
     audience, issuer = settings.qwestly_jwt_audience or None, settings.qwestly_jwt_issuer or None
     return jwt.decode(
         token,
-        secret,
-        algorithms=["HS256"],
+        key,
+        algorithms=[algorithm],
         audience=audience,
         issuer=issuer,
         options={
@@ -69,17 +84,17 @@ def _decode(token: str, secret: str, settings: Settings) -> dict[str, object]:
     )
 
 
-def _user_id(claims: _Claims, now: float) -> str:
-    in_force = claims.nbf <= now + CLOCK_SKEW_SECONDS and now < claims.exp
+def _user_id(claims: _Claims, now: float, late_seconds: float) -> str:
+    in_force = claims.nbf <= now + CLOCK_SKEW_SECONDS and now < claims.exp + late_seconds
     short_lived = claims.exp <= now + LONGEST_LIFE_SECONDS + CLOCK_SKEW_SECONDS
     if not (in_force and short_lived) or claims.iss == OUR_ISSUER or claims.user_id == EVERYBODY:
         raise Unauthorized
     return claims.user_id
 
 
-async def user_of_token(secrets: Secrets, token: str, clock: Clock) -> str:
+async def user_of_token(secrets: Secrets, token: str, clock: Clock, *, late_seconds: float = 0) -> str:
     """Return the token's `user_id`, as `verify_token` with the current secrets. Raises `Unauthorized`."""
     try:
-        return verify_token(token, secrets.settings, clock)
+        return verify_token(token, secrets.settings, clock, late_seconds)
     except UnknownSignature:
-        return verify_token(token, await secrets.renew(), clock)
+        return verify_token(token, await secrets.renew(), clock, late_seconds)
