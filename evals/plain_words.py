@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from qwestly_agent.action import FieldValues
-from qwestly_agent.approvals.propose import is_plain_order, is_short_and_typed
+from qwestly_agent.approvals.unasked import is_plain_order, is_short_and_typed
 from qwestly_agent.text.plain_words import answer_in, is_stop
 
 Case = Mapping[str, Any]

@@ -69,11 +69,13 @@ Fault: TypeAlias = (
     Literal["drop_before", "error_before", "hold_before", "redirect_before", "changed", "busy", "forbidden"]
     | Literal["drop_after", "error_after", "hold_after", "half_after", "cut_after", "huge_after", "html_after"]
     | Literal["ingestion_waits", "ingestion_fails"]
+    | Literal["version_unread", "version_busy"]
 )
-"""The fault of the next request, before or after its effect: `drop` (the connection closes without a byte), `error`
-(500), `hold` (no answer until released), `changed` (412), `busy` (429), `forbidden` (403), `half` (half an object),
-`cut` (the connection closes within the body), `huge` (2 MB), `html` (a page), `redirect`. `ingestion_waits` (until
-released) and `ingestion_fails` affect the background work after an ingestion was accepted."""
+"""The fault of the next write, or question about one, before or after its effect: `drop` (the connection closes
+without a byte), `error` (500), `hold` (no answer until released), `changed` (412), `busy` (429), `forbidden` (403),
+`half` (half an object), `cut` (the connection closes within the body), `huge` (2 MB), `html` (a page), `redirect`.
+`ingestion_waits` (until released) and `ingestion_fails` affect the background work after an ingestion was accepted.
+`version_unread` (500) and `version_busy` (429) are those of the next reading of a subject's version."""
 FAULTS = {name for group in get_args(Fault) for name in get_args(group)}
 
 Document: TypeAlias = dict[str, Any]
@@ -487,11 +489,13 @@ class WriteApi:
             body = (await request.body()).decode("utf-8", "replace")
             headers = {name: value for name, value in request.headers.items() if name != "authorization"}
             self.requests.append({"method": request.method, "path": request.url.path, "headers": headers, "body": body})
-            fault = request.state.fault = self.faults.popleft() if self.faults else None
+            reads_version = request.method == "GET" and "key" not in request.path_params
+            is_next = bool(self.faults) and reads_version == self.faults[0].startswith("version")
+            fault = request.state.fault = self.faults.popleft() if is_next else None
             match fault:
                 case "drop_before":
                     return _Broken(None, b"")
-                case "error_before":
+                case "error_before" | "version_unread":
                     return _internal()
                 case "redirect_before":
                     return RedirectResponse("/elsewhere", 307)
@@ -511,7 +515,7 @@ class WriteApi:
     def _refuse_by(self, fault: Fault | None, request: Request) -> None:
         if fault in ("busy", "forbidden", "changed"):
             self._user(request)
-        if fault == "busy":
+        if fault in ("busy", "version_busy"):
             raise Refusal(429, "too_many_requests", "Too many requests. Please wait a moment.")
         if fault == "forbidden":
             raise Refusal(403, "forbidden", "This account may not be changed by the agent.")

@@ -7,13 +7,10 @@ from pydantic_core import to_json
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.act import ActRequest, ask_act
-from qwestly_agent.approvals.end import end_execution, expire_pending
+from qwestly_agent.approvals.act import ActRequest, ask, erase_approvals
+from qwestly_agent.approvals.end import expire_pending
 from qwestly_agent.base.clock import Clock, to_datetime, with_iso_moments
-from qwestly_agent.base.errors import AgentError
-from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.activity import of_conversation
-from qwestly_agent.domain.approval import Approval
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
 from qwestly_agent.stores.user_data import UserData, user_collections
@@ -30,8 +27,6 @@ ERASED = (
     "Everything that the agent kept about you is gone. What the candidate app keeps (profile, preferences, published "
     "cards, suggestions for LinkedIn, documents) was not touched: it is erased there."
 )
-MOST_WAITING = 1_000
-"""Maximum number of approvals checked for a waiting execution; far fewer can be pending at a time."""
 
 
 async def export(user_data: UserData, clock: Clock, user_id: str) -> AsyncIterator[bytes]:
@@ -65,31 +60,19 @@ def _named(document: Document) -> Document:
 
 async def erase(services: Services, user_id: str, token: str = "") -> dict[str, int]:
     """Stop the user's runs, notify waiting executions, and delete all data. Returns the number of deleted documents by
-    collection. `token` is the user's own, by which functions that may not notify have it done."""
+    collection. `token` is the user's own, by which functions that may not notify have it done. Raises `Unavailable` if
+    that fails; the erasure may then be repeated."""
     await pause.engage(services.signals, services.sweeps, user_id, services.clock)
-    try:
-        for approval in await services.approvals.list_all(user_id, MOST_WAITING):
-            if approval.waits_for_execution:
-                await _end_execution(services, approval, token)
-    except Exception as error:  # an unreadable record is erased too
-        services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-    erased: dict[str, int] = {
-        collection: await services.user_data.erase(user_id, collection) for collection in user_collections()
-    }
+    erased = (
+        (await ask(services, ActRequest(token=token, act="erase"))).erased
+        if token
+        else await erase_approvals(services, user_id)
+    )
+    for collection in user_collections():
+        if collection not in erased:
+            erased[collection] = await services.user_data.erase(user_id, collection)
     await services.sweeps.clear_position_at(user_id)
-    return erased
-
-
-async def _end_execution(services: Services, approval: Approval, token: str) -> None:
-    """Expire the approval and notify its execution, which then ends. If that fails, erase anyway: the execution ends at
-    its own timeout."""
-    try:
-        if token:
-            await ask_act(services, ActRequest(token=token, approval_id=approval.id, act="end"))
-        else:
-            await end_execution(services, approval)
-    except (AgentError, PyMongoError) as error:
-        services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})
+    return {each: erased[each] for each in user_collections()}
 
 
 # --- deletion ---------------------------------------------------------------------------------------------------------

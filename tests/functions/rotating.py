@@ -94,8 +94,8 @@ class Person(Client):
     def steps(self) -> list[Callable[[], object]]:
         """Each asks other services. Each returns what went wrong, if anything did."""
         return [
-            lambda: self.talk("Remind me about myself.", "tool_result"),  # OpenAI
-            lambda: self.talk("Please change my headline to Director.", "approval_required"),  # the candidate app
+            lambda: self.talk("What do you know about me?", "tool_result"),  # OpenAI
+            self.change_headline,  # the candidate app
             lambda: self.talk(f"Find jobs as product manager {self.user_id}", "tool_result"),
             lambda: self.talk(f"Search the web for Kestrel Labs {self.user_id}", "tool_result"),
             self.upload_a_resume,
@@ -105,6 +105,15 @@ class Person(Client):
         answer = self.say(said)
         is_right = answer.last.name == "done" and expected in answer.names
         return None if is_right else [(event.name, event.data) for event in answer.events]
+
+    def change_headline(self) -> object:
+        answer = self.say("Please change my headline to Director.")
+        asked = [event.data for event in answer.events if event.name == "approval_required"]
+        if not asked:
+            return [(event.name, event.data) for event in answer.events]
+        path, yes = f"/api/approvals/{asked[0]['approval_id']}/decision", {"args_digest": asked[0]["args_digest"]}
+        decided = self.request("POST", path, json={"decision": "approve", **yes}).json()
+        return None if decided.get("status") == "done" else decided
 
     def upload_a_resume(self) -> object:
         headers, content = {**self.headers(), **FILE}, markdown(MAYA)

@@ -16,8 +16,10 @@ from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.autonomy import RAISE_AUTONOMY
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.links import hash_of
+from qwestly_agent.approvals.seal import new_link_token
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, ShownClaim
+from qwestly_agent.services import Services
 from tests.counts import count
 from tests.functions.approving import CARD, DAY, DELETION, HEADLINE, ONE, TWO, Shown, World, a_world
 from tests.servers import USER, mongo_server
@@ -273,11 +275,15 @@ def test_while_the_brake_is_on_nothing_is_decided(world: World, token: str) -> N
     assert heading(world.decide(token)) == "You approved this"
 
 
+async def made_for(services: Services, approval_id: str) -> str:
+    return new_link_token(services, approval_id)
+
+
 def test_what_cannot_be_taken_back_is_decided_where_one_is_signed_in(world: World) -> None:
     card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
     world.database["qc_sections"].insert_one({"_id": "card_1", **card})
     approval = world.ask(proposal=DELETION)
-    token = "t" * 43  # none is mailed
+    token = world.run(lambda services: made_for(services, approval.id))  # none is mailed
     linked = approval.model_copy(update={"links": (hash_of(token),)})
     world.run(lambda services: services.approvals.change(approval, lambda _: linked))
     shown = world.get(token)

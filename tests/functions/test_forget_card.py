@@ -16,6 +16,8 @@ from qwestly_agent.agents.tools.base import tool
 from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.links import hash_of
+from qwestly_agent.approvals.seal import new_link_token
 from qwestly_agent.approvals.sweep import sweep
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
@@ -271,15 +273,14 @@ def test_no_link_decides_it(world: World) -> None:
     decision = Decision(decision="approve", args_digest=card.args_digest)
     with pytest.raises(Invalid):
         world.run(lambda services: decide(services, USER, "ap_1", decision, by="link", where=""))
-    token = "t" * 43
 
-    async def leaks(services: Services) -> None:
+    async def leaks(services: Services) -> str:
         """As if somebody had made a link of it."""
-        from qwestly_agent.approvals.links import hash_of
-
+        token = new_link_token(services, card.id)
         await services.approvals.change(card, lambda each: each.model_copy(update={"links": (hash_of(token),)}))
+        return token
 
-    world.run(leaks)
+    token = world.run(leaks)
     assert world.decide(token).status == 403
     assert world.approval("ap_1").status == "pending"
 

@@ -13,6 +13,7 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.seal import sealed
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.forget import drop_forgotten, words_of_topics
 from qwestly_agent.cards.publication import publication_of
@@ -475,10 +476,9 @@ async def asked(talk: Talk, proposal: Proposal, approval_id: str = "ap_1", **cha
     """Pending, or as it is changed."""
     proposal = Proposal(proposal.action, proposal.args, evidence=proposal.evidence, preview=proposal.preview, shown={})
     context = ProposalContext(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(talk.services.candidate_app), "version_of", _no_version)
-        approval = await create_approval(talk.services, approval_id, proposal, context, "ask")
-    return (await talk.services.approvals.change(approval, lambda record: record.model_copy(update=changes)))[0]
+    approval = await create_approval(talk.services, approval_id, proposal, context, "ask")
+    changed = sealed(talk.services, approval.model_copy(update=changes))
+    return (await talk.services.approvals.change(approval, lambda _: changed))[0]
 
 
 async def _no_version(*_: Any) -> None:
@@ -542,8 +542,11 @@ async def test_what_was_published_with_it_is_named_and_its_record_says_no_more(t
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-async def test_what_is_asked_for_just_as_it_is_forgotten_is_never_carried_out(talk: Talk) -> None:
+async def test_what_is_asked_for_just_as_it_is_forgotten_is_never_carried_out(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever forgot it could not find the record yet."""
+    monkeypatch.setattr(type(talk.services.candidate_app), "version_of", _no_version)
     memory_id = await was_said(talk)
     draft = await drafted(talk, memory_id)
     proposal = publication_of(draft)

@@ -17,7 +17,7 @@ from infra.local.model_server import ModelServer
 from infra.stages import Stage
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import bootstrap_chat
+from qwestly_agent.bootstrap import bootstrap, bootstrap_chat
 from tests.infra.test_parameters import filled_in
 from tests.servers import API_SECRET, SECRET, ChatServer, Client
 
@@ -66,6 +66,7 @@ def settings_of(stage: Stage, function: str, mongodb_uri: str) -> Settings:
     """As the function resolves them; there is no key of DeepSeek."""
     secrets = {
         "mongodb-uri": mongodb_uri,
+        "mongodb-chat-uri": mongodb_uri,
         "shared-secret": SECRET,
         "candidate-api-secret": API_SECRET,
         "openai-api-key": "sk-eu",
@@ -95,8 +96,10 @@ def test_a_stage_of_one_region_asks_nobody_outside_it(stage: Stage, asked: set[s
             await services.workflows.start("generate_card", "card-1", {})
         with pytest.raises(Unavailable):
             await services.mail.send("maya@example.com", "A question", "A question", "<p>A question</p>")
-        await services.candidate_app.outcome_of("auth0|one-region", "doctor", "key")
         await services.close()
+        acting = await bootstrap(settings_of(stage, "ActFunction", mongodb_uri))
+        await acting.candidate_app.outcome_of("auth0|one-region", "doctor", "key")
+        await acting.close()
 
     asyncio.run(ask())
     aws = {host for host in asked if host.endswith(".amazonaws.com")}

@@ -44,7 +44,7 @@ SETTINGS = {
 @pytest.fixture
 def stage(aws: AwsServer, model: ModelServer, mongodb_uri: str, database_name: str) -> Iterator[Stage]:
     clock = FakeClock()
-    users = {"app": "first", "reader": "first", "opener": "first"}
+    users = {"app": "first", "chat": "first", "reader": "first", "opener": "first"}
     database = LockedDatabase(int(mongodb_uri.rpartition(":")[2]), users=users)
     with (
         database,
@@ -54,6 +54,7 @@ def stage(aws: AwsServer, model: ModelServer, mongodb_uri: str, database_name: s
     ):
         values = {
             "mongodb-uri": database.uri_of("app", "first"),
+            "mongodb-chat-uri": database.uri_of("chat", "first"),
             "mongodb-reader-uri": database.uri_of("reader", "first"),
             "mongodb-opener-uri": database.uri_of("opener", "first"),
             "shared-secret": SECRET,
@@ -88,8 +89,8 @@ def rotate_provider_key(stage: Stage, name: str) -> None:
 
 
 def rotate_candidate_apps_secret(stage: Stage) -> None:
-    stage.put("candidate-api-secret", stage_secret := f"another {API_SECRET}")
-    stage.app.api.secret = stage_secret
+    stage.put("candidate-api-secret", f"another {API_SECRET},{API_SECRET}")
+    stage.app.api.secret = f"another {API_SECRET}"
 
 
 def rotate_shared_secret(stage: Stage) -> None:
@@ -125,6 +126,7 @@ ROTATIONS: dict[str, Callable[[Stage], None]] = {
     "candidate-api-secret": rotate_candidate_apps_secret,
     "shared-secret": rotate_shared_secret,
     "mongodb-uri": lambda stage: change_database_user(stage, "mongodb-uri", "app"),
+    "mongodb-chat-uri": lambda stage: change_database_user(stage, "mongodb-chat-uri", "chat"),
     "mongodb-reader-uri": lambda stage: change_database_user(stage, "mongodb-reader-uri", "reader"),
     "mongodb-opener-uri": lambda stage: change_database_user(stage, "mongodb-opener-uri", "opener"),
     "traces-headers": rotate_collector_headers,

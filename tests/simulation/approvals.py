@@ -12,12 +12,11 @@ from unittest.mock import patch
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import decide, pause
+from qwestly_agent.approvals.act import ActRequest, ChosenLevel, ask, ask_act, refresh_outcomes
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.decide import decide_and_follow_up
-from qwestly_agent.approvals.execute import LATEST_SECONDS, NEVER_KNOWN, execute, refresh_outcomes, undo
+from qwestly_agent.approvals.execute import LATEST_SECONDS, NEVER_KNOWN, execute
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
-from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import FINAL, MOVES, Approval, DecidedBy, Level, Verb, sha256_hex
@@ -153,7 +152,10 @@ class Story:
         )[self.choices.number(5)]
 
         async def work(services: Any) -> None:
-            await Proposer(services, USER, f"run {number}", CONVERSATION, message).submit(proposal, "call")
+            run_id = f"run {number}"
+            self.world.say(run_id, message)
+            asking = Proposer(services, USER, run_id, CONVERSATION, message, token=self.world.token())
+            await asking.submit(proposal, "call")
 
         self._start(f"propose: {message}", work, CHAT_SECONDS, self._times())
 
@@ -171,7 +173,9 @@ class Story:
         async def work(services: Any) -> None:
             now = self.world.scheduler.now
             self.decided.setdefault(record.id, []).append(Decided(now, by, decision))
-            await decide_and_follow_up(services, USER, record.id, decision, by=by, where="")
+            here = record.conversation_id if by == "chat" else None
+            asked = ActRequest(token=self.world.token(), approval_id=record.id, conversation_id=here, act=decision)
+            await ask_act(services, asked)
 
         limit = CHAT_SECONDS if by == "chat" else REQUEST_SECONDS
         self._start(f"{verb} {record.id[:9]}, seen as {seen.id[:9]}", work, limit, self._times())
@@ -183,7 +187,7 @@ class Story:
 
         async def work(services: Any) -> None:
             self.undone.setdefault(record.id, []).append(self.world.scheduler.now)
-            await undo(services, USER, record.id)
+            await ask_act(services, ActRequest(token=self.world.token(), approval_id=record.id, act="undo"))
 
         self._start(f"undo {record.id[:9]}", work, REQUEST_SECONDS, self._times())
 
@@ -193,7 +197,7 @@ class Story:
 
     def look(self) -> None:
         async def work(services: Any) -> None:
-            await refresh_outcomes(services, await services.approvals.list_open(USER, 100))
+            await refresh_outcomes(services, await services.approvals.list_open(USER, 100), self.world.token())
 
         self._start("look at the queue", work, REQUEST_SECONDS)
 
@@ -221,7 +225,7 @@ class Story:
         level: Level = self.choices.one(("L0", "L0", "L1", "L3"))
 
         async def work(services: Any) -> None:
-            await services.autonomy.set_level(USER, level, to_datetime(services.clock()))
+            await ask(services, ActRequest(token=self.world.token(), act=ChosenLevel(level=level, ceiling=None)))
 
         self._start(f"set the level to {level}", work, REQUEST_SECONDS)
 
@@ -261,7 +265,10 @@ class Story:
             if moved[0] != moved[1] and moved[1] not in MOVES.get(moved[0], ()):
                 yield f"went from {moved[0]} to {moved[1]}"
         for number, (_, document) in enumerate(versions):
-            if number == 0 or document["status"] != versions[number - 1][1]["status"]:
+            is_silent = (document["status"], document["answer"]) == ("pending", "run")
+            before = versions[number - 1][1] if number else {}
+            is_same = all(document[name] == before.get(name) for name in ("status", "answer"))
+            if not (is_silent or is_same):
                 wanted.add(of_approval(Approvals.from_document(document)).id)
         feed = self.world.tables.documents.get(activity.COLLECTION, {})
         fed = {key for key in feed if key.startswith(f"{versions[0][1]['_id']}:")}

@@ -12,7 +12,7 @@ def check(story: Story) -> None:
 
 def test_what_was_undone_says_so_though_the_database_fails_then() -> None:
     async def tell(story: Story) -> None:
-        story.world.scheduler.placed["undo", "update agent_approvals", 6] = FAILED, 0.0
+        story.world.scheduler.placed["act", "update agent_approvals", 6] = FAILED, 0.0
         story.propose()
         await asyncio.sleep(3)
         story.decide()
@@ -25,7 +25,7 @@ def test_what_was_undone_says_so_though_the_database_fails_then() -> None:
 
 def test_an_undo_leaves_what_somebody_changes_while_it_is_asked_for() -> None:
     async def tell(story: Story) -> None:
-        story.world.scheduler.placed["undo", "find agent_autonomy", 1] = SLOW_AFTER, 1.0
+        story.world.scheduler.placed["act", "find agent_autonomy", 1] = SLOW_AFTER, 1.0
         story.propose()
         await asyncio.sleep(3)
         story.decide()
@@ -40,7 +40,7 @@ def test_an_undo_leaves_what_somebody_changes_while_it_is_asked_for() -> None:
 
 def test_a_refusal_of_the_second_request_says_nothing_about_the_first() -> None:
     async def tell(story: Story) -> None:
-        story.world.scheduler.placed["approve", "PATCH /profile", 1] = SLOW_BEFORE, 40.0
+        story.world.scheduler.placed["act", "PATCH /profile", 1] = SLOW_BEFORE, 40.0
         story.world.scheduler.placed["sweep", "PATCH /profile", 1] = BUSY, 0.0
         story.propose()
         await asyncio.sleep(3)
@@ -54,8 +54,8 @@ def test_a_refusal_of_the_second_request_says_nothing_about_the_first() -> None:
 
 def test_nothing_is_called_undone_while_its_token_is_valid() -> None:
     async def tell(story: Story) -> None:
-        story.world.scheduler.placed["approve", "find agent_signals", 3] = SLOW_AFTER, 2.0
-        story.world.scheduler.placed["approve", "PATCH /profile", 1] = LATE_AND_DEAD, 59.5
+        story.world.scheduler.placed["act", "find agent_signals", 3] = SLOW_AFTER, 2.0
+        story.world.scheduler.placed["act", "PATCH /profile", 1] = LATE_AND_DEAD, 59.5
         story.propose()
         await asyncio.sleep(3)
         story.decide()

@@ -4,6 +4,7 @@ Our stores, the client of the candidate app and the laptop's candidate app are t
 wires and the models are stood in for. The world remembers what happened, for the checks.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from starlette.applications import Starlette
 
 from infra.local.candidate_app import OPERATIONS, WriteApi
 from infra.local.environment import API_PATH
+from qwestly_agent.approvals.act import answer_act
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import build_stores
@@ -43,6 +45,8 @@ T = TypeVar("T")
 
 USER, CONVERSATION = "auth0|ada", "conversation"
 BEGINS = 1_800_000_000.0
+SHARED_SECRET = "a-shared-secret-of-the-tests-with-32-bytes-or-more"
+TOKEN_SECONDS, ACT_SECONDS = 600.0, 30.0
 SECRET = "the-secret-which-signs-towards-the-candidate-app"
 APP_SKEWS = (0.0, 0.0, 2.0, -2.0, 20.0, -20.0)
 """The contract has it allow for 30 seconds."""
@@ -58,6 +62,7 @@ APP = Kind(
     busy=lambda: _response(429, b'{"error": {"code": "too_many_requests", "message": "Please wait."}}'),
 )
 WORKFLOWS = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 5.0))
+INVOKE = Kind(error=Unavailable, refused=Unavailable, slow=(0.05, 2.0, 20.0), patience=65.0)
 MODEL = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 2.9))
 
 
@@ -133,6 +138,12 @@ class World:
         self.elsewhere += [(self.scheduler.now, name) for name in values]
         self.tables.update(CANDIDATES, {"_id": USER}, {"$set": values, "$inc": {"version": 1}})
 
+    def say(self, run_id: str, message: str) -> None:
+        """As a turn stores what its user typed."""
+        turn = {"message_id": f"m {run_id}", "text": message, "started_at": self.time}
+        here = conversations.key_query(USER, CONVERSATION)
+        self.tables.update(conversations.COLLECTION, here, {"$set": {f"turns.{run_id}": turn}})
+
     def set_level(self, level: Level) -> None:
         self.tables.put(user_settings.AUTONOMY, {"_id": USER, "user_id": USER, "level": level, "ceiling": level})
 
@@ -148,10 +159,17 @@ class World:
         def log(_: Any, extra: Document) -> None:
             self.logged.append(extra["cause"][0])
 
+        async def invoke(_: str, event: Document) -> Document:
+            return await self._invoke(process, event)
+
+        async def renew() -> Settings:
+            return SETTINGS
+
         database = cast(Any, Database(self.tables, call))
         ids = (f"{process.number}-{number}" for number in range(10_000))
         return SimpleNamespace(
             settings=SETTINGS,
+            secrets=SimpleNamespace(settings=SETTINGS, renew=renew),
             clock=clock,
             new_id=lambda: next(ids),
             logger=SimpleNamespace(warning=log, error=log, info=log),
@@ -160,9 +178,32 @@ class World:
             **build_stores(database),
             knowledge=Knowledge.of(database),
             actions=ACTIONS,
-            workflows=SimpleNamespace(start=self._start),
+            workflows=SimpleNamespace(start=self._start, invoke=invoke),
             candidate_app=CandidateApp(self.http, f"https://app.example{API_PATH}", SECRET, clock, lambda: next(ids)),
         )
+
+    def token(self) -> str:
+        """The user's own, for as long as it may live."""
+        return jwt.encode({"user_id": USER, "exp": self.time + TOKEN_SECONDS}, SHARED_SECRET, algorithm="HS256")
+
+    async def _invoke(self, caller: Process[Any], event: Document) -> Document:
+        """`act` is a process of its own: it goes on if who asked dies, and dies alone."""
+        begun: list[Process[Any]] = []
+
+        def begin() -> None:
+            async def work(process: Process[Any]) -> Document:
+                return await answer_act(self.services(process), event)
+
+            begun.append(self.scheduler.start(f"act for {caller.name}", work, limit=ACT_SECONDS))
+
+        await self.scheduler.call("invoke act", begin, INVOKE)
+        while not begun[0].task.done():
+            if begun[0].is_dead:
+                raise Unavailable
+            await asyncio.sleep(0.01)
+        if begun[0].result is None:  # it raised what it should not
+            raise Unavailable
+        return await self.scheduler.call("answer of act", lambda: begun[0].result, INVOKE)
 
     async def judged(self, *_: Any) -> bool:
         """In place of the model that judges whether a message asks for a change: it always does."""
@@ -250,7 +291,8 @@ def _at_once(work: Coroutine[Any, Any, T]) -> None:
 SETTINGS = Settings(
     mongodb_uri="mongodb://127.0.0.1:9",
     mongodb_database="simulated",
-    qwestly_agent_shared_secret="a-shared-secret-of-the-tests-with-32-bytes-or-more",
+    qwestly_agent_shared_secret=SHARED_SECRET,
+    act_function="approve-act:live",
     model_base_url="http://127.0.0.1:9/v1",
     embeddings_base_url="http://127.0.0.1:9/v1",
     qwestly_candidate_api_secret=SECRET,

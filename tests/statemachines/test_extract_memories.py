@@ -174,9 +174,7 @@ def case(world: World, model: ModelServer) -> Case:
 
     def answer() -> None:
         def asked() -> bool:
-            """Once it was also tried to mail it."""
-            found = world.run(lambda services: services.approvals.list_all(user.user_id, 20))
-            return bool(found and len(found[0].audit) > 1)
+            return bool(world.run(lambda services: services.approvals.list_all(user.user_id, 20)))
 
         until(lambda: asked() or not world.runs(begun[-1]), 60)
         if asked():

@@ -1,29 +1,40 @@
-"""Decide, carry out and undo approvals on behalf of functions that have no right to: the chat asks, and this verifies.
+"""Decide, carry out and undo approvals, and set levels, for functions that have no right to: this verifies who asks.
 
 Nothing that the caller says about a person or their words counts. The user is that of their own token, and words are
 those of the stored message. Idempotent: a call may be repeated whatever became of the first one.
 """
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pymongo.errors import PyMongoError
 
-from qwestly_agent.approvals.autonomy import UNASKED
+from qwestly_agent.approvals.autonomy import UNASKED, gate, level_of
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.end import end_execution
-from qwestly_agent.approvals.execute import undo
+from qwestly_agent.approvals.execute import NOT_ALLOWED, execute, is_due, look_up_outcome, undo
+from qwestly_agent.approvals.seal import sealed
+from qwestly_agent.approvals.unasked import may_run, requested_changes
 from qwestly_agent.base import errors
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, ChangedMeanwhile, Internal, Invalid, NotFound
-from qwestly_agent.clients.user_tokens import LONGEST_TOKEN_CHARACTERS, user_of_token
-from qwestly_agent.domain.approval import Approval, Verb
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.clients.user_tokens import LONGEST_TOKEN_CHARACTERS, LONGEST_TURN_SECONDS, user_of_token
+from qwestly_agent.domain.approval import Approval, Level, Verb
 from qwestly_agent.services import Services
+from qwestly_agent.stores.approvals import COLLECTION as APPROVALS
 from qwestly_agent.stores.messages import unfinished_turns
+from qwestly_agent.stores.user_settings import AUTONOMY
 from qwestly_agent.text.plain_words import Answer, answer_in
 
 USE_THE_CARD = "Please decide with the buttons on the card above: it waits for them."
 MOST_MESSAGES, MOST_APPROVALS = 10, 50
 VERBS: Mapping[Answer, Verb] = {"yes": "approve", "no": "reject"}
+ERASED_HERE = (APPROVALS, AUTONOMY)
+"""Collections from which the chat's database user may delete nothing."""
 
 
 class StoredAnswer(BaseModel):
@@ -35,50 +46,133 @@ class StoredAnswer(BaseModel):
     answers: str
 
 
+class ChosenLevel(BaseModel):
+    """The level that the person sets, and the ceiling up to which the agent may earn a higher one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    level: Level | None
+    ceiling: Level | None
+
+
 class ActRequest(BaseModel):
-    """One decision as the page sent it, one typed answer, one undo, or the end of what waits for it (`end`)."""
+    """One act: on an approval, a decision as the page sent it, a typed answer, an `undo`, a `look` at an outcome that
+    is due, or the `run` of what its level allows; else a chosen level, or the erasure (`erase`) of approvals."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     token: str = Field(max_length=LONGEST_TOKEN_CHARACTERS, repr=False)
-    approval_id: str
+    approval_id: str = ""
     conversation_id: str | None = None
     """The conversation in which it was decided; None in the queue."""
-    act: Decision | StoredAnswer | Literal["undo", "end"]
+    act: Decision | StoredAnswer | ChosenLevel | Literal["undo", "look", "run", "erase"]
     where: str = ""
     """The client's address, for the audit."""
 
 
-async def answer_act(services: Services, event: Mapping[str, Any]) -> dict[str, str]:
-    """Return `approval_id` and `status` of the record that was decided, or that undoes; or the `error` (a class of
-    `base/errors.py`) and its `message`."""
+class ActAnswer(BaseModel):
+    """What became of it; `error` is a class of `base/errors.py`."""
+
+    user_id: str = ""
+    approval_id: str = ""
+    """The record that was decided, or that undoes."""
+    erased: dict[str, int] = {}
+    """The number of deleted records, by collection."""
+    error: str = ""
+    message: str = ""
+
+
+async def answer_act(services: Services, event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an `ActAnswer` as JSON."""
     try:
-        approval = await act(services, ActRequest.model_validate(event))
+        answer = await act(services, ActRequest.model_validate(event))
     except ValidationError:
-        return {"error": Invalid.__name__, "message": Invalid.sentence}
+        answer = ActAnswer(error=Invalid.__name__, message=Invalid.sentence)
     except AgentError as error:
         known = next(each for each in type(error).__mro__ if hasattr(errors, each.__name__))
-        return {"error": known.__name__, "message": error.message}
-    return {"approval_id": approval.id, "status": approval.status}
+        answer = ActAnswer(error=known.__name__, message=error.message)
+    return answer.model_dump(mode="json", exclude_defaults=True)
 
 
-async def act(services: Services, asked: ActRequest) -> Approval:
-    """Return the record after the act. Raises `Unauthorized`, `NotFound`, `Braked`, `Invalid`, `ChangedMeanwhile` and
-    `Unavailable`."""
-    user_id = await user_of_token(services.secrets, asked.token, services.clock)
+async def act(services: Services, asked: ActRequest) -> ActAnswer:
+    """Carry it out. Raises `Unauthorized`, `NotFound`, `Braked`, `Invalid`, `ChangedMeanwhile` and `Unavailable`."""
+    # A turn may ask at its end, when the token with which it began has expired.
+    user_id = await user_of_token(services.secrets, asked.token, services.clock, late_seconds=LONGEST_TURN_SECONDS)
+    if asked.act == "erase":
+        return ActAnswer(user_id=user_id, erased=await erase_approvals(services, user_id))
+    if isinstance(asked.act, ChosenLevel):
+        now = to_datetime(services.clock())
+        if asked.act.level is not None:
+            await services.autonomy.set_level(user_id, asked.act.level, now)
+        if asked.act.ceiling is not None:
+            await services.autonomy.set_ceiling(user_id, asked.act.ceiling, now)
+        return ActAnswer(user_id=user_id)
+    return ActAnswer(user_id=user_id, approval_id=(await _on_approval(services, user_id, asked)).id)
+
+
+async def _on_approval(services: Services, user_id: str, asked: ActRequest) -> Approval:
     if asked.act == "undo":
         return await undo(services, user_id, asked.approval_id)
     approval = await services.approvals.get(user_id, asked.approval_id)
+    if asked.act == "look":
+        return await look_up_outcome(services, approval)
+    if asked.act == "run":
+        return await _run(services, approval)
     if asked.conversation_id is not None and approval.conversation_id != asked.conversation_id:
         raise NotFound("There is no such approval.")
-    if asked.act == "end":
-        return await end_execution(services, approval)
     if isinstance(asked.act, Decision):
         by = "queue" if asked.conversation_id is None else "chat"
         return await decide_and_follow_up(services, user_id, approval.id, asked.act, by=by, where=asked.where)
+    assert isinstance(asked.act, StoredAnswer)
     verb = await _verb_of(services, approval, asked.act)
     decision = Decision(decision=verb, args_digest=approval.args_digest)
     return await decide_and_follow_up(services, user_id, approval.id, decision, by="words", where=asked.where)
+
+
+async def _run(services: Services, approval: Approval) -> Approval:
+    """Run what the stored message of its turn plainly orders, and the user's level allows without approval. The model
+    learns its outcome from the tool's result. Raises `ChangedMeanwhile` for anything else."""
+    user_id, conversation_id, action = approval.user_id, approval.conversation_id, services.actions.get(approval.tool)
+    if approval.status == "pending":
+        said = await _said_in(services, approval, approval.run_id)
+        if action is None or conversation_id is None or approval.answer != "run":
+            raise ChangedMeanwhile(NOT_ALLOWED)
+        level = await level_of(services, user_id, await services.autonomy.get(user_id), approval.tool, approval.subject)
+        changes = await requested_changes(services, user_id, said, action, action.arguments_of(approval))
+        is_asked = changes == [*approval.preview.changes] != []
+        is_allowed = gate(approval.effect, level, is_requested=is_asked).answer == "run"
+        if not is_allowed or not await may_run(services, (user_id, conversation_id), action, approval.args):
+            raise ChangedMeanwhile(NOT_ALLOWED)
+        now = services.clock()
+        approval, _ = await services.approvals.change(
+            approval, lambda record: sealed(services, record.allowed(level, now)) if record.waits(now) else None
+        )
+    if approval.decided_by != "level":
+        raise ChangedMeanwhile(NOT_ALLOWED)
+    approval = await execute(services, user_id, approval.id)
+    await services.approvals.mark_reported(approval)
+    return await services.approvals.get(user_id, approval.id)
+
+
+async def _said_in(services: Services, approval: Approval, run_id: str) -> str:
+    """Return the stored message of this turn, which runs now; empty if there is none."""
+    if approval.conversation_id is None:
+        return ""
+    conversation = await services.conversations.get(approval.user_id, approval.conversation_id)
+    return next((each.text or "" for each in unfinished_turns(conversation) if each.run_id == run_id), "")
+
+
+async def erase_approvals(services: Services, user_id: str) -> dict[str, int]:
+    """End the executions that wait for the user, and delete the user's approvals and levels. An execution that cannot
+    be notified ends at its own timeout. Returns the number of deleted records, by collection."""
+    try:
+        for approval in await services.approvals.list_all(user_id, 0):
+            if approval.waits_for_execution:
+                with suppress(AgentError, PyMongoError):
+                    await end_execution(services, approval)
+    except Exception as error:  # an unreadable record is erased too
+        services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
+    return {each: await services.user_data.erase(user_id, each) for each in ERASED_HERE}
 
 
 async def _verb_of(services: Services, approval: Approval, typed: StoredAnswer) -> Verb:
@@ -87,9 +181,7 @@ async def _verb_of(services: Services, approval: Approval, typed: StoredAnswer) 
     user_id, conversation_id = approval.user_id, approval.conversation_id
     if conversation_id is None:
         raise ChangedMeanwhile(USE_THE_CARD)
-    conversation = await services.conversations.get(user_id, conversation_id)
-    texts = [each.text or "" for each in unfinished_turns(conversation) if each.run_id == typed.run_id]
-    said = answer_in(texts[0]) if texts else None
+    said = answer_in(await _said_in(services, approval, typed.run_id))
     messages = await services.messages.list_recent(user_id, conversation_id, MOST_MESSAGES)
     answers = [each for each in messages if each.role == "assistant" and each.content != USE_THE_CARD]
     found = await services.approvals.list_of_conversation(user_id, conversation_id, MOST_APPROVALS)
@@ -105,19 +197,42 @@ async def _verb_of(services: Services, approval: Approval, typed: StoredAnswer) 
 # --- by those who may not ---------------------------------------------------------------------------------------------
 
 
-async def ask_act(services: Services, asked: ActRequest) -> Approval:
-    """Have it done by the function that may, and return the record as it is now. Without such a function (tests, and
-    tools on the laptop) it is done here.
+async def ask(services: Services, asked: ActRequest) -> ActAnswer:
+    """Have it done by the function that may. Without such a function (tests, and tools on the laptop) it is done here.
 
     Raises what `act` raises, and `Unavailable` if the outcome is not known: the same call may then be repeated.
     """
     if not services.settings.act_function:
         return await act(services, asked)
-    answer = await services.workflows.invoke(services.settings.act_function, asked.model_dump(mode="json"))
-    if name := answer.get("error"):
-        raise _error_of(name)(answer.get("message", ""))
-    user_id = await user_of_token(services.secrets, asked.token, services.clock)
-    return await services.approvals.get(user_id, answer["approval_id"])
+    answer = ActAnswer.model_validate(
+        await services.workflows.invoke(services.settings.act_function, asked.model_dump(mode="json"))
+    )
+    if answer.error:
+        raise _error_of(answer.error)(answer.message)
+    return answer
+
+
+async def ask_act(services: Services, asked: ActRequest) -> Approval:
+    """Like `ask`, of an approval. Returns the record as it is now."""
+    answer = await ask(services, asked)
+    return await services.approvals.get(answer.user_id, answer.approval_id)
+
+
+async def refresh_outcomes(services: Services, found: Sequence[Approval], token: str) -> list[Approval]:
+    """Return these records after querying each outcome that is due. A failure changes nothing: the sweep retries."""
+    return list(await asyncio.gather(*(_refresh(services, each, token) for each in found)))
+
+
+async def _refresh(services: Services, approval: Approval, token: str) -> Approval:
+    if not is_due(services, approval):
+        return approval
+    try:
+        if not services.settings.act_function:
+            return await look_up_outcome(services, approval)
+        return await ask_act(services, ActRequest(token=token, approval_id=approval.id, act="look"))
+    except (AgentError, PyMongoError) as error:
+        services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})
+        return approval
 
 
 def _error_of(name: str) -> type[AgentError]:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic_core import CoreSchema, core_schema
 
 from qwestly_agent.action import to_json_types
+from qwestly_agent.approvals.seal import sealed
 from qwestly_agent.approvals.view import with_differences, with_draft, with_person
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -122,7 +123,7 @@ class Proposal:
     """True if the judge was unavailable for its content; it then needs approval at every level."""
     confidence: Confidence | None = None
     check: Callable[[], Awaitable[None]] | None = None
-    """Called after version and values were read; raises if the action no longer applies to them."""
+    """Called after the values were read; raises if the action no longer applies to them."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
@@ -174,13 +175,11 @@ async def create_approval(
     drafted = bool(proposal.preview or proposal.drafted)
     args, left_out = without_contacts(action, action.parse(proposal.args), details, drafted=drafted)
     subject = action.subject(args)
-    # Read the version before the values, so that a change in between is detected.
-    version = await services.candidate_app.version_of(context.user_id, approval_id, subject)
-    if version is None and action.must_exist:
-        raise NotFound("There is no such card.")
     shown = (
         await action.read_current(services, context.user_id, args) if proposal.shown is None else dict(proposal.shown)
     )
+    if action.must_exist and not shown:
+        raise NotFound("There is no such card.")
     if proposal.check:
         await proposal.check()
     preview = proposal.preview or with_draft(action.preview(args, shown), proposal.drafted)
@@ -203,7 +202,6 @@ async def create_approval(
         args_digest=sha256_hex(action.tool, text),
         schema_digest=action.schema_digest,
         subject=subject,
-        version=version,
         shown=shown,
         preview=preview,
         rationale=""
@@ -231,7 +229,7 @@ async def create_approval(
         audit=(f"{to_datetime(now).isoformat()} asked by run {context.run_id}{undone}",),
         **_awaiting(action, answer, context, now),
     )
-    if not await services.approvals.add(approval):
+    if not await services.approvals.add(sealed(services, approval)):
         approval = await services.approvals.get(context.user_id, approval_id)
     if approval.revises:
         await _name_successor(services.approvals, context.user_id, approval.revises, approval_id)
@@ -256,12 +254,14 @@ def _round_after(earlier: Approval | None) -> dict[str, Any]:
 def _awaiting(action: AnyAction, answer: Answer, context: ProposalContext, now: float) -> dict[str, Any]:
     if context.undoes:
         return {"status": "approved", "decided_at": now, "decided_by": "undo"}
-    if answer == "run":
-        return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": context.level}
+    return {} if answer == "run" else {"mail_at": mail_time(action, answer, now)}
+
+
+def mail_time(action: AnyAction, answer: Answer, now: float) -> float | None:
+    """Return when the user is mailed about it: if it was asked in the chat, only if it is not decided there."""
     if action.signed_in_only:
-        return {}
-    # An approval requested in the chat is mailed only if it is not decided there.
-    return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}
+        return None
+    return now + MAIL_AFTER_SECONDS if answer == "ask" else now
 
 
 async def _name_successor(approvals: Approvals, user_id: str, approval_id: str, successor: str) -> None:

@@ -1,5 +1,5 @@
-"""Request a user's approval on behalf of a waiting execution: store the record with the execution's encrypted token,
-and mail it if due. A repeated invocation makes no second record."""
+"""Request a user's approval on behalf of a waiting execution: store the record with the execution's encrypted token.
+The sweep mails it. A repeated invocation makes no second record."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,6 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.autonomy import gate
 from qwestly_agent.approvals.end import notify_with_token, without_forgotten
-from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
@@ -68,7 +67,7 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
     if approval.draft_id:
         told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
         await services.drafts.update(user_id, approval.draft_id, services.clock(), **told)
-    return await mail_if_due(services, approval)
+    return approval
 
 
 async def _kept_newest(approvals: Approvals, approval: Approval, context: ProposalContext) -> Approval:

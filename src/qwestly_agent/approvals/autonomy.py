@@ -169,27 +169,26 @@ def can_be_earned(action: AnyAction | None) -> bool:
 
 
 async def level_of(services: Services, user_id: str, standing: Standing, tool: str, subject: str) -> Level:
-    """Return the effective level for this kind of change; revoke a grant that is no longer valid."""
+    """Return the effective level for this kind of change: a grant that no longer stands counts for nothing."""
     grant = standing.find_grant(tool, subject)
-    if grant is None:
-        return standing.level
-    action = services.actions[tool]
-    since_then = await services.approvals.list_decided(user_id, tool, subject, grant.since, MOST_RECORDS)
-    if is_standing(grant, since_then, action.schema_digest):
-        return standing.with_grant(grant)
-    await services.autonomy.revoke(user_id, grant, services.clock())
-    return standing.level
+    return standing.with_grant(grant if grant and await _stands(services, user_id, grant) else None)
+
+
+async def _stands(services: Services, user_id: str, grant: Grant) -> bool:
+    decided = await services.approvals.list_decided(user_id, grant.tool, grant.subject, grant.since, MOST_RECORDS)
+    return is_standing(grant, decided, services.actions[grant.tool].schema_digest)
 
 
 async def note_decision(services: Services, approval: Approval) -> None:
-    """Revoke a grant after a rejection; offer a higher level after enough approvals."""
+    """Revoke a grant that no longer stands; offer a higher level after enough approvals."""
     action = services.actions.get(approval.tool)
     if action is None or not can_be_earned(action) or not (is_no(approval) or is_yes(approval)):
         return
     standing = await services.autonomy.get(approval.user_id)
-    if is_no(approval):
-        await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
-    elif level := standing.next_level(standing.find_grant(approval.tool, approval.subject)):
+    grant = standing.find_grant(approval.tool, approval.subject)
+    if grant and not await _stands(services, approval.user_id, grant):
+        await services.autonomy.revoke(approval.user_id, grant, services.clock())
+    elif is_yes(approval) and (level := standing.next_level(grant)):
         await _offer(services, approval, action, level)
 
 

@@ -13,6 +13,7 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.autonomy import note_decision
 from qwestly_agent.approvals.end import finish, notify_execution
 from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.seal import sealed
 from qwestly_agent.approvals.view import approval_span
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Invalid
 from qwestly_agent.base.observability import Event, cause_of
@@ -85,7 +86,8 @@ def _decided(
     edit = _edited(action, record, decision) if decision.decision == "edit" else None
     reason = visible(decision.reason).strip() or None if decision.reason else None
     redraft = _redraft_id(action, record, reason) if decision.decision == "revise" else None
-    return record.decided(decision.decision, now, by=by, where=where, reason=reason, redraft_id=redraft, edit=edit)
+    after = record.decided(decision.decision, now, by=by, where=where, reason=reason, redraft_id=redraft, edit=edit)
+    return sealed(services, after)
 
 
 def _redraft_id(action: AnyAction, record: Approval, wish: str | None) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
+from qwestly_agent.approvals.seal import end_unsealed, is_sealed
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, PRIVATE, Approval, Status
 from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
@@ -237,7 +238,10 @@ async def notify_execution(services: Services, approval: Approval) -> Approval:
 
 
 async def notify_with_token(services: Services, approval: Approval, task_token: str) -> Approval:
-    """Like `notify_execution`, with a decrypted task token."""
+    """Like `notify_execution`, with a decrypted task token. A yes without a seal wakes nothing."""
+    approval = await end_unsealed(services, approval)
+    if not await is_sealed(services, approval):
+        return approval
     waited = await services.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
     return await note_notified(services.approvals, approval) if waited else await give_up(services, approval)
 

@@ -1,21 +1,18 @@
 """Execute approved records, and undo them: the only place that changes something for a user."""
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
-
-from pymongo.errors import PyMongoError
 
 from qwestly_agent.action import digest_of, to_json_types
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import NOT_PUBLISHED, Proposal, ProposalContext, create_approval, has_public_contacts
 from qwestly_agent.approvals.autonomy import gate, level_of, note_decision
 from qwestly_agent.approvals.end import DRAFT_ENDS, FORGOTTEN, end_forgotten, finish, has_forgotten_source, work_of
+from qwestly_agent.approvals.seal import end_unsealed, is_undo_sealed, sealed
 from qwestly_agent.approvals.view import approval_span, refresh_preview
-from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, NotFound
-from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.base.errors import Braked, ChangedMeanwhile, NotFound
 from qwestly_agent.clients.candidate_app import Changed, Done, Effect, NeverArrived, Outcome, Pending, Refused, Unknown
 from qwestly_agent.domain.approval import (
     FINAL,
@@ -63,7 +60,7 @@ async def execute(services: Services, user_id: str, approval_id: str) -> Approva
 
     Raises errors that prevent checking whether it is allowed: then nothing was done, and it is still approved.
     """
-    approval = await services.approvals.get(user_id, approval_id)
+    approval = await end_unsealed(services, await services.approvals.get(user_id, approval_id))
     if not (step := _next_step(services, approval)):
         return approval
     with approval_span(services.traces, "execute approval", approval):
@@ -123,14 +120,19 @@ async def _send(services: Services, approval: Approval, *, earlier: float | None
     """
     action, args = _action_of(services, approval)
     was_sent = approval.status != "approved"  # possibly still in transit, or done
-    # Read the values before marking it, because until then it cannot have been sent. Actions on our own data compare
-    # them themselves.
-    as_shown = (
-        was_sent or action.is_own_data or await action.read_current(services, approval.user_id, args) == approval.shown
-    )
+    # Read the version before the values, so that a change in between is detected, and both before marking it, because
+    # until then it cannot have been sent. Actions on our own data compare them themselves.
+    version, as_shown = approval.version, True
+    if not (was_sent or action.is_own_data):
+        version = await _version_of(services, action, approval)
+        as_shown = await action.read_current(services, approval.user_id, args) == approval.shown
+        if not as_shown:  # so that nobody who goes on from here sends it to what was not shown
+            version = approval.version
     inverse = await _inverse(services, action, args, approval)
     now = services.clock()
-    begun, ours = await _put(services.approvals, approval, lambda record: record.begun(now, inverse))
+    begun, ours = await _put(
+        services.approvals, approval, lambda record: sealed(services, record.begun(now, inverse, version))
+    )
     if not ours:
         return begun
     try:
@@ -144,6 +146,13 @@ async def _send(services: Services, approval: Approval, *, earlier: float | None
     if not as_shown:  # by a change that did not update the subject's version
         return await _ask_again(services, begun)
     return await _perform(services, begun, earlier=earlier)
+
+
+async def _version_of(services: Services, action: AnyAction, approval: Approval) -> str | None:
+    """Return the version of the subject that may be replaced; None if it must not exist. Raises `Unavailable`."""
+    if action.duplicate_message:
+        return None
+    return await services.candidate_app.version_of(approval.user_id, approval.id, approval.subject)
 
 
 async def _inverse(services: Services, action: AnyAction, args: Any, approval: Approval) -> str:
@@ -321,20 +330,17 @@ async def link_undo(approvals: Approvals, undo: Approval) -> None:
 # --- outcomes that are due -------------------------------------------------------------------------------------------
 
 
-async def refresh_outcomes(services: Services, found: Sequence[Approval]) -> list[Approval]:
-    """Return these records after querying each outcome that is due. A failure changes nothing: the sweep retries."""
-    return list(await asyncio.gather(*(_refresh(services, each) for each in found)))
+def is_due(services: Services, approval: Approval) -> bool:
+    """True if it was sent, and its outcome should be known by now."""
+    return approval.status in SENT and services.clock() >= (approval.due_at or 0.0)
 
 
-async def _refresh(services: Services, approval: Approval) -> Approval:
-    if approval.status not in SENT or services.clock() < (approval.due_at or 0.0):
+async def look_up_outcome(services: Services, approval: Approval) -> Approval:
+    """Query the outcome if it is due, follow up, and return the record."""
+    if not is_due(services, approval):
         return approval
-    try:
-        after = await execute(services, approval.user_id, approval.id)
-        return after if after.task_token else await finish(services, after)
-    except (AgentError, PyMongoError) as error:
-        services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})
-        return approval
+    after = await execute(services, approval.user_id, approval.id)
+    return after if after.task_token else await finish(services, after)
 
 
 # --- undo -------------------------------------------------------------------------------------------------------------
@@ -360,6 +366,8 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
         number += 1
     action = services.actions.get(done.tool)
     if action is None or (inverse := action.inverse) is None or (done.undo_until or 0.0) < services.clock():
+        raise ChangedMeanwhile(NOT_UNDOABLE)
+    if not await is_undo_sealed(services, done):
         raise ChangedMeanwhile(NOT_UNDOABLE)
 
     async def check() -> None:

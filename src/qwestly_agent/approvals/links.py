@@ -1,7 +1,8 @@
 """Serve the page of a mailed link: anyone with the link can read and decide this one approval.
 
-A link is 256 random bits, of which only the hash is stored: a signed link could not be withdrawn, and its secret would
-open every record. A GET changes nothing; a POST decides like any other decision.
+A link is 128 random bits, of which only the hash is stored, and their MAC: one that only had a MAC could not be
+withdrawn, and one without could be stored by whoever may write proposals. A GET changes nothing; a POST decides like
+any other decision.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.seal import is_link_of
 from qwestly_agent.approvals.templates import Brand, moment, render
 from qwestly_agent.approvals.view import pair_reworded, public_url
 from qwestly_agent.base.clock import Clock, format_duration
@@ -135,7 +137,7 @@ async def render_link_page(
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
         try:
-            approval = await _find(services.approvals, token)
+            approval = await _find(services, token)
         except NotFound:
             limits.count(services.clock(), f"from {source}", times=INVALID_TOKEN_COUNTS)
             raise
@@ -165,11 +167,11 @@ async def _look(services: Services, approval: Approval) -> LinkPage:
     return await _page(services, approval, notice=pause.FROZEN if is_frozen else "", is_frozen=is_frozen)
 
 
-async def _find(approvals: Approvals, token: str) -> Approval:
-    found = await approvals.find_by_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
-    if found is None:
+async def _find(services: Services, token: str) -> Approval:
+    found = await services.approvals.find_by_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
+    if found is None or not await is_link_of(services, token, found[1]):
         raise NotFound("Part of it may be missing. Sign in to find everything that waits for you in the chat.")
-    return await approvals.get(*found)
+    return await services.approvals.get(*found)
 
 
 async def _answer(services: Services, approval: Approval, posted: PostedForm, where: str) -> LinkPage:

@@ -1,7 +1,7 @@
 """Mail about pending approvals, and mail that comes back."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from email.utils import parseaddr
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.links import effect_of, find_mail, hash_of, is_decided_by_link, previous_round
+from qwestly_agent.approvals.seal import new_link_token
 from qwestly_agent.approvals.templates import Brand, render, shortly
 from qwestly_agent.approvals.view import approval_span, pair_reworded
 from qwestly_agent.base.clock import to_datetime
@@ -45,7 +46,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-async def mail_if_due(services: Services, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
+async def mail_if_due(services: Services, approval: Approval) -> Approval:
     """Send a mail if one is due, and return the record as it is then."""
     now = services.clock()
     if approval.status != "pending" or approval.mail_at is None or not approval.mail_at <= now < approval.expires_at:
@@ -65,7 +66,8 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
         later = reminder_time(approval) if kind == "questions" else None
         return await _note(services.approvals, approval, _line(now, f"not mailed: no {kind} by mail"), mail_at=later)
     earlier = await previous_round(services.approvals, approval)
-    token, ending = new_token() if is_decided_by_link(services, approval) else None, new_token()
+    token = new_link_token(services, approval.id) if is_decided_by_link(services, approval) else None
+    ending = new_token()
     links = (*([hash_of(token)] if token else []), f"{kind}:{hash_of(ending)}")
     claimed, ours = await services.approvals.change(
         approval, lambda record: _claim(record, links, now) if record.revision == approval.revision else None

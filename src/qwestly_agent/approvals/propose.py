@@ -2,39 +2,36 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.action import FieldValues, has_same_subject
+from qwestly_agent.action import has_same_subject
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval, id_of_call
-from qwestly_agent.approvals.autonomy import UNASKED, GateDecision, gate, level_of
+from qwestly_agent.approvals.act import ActRequest, ask_act
+from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval, id_of_call, mail_time
+from qwestly_agent.approvals.autonomy import GateDecision, gate, level_of
 from qwestly_agent.approvals.end import STANDS, TOO_MANY, expire_pending, withdraw, without_forgotten
-from qwestly_agent.approvals.execute import execute
-from qwestly_agent.base.errors import AgentError, Invalid, NotFound
+from qwestly_agent.approvals.unasked import REMEMBERED, may_run, requested_changes
+from qwestly_agent.base.errors import AgentError, ChangedMeanwhile, Invalid, NotFound, Unavailable
 from qwestly_agent.domain.approval import Approval, Change, Level, canonical_json
-from qwestly_agent.domain.candidate import WORK_MODE_LABELS
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import structured_output
-from qwestly_agent.services import AnyAction, ModelServices, Services
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
-from qwestly_agent.text.plain_words import names_exactly, orders_in
 from qwestly_agent.text.prompt_tags import ASKED, SAID
-from qwestly_agent.text.user_text import holds_others_words
 
 # --- wish -------------------------------------------------------------------------------------------------------------
-# Find out whether the user's newest message orders exactly one change: by a closed grammar (`text/plain_words.py`), and
-# by a judge that reads only that message and the change.
+# Find out whether the user's newest message orders exactly one change: by a closed grammar (`unasked.py`), and by a
+# judge that reads only that message and the change.
 #
 # In doubt the answer is no, and the change needs approval.
 
 
-MOST_CHARACTERS, MOST_LINES = 300, 2
-"""Limits of a message: longer ones may be pasted."""
 JUDGE_SECONDS = 3.0
 WRITER: Tier = "fast"
 """The tier that makes proposals in a chat."""
@@ -61,25 +58,6 @@ class Wish(BaseModel):
     quote: Annotated[str, StringConstraints(max_length=1_000)] = ""
 
 
-async def requested_changes(
-    services: Services, user_id: str, message: str, action: AnyAction, arguments: Any
-) -> list[Change]:
-    """Return the changes of `action` if it can run without approval, and the user's newest `message` was typed and is
-    the plain order of it; otherwise an empty list. Raises `Unavailable` and errors of the database."""
-    inverse = action.inverse
-    if (
-        inverse is None
-        or inverse.requested_values is None
-        or action.effect not in UNASKED
-        or not is_short_and_typed(message)
-    ):
-        return []
-    before = await inverse.arguments(services, user_id, arguments)
-    if not is_plain_order(message, inverse.requested_values(arguments, before)):
-        return []
-    return list(action.preview(arguments, await action.read_current(services, user_id, arguments)).changes)
-
-
 async def is_requested(services: ModelServices, user_id: str, message: str, changes: Sequence[Change]) -> bool:
     """True if `message` asks for exactly these changes; False if the judge does not answer."""
     change = [each.model_dump(include={"name", "before", "after"}) for each in changes]
@@ -100,40 +78,9 @@ async def is_requested(services: ModelServices, user_id: str, message: str, chan
     return bool(wish.quote.strip()) and find_span(wish.quote, message) is not None
 
 
-def is_plain_order(message: str, changes: Sequence[FieldValues]) -> bool:
-    """True if `message` is nothing but an order to make these changes: of one field, with each new value, or each value
-    to remove, and no other."""
-    if len(changes) != 1:
-        return False
-    [change] = changes
-    for order in orders_in(message):
-        match order.change:
-            case "set":
-                values = (*change.kept, *change.new)
-            case "add":
-                values = () if change.removed else change.new
-            case "remove":
-                values = () if change.new else change.removed
-        if order.field == change.field and values and names_exactly(order, [*map(_spellings, values)]):
-            return True
-    return False
-
-
-def _spellings(value: str) -> Sequence[str]:
-    return next((group for group in WORK_MODE_LABELS if value.casefold() in map(str.casefold, group)), (value,))
-
-
-def is_short_and_typed(message: str) -> bool:
-    text = message.strip()
-    lines = [line for line in text.splitlines() if line.strip()]
-    return 0 < len(text) <= MOST_CHARACTERS and len(lines) <= MOST_LINES and not holds_others_words(text)
-
-
 # --- propose ----------------------------------------------------------------------------------------------------------
 
 
-DAY_SECONDS = 86_400.0
-REMEMBERED = 50
 MOST_WAITING = 20
 """Maximum of a user's pending approvals: each is mailed, and the user must read it."""
 TOO_MUCH_WAITS = "Too much waits for the user's decision already. Ask them to decide on it first."
@@ -153,6 +100,8 @@ class Proposer:
     """The run's design."""
     variant: str | None = None
     """Tag of the run's trial, for its counts."""
+    token: str = field(default="", repr=False)
+    """The user's own, by which what runs unasked is carried out."""
     earlier_runs: tuple[str, ...] = ()
     """Earlier runs that answered this same message."""
     unasked: list[str] = field(default_factory=list)
@@ -186,8 +135,7 @@ class Proposer:
         approval_id = id_of_call(self.conversation_id, self.run_id, call_id)
         approval = await create_approval(self.services, approval_id, proposal, context, decision.answer)
         if decision.answer == "run":
-            approval = await execute(self.services, self.user_id, approval.id)
-            await self.services.approvals.mark_reported(approval)  # the model learns it from the tool's result
+            approval = await self._run(approval, gate(proposal.action.effect, level))
         # Check after writing: either we see that the conversation is gone, or its deletion sees our record.
         elif not await self.services.conversations.exists(self.user_id, self.conversation_id):
             await expire_pending(self.services, self.user_id, self.conversation_id)
@@ -216,26 +164,30 @@ class Proposer:
         return await requested_changes(self.services, self.user_id, self.message, proposal.action, arguments)
 
     async def _is_requested(self, proposal: Proposal, named: list[Change]) -> bool:
-        if not named or await self._was_done(proposal) or await self._is_beyond_limit(proposal):
+        if not named or not await may_run(
+            self.services, self._owner, proposal.action, self._args_of(proposal), self.earlier_runs
+        ):
             return False
         if not await is_requested(self.services, self.user_id, self.message, named) or self.unasked:
             return False
         self.unasked.append(proposal.action.tool)  # no await since the check, as calls run in parallel
         return True
 
-    async def _is_beyond_limit(self, proposal: Proposal) -> bool:
-        action, since = proposal.action, self.services.clock() - DAY_SECONDS
-        most = action.most_unasked_a_day
-        return await self.services.approvals.count_without_approval(self.user_id, action.tool, since, most) >= most
+    @property
+    def _owner(self) -> tuple[str, str]:
+        return self.user_id, self.conversation_id
 
-    async def _was_done(self, proposal: Proposal) -> bool:
-        """True if a change already ran without approval for this message, or if the user undid exactly this change in
-        this conversation: regenerating an answer does not redo it."""
-        asked = await self.services.approvals.list_of_conversation(self.user_id, self.conversation_id, REMEMBERED)
-        undone = [each for each in asked if each.undone_by and each.tool == proposal.action.tool]
-        return any(each.args == self._args_of(proposal) for each in undone) or any(
-            each.decided_by == "level" and each.run_id in self.earlier_runs for each in asked
+    async def _run(self, approval: Approval, instead: GateDecision) -> Approval:
+        """Have it run by the function that may. If it refuses or cannot be reached, ask the user instead."""
+        with suppress(ChangedMeanwhile, Unavailable):
+            asked = ActRequest(token=self.token, approval_id=approval.id, act="run")
+            return await ask_act(self.services, asked)
+        now = self.services.clock()
+        mail_at = mail_time(self.services.actions[approval.tool], instead.answer, now)
+        asked_instead, _ = await self.services.approvals.change(
+            approval, lambda record: record.asked_instead(instead.answer, mail_at) if record.waits(now) else None
         )
+        return asked_instead
 
     async def _check_limits(self, proposal: Proposal) -> None:
         """Check the limits. Raises `Invalid` if this conversation has the same proposal pending, or one of the same

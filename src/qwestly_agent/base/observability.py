@@ -42,6 +42,7 @@ class Event(StrEnum):
     SEARCH_WITHOUT_VECTORS = "query not embedded, searched by words"
     CONSOLIDATION_FAILED = "a user's memories were not consolidated"
     REQUEST_FAILED = "request failed"
+    NOT_SEALED = "approval not sealed"
     ANSWER_NOT_JUDGED = "an answer of the day could not be judged"
     CHECK_FAILED = "a statement could not be checked, and was left out"
     SECRETS_READ = "secrets read again"

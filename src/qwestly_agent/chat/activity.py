@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.execute import refresh_outcomes
+from qwestly_agent.approvals.act import refresh_outcomes
 from qwestly_agent.approvals.pause import Pause, PauseStatus
 from qwestly_agent.approvals.view import ApprovalView, approval_view
 from qwestly_agent.base.clock import Clock, Moment, Page, to_datetime
@@ -339,9 +339,10 @@ class _Read:
     news: Sequence[EventView] = ()
 
 
-async def updates(services: Services, user_id: str, after: str | None) -> Updates:
+async def updates(services: Services, user_id: str, after: str | None, token: str = "") -> Updates:
     """Return the updates since the cursor; without one, running and pending work, and each conversation's last draft if
-    it failed. A poll without news, while nothing runs, is one find. Raises `Invalid`."""
+    it failed. A poll without news, while nothing runs, is one find. With the user's `token`, outcomes that are due are
+    queried. Raises `Invalid`."""
     if after is None:
         # First the feed, then the state: changes in between are reported by the next poll.
         last = await services.activity.latest_copied(user_id, MOST_TOLD)
@@ -354,7 +355,8 @@ async def updates(services: Services, user_id: str, after: str | None) -> Update
     news = [each.event for each in copied if _short(each.event.id) not in cursor.sent]
     if not (news or cursor.is_active or cursor.is_pausing):
         return Updates(items=[], cursor=after, active=False)
-    return await _answer(services, user_id, cursor.advance(copied), await _read_named(services, user_id, cursor, news))
+    read = await _read_named(services, user_id, cursor, news, token)
+    return await _answer(services, user_id, cursor.advance(copied), read)
 
 
 async def _read_state(services: Services, user_id: str) -> _Read:
@@ -367,7 +369,9 @@ async def _read_state(services: Services, user_id: str) -> _Read:
     return _Read(approvals, drafts, brake, turns, tells_brake=True)
 
 
-async def _read_named(services: Services, user_id: str, cursor: Cursor, news: Sequence[ActivityEvent]) -> _Read:
+async def _read_named(
+    services: Services, user_id: str, cursor: Cursor, news: Sequence[ActivityEvent], token: str
+) -> _Read:
     """Read the records named by these events, and running work."""
     tells_brake = cursor.is_pausing or any(each.type.startswith("brake.") for each in news)
     named, drafts, under_way, brake, turns, views = await asyncio.gather(
@@ -381,7 +385,7 @@ async def _read_named(services: Services, user_id: str, cursor: Cursor, news: Se
     running = [each for each in under_way if each.status == "running"]
     # The brake freezes pending approvals, and its release unfreezes them.
     waiting = await services.approvals.list_open(user_id, MOST_ITEMS) if tells_brake or cursor.is_active else []
-    sent = await refresh_outcomes(services, [each for each in waiting if each.status in CARRIED_OUT])
+    sent = await refresh_outcomes(services, [each for each in waiting if each.status in CARRIED_OUT], token)
     told = _once([*named, *(waiting if tells_brake else ()), *sent])
     return _Read(told, _once([*drafts, *running]), brake, turns, tells_brake, views)
 

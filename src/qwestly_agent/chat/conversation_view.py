@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from qwestly_agent.approvals.execute import refresh_outcomes
+from qwestly_agent.approvals.act import refresh_outcomes
 from qwestly_agent.approvals.view import ApprovalView, approval_view, text_or_approval_titles
 from qwestly_agent.base.clock import Page, to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -132,7 +132,7 @@ def conversation_list(found: Sequence[Document], limit: int, now: float) -> Conv
 
 
 async def read(
-    services: Services, user_id: str, conversation_id: str, limit: int, before: int | None, *, is_ui: bool
+    services: Services, user_id: str, token: str, conversation_id: str, limit: int, before: int | None, *, is_ui: bool
 ) -> ConversationView | UIConversation:
     """Return a page of a conversation, the newest messages before `before`, with the current state of what its answers
     requested, started and stored."""
@@ -147,7 +147,9 @@ async def read(
     memories = await services.memories.get_many(user_id, ids) if ids else []
     again = {each for message in said for each in reshown_approvals(message)} - {each.id for each in approvals}
     approvals = await refresh_outcomes(
-        services, [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)]
+        services,
+        [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)],
+        token,
     )
     made, now = AnswerItems(approvals, drafts, memories, is_paused), services.clock()
     page, fields = _page(conversation, said, limit, before, now), summary_fields(conversation, now)

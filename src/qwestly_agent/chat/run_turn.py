@@ -283,6 +283,7 @@ def _deps(services: ChatServices, turn: Turn, budget: Budget) -> AgentDeps:
             turn.text,
             turn.design,
             turn.counted_as,
+            turn.token,
             # A reworded message is a different one.
             earlier_runs=replaced_runs([each for each in turn.replaced if turn.text == turn.replaced[0].content]),
         ),

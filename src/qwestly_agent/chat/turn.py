@@ -498,6 +498,8 @@ class Turn:
     """The earlier answer, if this message was answered already."""
     moderated: "asyncio.Task[bool] | None" = None
     """True if the moderation endpoint finds the user in danger; None if it is not used."""
+    token: str = field(default="", repr=False)
+    """The user's own, by which what runs unasked is carried out."""
 
     @property
     def run_id(self) -> str:

@@ -180,7 +180,7 @@ class TurnStore:
                     self._context_data(user_id, conversation_id, request),
                 )
             turn = await self._turn(claim, request, said, known, load, approvals, read_at, deadline)
-            return replace(turn, moderated=moderated)
+            return replace(turn, moderated=moderated, token=caller.token)
         except (Invalid, ChangedMeanwhile, NotFound, TooManyTurns, OverBudget, Braked):
             await asyncio.gather(services.conversations.withdraw(claim), self._leave(user_id, new, entering))
             raise

@@ -146,9 +146,6 @@ class Applying:
         if not 1 <= len(ids) <= MOST_DOCUMENTS:
             raise Invalid(f"Apply with one to {MOST_DOCUMENTS} documents that were written for this job.")
         drafts = [await self._ready(match, each) for each in ids]
-        subject = candidate_app.application_subject(match.id)
-        if await self.services.candidate_app.version_of(self.user_id, drafts[0].id, subject) is not None:
-            raise Invalid(SENT_ALREADY)  # sent before approvals expired, or not by us
         head = await head_to_send(self.services, self.user_id)
         # The contact details stand apart, as every other text for others is kept free of them.
         bare: dict[HeadField, str] = {name: value for name, value in head.items() if name in ("name", "location")}

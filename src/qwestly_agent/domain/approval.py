@@ -219,8 +219,8 @@ class Approval(_Frozen):
     schema_digest: str
     """Digest of the arguments' schema at the creation of the approval."""
     subject: str
-    version: str | None
-    """The subject's version; None if the subject must not exist yet."""
+    version: str | None = None
+    """The version of the subject to which the effect was sent; None if the subject must not exist yet."""
     shown: Mapping[str, str] = Field(default_factory=dict)
     """The subject's values when the preview was made."""
     preview: Preview
@@ -291,6 +291,8 @@ class Approval(_Frozen):
     """How the mail to the user came back; None if it did not."""
     news: bool = False
     """True if the outcome was not reported to the model yet."""
+    seal: str | None = Field(default=None, repr=False)
+    """The MAC of a yes (`approvals/seal.py`)."""
     audit: tuple[str, ...] = ()
     """Who did what, when and from where; oldest first."""
     revision: int = 0
@@ -365,6 +367,14 @@ class Approval(_Frozen):
         line = f"{verb} by {by} {where}".rstrip()
         return after._decided(_BECOMES[verb], now, line, by, reason=reason, redraft_id=redraft_id)
 
+    def allowed(self, level: Level, now: float) -> "Approval":
+        """Decide it by the user's level, which lets it run without approval."""
+        return self.decided("approve", now, by="level", where="", reason=level)
+
+    def asked_instead(self, answer: Answer, mail_at: float | None) -> "Approval":
+        """Ask the user about what was to run without approval."""
+        return self._copy(answer=answer, mail_at=mail_at)
+
     def expired(self, now: float, outcome: str | None = None) -> "Approval":
         """End the approval without a decision. `outcome` gives the reason, unless it simply expired."""
         return self._decided("expired", now, "expired by nobody", "nobody", outcome=outcome)
@@ -381,9 +391,10 @@ class Approval(_Frozen):
 
     # --- carried out ---
 
-    def begun(self, now: float, inverse: str) -> "Approval":
-        """Mark that the effect is about to be sent. `inverse` are the arguments that undo it."""
-        return self._moved("executing", now, begun_at=now, inverse=inverse)
+    def begun(self, now: float, inverse: str, version: str | None) -> "Approval":
+        """Mark that the effect is about to be sent to this version of the subject. `inverse` are the arguments that
+        undo it."""
+        return self._moved("executing", now, begun_at=now, inverse=inverse, version=version)
 
     def rebased(self, version: str | None) -> "Approval":
         """Accept a new version of the subject in which nothing that was shown differs."""
@@ -435,6 +446,10 @@ class Approval(_Frozen):
         """Record that mail to the user comes back. No more mail is sent."""
         line = f"{to_datetime(now).isoformat()} mail came back: {how}"
         return self._copy(returned_as=how, mail_at=None, audit=(*self.audit, line))
+
+    def with_seal(self, seal: str) -> "Approval":
+        """Return the record, which claims a yes, with the seal of the function that gave it."""
+        return self._copy(seal=seal)
 
     # --- texts taken out ---
 

@@ -49,8 +49,10 @@ class MongoCollection(str):
     their deletion."""
     events_note: str
     """An explanation of `events`, for docs/approvals.md."""
+    chat: str
+    """Database actions of the functions that serve signed-in users."""
     reader: str
-    """Database actions of the functions that call models. The other functions have `ALL_ACTIONS`."""
+    """Database actions of the other functions that call models. All others have `ALL_ACTIONS`."""
     opener: str
     """Database actions of the function that opens files."""
 
@@ -63,6 +65,7 @@ class MongoCollection(str):
         no_user_reason: str = "",
         events: Sequence[str] = (),
         events_note: str = "",
+        chat: str = ALL_ACTIONS,
         reader: str = "",
         opener: str = "",
     ) -> "MongoCollection":
@@ -78,7 +81,7 @@ class MongoCollection(str):
         )
         self.holds, self.no_user_reason = holds, no_user_reason
         self.events, self.events_note = events, events_note
-        self.reader, self.opener = reader, opener
+        self.chat, self.reader, self.opener = chat, reader, opener
         return self
 
     @property

@@ -24,6 +24,7 @@ COLLECTION = MongoCollection(
     # Approvals that were proposed by a variant.
     index("variant", "variant", partialFilterExpression={"variant": {"$type": "string"}}),
     holds="proposals, decisions and outcomes, with evidence",
+    chat="find insert update",  # a yes that it writes has no seal
     events=(
         "approval.asked",
         "approval.approved",
@@ -62,7 +63,10 @@ class Approvals(Records[Approval], Schedule):
     nested, derived = ("preview", "shown", "result"), ("due_at",)
 
     def events_of(self, before: Approval | None, after: Approval) -> Sequence[ActivityEvent]:
-        return [] if before and before.status == after.status else [of_approval(after)]
+        if after.answer == "run" and after.status == "pending":  # it is decided at once, or asked instead
+            return []
+        is_told = before and (before.status, before.answer) == (after.status, after.answer)
+        return [] if is_told else [of_approval(after)]
 
     async def change(self, seen: Approval, change: Callable[[Approval], Approval | None]) -> tuple[Approval, bool]:
         """Change the current record as in `compare_and_set`; `change` receives `seen` first."""

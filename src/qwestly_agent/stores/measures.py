@@ -20,7 +20,9 @@ from qwestly_agent.stores.messages import ClaimedConversation
 # `agent_rollout`: a single document with the variant being tried and its state.
 
 
-ROLLOUT = MongoCollection("agent_rollout", Permanent("One document."), no_user_reason="The state of each trial.")
+ROLLOUT = MongoCollection(
+    "agent_rollout", Permanent("One document."), no_user_reason="The state of each trial.", chat="find"
+)
 """One document: `flags` (Powertools' feature flags: who has which variant), `trial`, `journal` (the last 200 entries),
 `revision`; nothing about a user."""
 _ID = "rollout"

@@ -192,6 +192,7 @@ AUTONOMY = MongoCollection(
     Permanent("One document per user: the chosen level, and earned levels."),
     events=("autonomy.changed", "autonomy.ceiling", "autonomy.taken_back"),
     holds="the level, and earned levels",
+    chat="find",
 )
 """`_id` and `user_id`, `level`, `ceiling` (the top of what may be earned), `earned` (each grant), `changed_at`,
 `changes` (the last ones, with their times)."""

@@ -110,6 +110,10 @@ class InMemory:
         return self.now
 
     @property
+    def secrets(self) -> "InMemory":
+        return self
+
+    @property
     def candidate_app(self) -> "InMemory":
         return self
 

@@ -16,7 +16,7 @@ MOVING: dict[str, tuple[Status, Callable[[Approval], Approval]]] = {
     "reject": ("rejected", lambda record: record.decided("reject", 2, by="queue", where="app")),
     "revise": ("revised", lambda record: record.decided("revise", 2, by="queue", where="app")),
     "expire": ("expired", lambda record: record.expired(2)),
-    "begin": ("executing", lambda record: record.begun(2, "")),
+    "begin": ("executing", lambda record: record.begun(2, "", None)),
     "withdraw": ("changed", lambda record: record.withdrawn(2, "why")),
     **{
         f"end as {status}": (status, lambda record, status=status: record.ended(status, 2, "what"))

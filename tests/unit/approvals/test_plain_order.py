@@ -3,7 +3,7 @@
 import pytest
 
 from qwestly_agent.action import FieldValues
-from qwestly_agent.approvals.propose import is_plain_order
+from qwestly_agent.approvals.unasked import is_plain_order
 
 ASKED_ABOUT = {
     "a denial": [

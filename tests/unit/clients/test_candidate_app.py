@@ -277,7 +277,7 @@ async def test_a_read_is_tried_twice(app: CandidateApp, user: str, server: Candi
     await headline_is_set(app, user)
     await app.set_preference(effect(user, key=key), "roles", [])
     version = await app.version_of(user, "ap_1", "profile")
-    server.misbehave(fault)
+    server.misbehave("version_unread")
     assert await app.version_of(user, "ap_1", "profile") == version
     server.misbehave(fault)
     assert isinstance(await app.outcome_of(user, "ap_1", key), Done)
@@ -285,7 +285,7 @@ async def test_a_read_is_tried_twice(app: CandidateApp, user: str, server: Candi
     server.misbehave(fault, fault, fault)
     assert await app.outcome_of(user, "ap_1", key) == Unknown()
     assert len(server.api.requests) == 2
-    server.misbehave(fault, fault)
+    server.misbehave("version_unread", "version_unread")
     with pytest.raises(Unavailable):
         await app.version_of(user, "ap_1", "profile")
 
@@ -364,7 +364,7 @@ async def test_too_many_requests_are_a_no_for_some_seconds(
     server.misbehave("busy")
     refused = await app.set_profile_fields(effect(user), {"headline": "x"})
     assert refused == Refused("too_many_requests", "Too many requests. Please wait a moment.", retry_after=7)
-    server.misbehave("busy")
+    server.misbehave("version_busy")
     with pytest.raises(Unavailable) as raised:
         await app.version_of(user, "ap_1", "profile")
     assert raised.value.retry_after == 7

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Query, Request
 from pydantic import AwareDatetime, BaseModel
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.act import ActRequest, ask_act
+from qwestly_agent.approvals.act import ActRequest, ChosenLevel, ask, ask_act, refresh_outcomes
 from qwestly_agent.approvals.autonomy import EarnedView, earned_view, list_kinds
 from qwestly_agent.approvals.decide import Decision
-from qwestly_agent.approvals.execute import NOT_UNDOABLE, refresh_outcomes
+from qwestly_agent.approvals.execute import NOT_UNDOABLE
 from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView, approval_list, approval_view
-from qwestly_agent.base.clock import Cursor, to_datetime
+from qwestly_agent.base.clock import Cursor
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.base.traces import flush
 from qwestly_agent.cards.drafts import DraftDetail, draft_detail
@@ -42,6 +42,7 @@ router = APIRouter()
 async def list_approvals(
     services: TheServices,
     user_id: TheUser,
+    token: TheToken,
     state: Literal["waiting", "all"] = "waiting",
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
     after: Cursor | None = None,
@@ -52,17 +53,17 @@ async def list_approvals(
     """
     read = services.approvals.list_open if state == "waiting" else services.approvals.list_all
     found, is_paused = await asyncio.gather(read(user_id, limit + 1, after), services.signals.is_braked(user_id))
-    found = await refresh_outcomes(services, found)
+    found = await refresh_outcomes(services, found, token)
     return approval_list(found, limit, is_paused=is_paused)
 
 
 @router.get("/api/approvals/{approval_id}")
-async def read_approval(approval_id: str, services: TheServices, user_id: TheUser) -> ApprovalView:
+async def read_approval(approval_id: str, services: TheServices, user_id: TheUser, token: TheToken) -> ApprovalView:
     """Return an approval in its current state, `frozen` if it is pending while the brake is on."""
     found, is_paused = await asyncio.gather(
         services.approvals.get(user_id, approval_id), services.signals.is_braked(user_id)
     )
-    [found] = await refresh_outcomes(services, [found])
+    [found] = await refresh_outcomes(services, [found], token)
     return approval_view(found, is_paused=is_paused)
 
 
@@ -101,9 +102,14 @@ async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
 
 
 @router.put("/api/autonomy")
-async def set_autonomy(chosen: AutonomyView, services: TheServices, user_id: TheUser) -> AutonomyView:
+async def set_autonomy(
+    chosen: AutonomyView,
+    services: TheServices,
+    user_id: TheUser,  # noqa: ARG001
+    token: TheToken,
+) -> AutonomyView:
     """Set the level. It applies from the next turn on, and to actions that were not executed yet."""
-    await services.autonomy.set_level(user_id, chosen.level, to_datetime(services.clock()))
+    await ask(services, ActRequest(token=token, act=ChosenLevel(level=chosen.level, ceiling=None)))
     return chosen
 
 

@@ -24,7 +24,7 @@ from qwestly_agent.chat.conversation_view import (
     read,
     rename,
 )
-from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.chat.routers.dependencies import TheServices, TheToken, TheUser
 from qwestly_agent.memory.extract_writer import start_extraction
 
 # --- conversations ----------------------------------------------------------------------------------------------------
@@ -68,12 +68,13 @@ async def read_conversation(
     conversation_id: str,
     services: TheServices,
     user_id: TheUser,
+    token: TheToken,
     limit: Annotated[int, Query(ge=1, le=200)] = 100,
     before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     form: Annotated[Literal["ui"] | None, Query(alias="as")] = None,
 ) -> ConversationView | UIConversation:
     """Return a conversation with the steps of each answer; `?as=ui` returns the AI SDK's `UIMessage[]`."""
-    return await read(services, user_id, conversation_id, limit, before, is_ui=form == "ui")
+    return await read(services, user_id, token, conversation_id, limit, before, is_ui=form == "ui")
 
 
 @router.patch("/api/conversations/{conversation_id}")
@@ -123,13 +124,16 @@ async def give_feedback(message_id: str, given: FeedbackBody, services: TheServi
 
 @router.get("/api/updates")
 async def read_updates(
-    services: TheServices, user_id: TheUser, after: Annotated[str | None, Query(max_length=4_000)] = None
+    services: TheServices,
+    user_id: TheUser,
+    token: TheToken,
+    after: Annotated[str | None, Query(max_length=4_000)] = None,
 ) -> Updates:
     """Return news outside of turns since `after`, the last response's `cursor`; without it, running and pending work.
 
     Poll every 2 seconds while `active`, otherwise every 30. An item can appear twice, with the same `id` and `at`.
     """
-    return await updates(services, user_id, after)
+    return await updates(services, user_id, after, token)
 
 
 # --- designs ----------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from qwestly_agent.account import ERASED, erase, export
+from qwestly_agent.approvals.act import ActRequest, ChosenLevel, ask
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.routers.dependencies import TheServices, TheToken, TheUser
@@ -117,7 +118,9 @@ async def read_settings(services: TheServices, user_id: TheUser) -> SettingsView
 
 
 @router.put("/api/settings")
-async def change_settings(chosen: ChosenSettings, services: TheServices, user_id: TheUser) -> ChangedSettings:
+async def change_settings(
+    chosen: ChosenSettings, services: TheServices, user_id: TheUser, token: TheToken
+) -> ChangedSettings:
     """Change the given fields, and return all; a field with an invalid value stays unchanged, and is in `refused`. The
     level applies from the next turn on, and to actions not executed yet, and ends higher earned levels until a ceiling
     is set again. 422 `invalid` if no given field can be changed, such as an unknown time zone or a ceiling below the
@@ -135,10 +138,8 @@ async def change_settings(chosen: ChosenSettings, services: TheServices, user_id
     if changes:
         await services.user_settings.change(user_id, changes, now)
         await services.briefing_plans.reschedule(user_id, services.clock())
-    if level is not None:
-        await services.autonomy.set_level(user_id, level, now)
-    if ceiling is not None:
-        await services.autonomy.set_ceiling(user_id, ceiling, now)
+    if level is not None or ceiling is not None:
+        await ask(services, ActRequest(token=token, act=ChosenLevel(level=level, ceiling=ceiling)))
     view = await read_settings(services, user_id)
     return ChangedSettings(**view.model_dump(), refused=refused)
 

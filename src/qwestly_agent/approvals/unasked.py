@@ -1,0 +1,83 @@
+"""What may run without approval: at L3, a change that can be undone and that the user's newest message plainly orders.
+
+The chat asks this before it proposes, and a judge besides; `act.py` asks it again of the stored message.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from qwestly_agent.action import FieldValues
+from qwestly_agent.approvals.autonomy import UNASKED
+from qwestly_agent.domain.approval import Change
+from qwestly_agent.domain.candidate import WORK_MODE_LABELS
+from qwestly_agent.services import AnyAction, Services
+from qwestly_agent.text.plain_words import names_exactly, orders_in
+from qwestly_agent.text.user_text import holds_others_words
+
+MOST_CHARACTERS, MOST_LINES = 300, 2
+"""Limits of a message: longer ones may be pasted."""
+DAY_SECONDS = 86_400.0
+REMEMBERED = 50
+
+
+async def may_run(
+    services: Services, owner: tuple[str, str], action: AnyAction, args: str, earlier_runs: Sequence[str] = ()
+) -> bool:
+    """True unless this was enough for one day, the user undid exactly this change in this conversation, or a change
+    already ran for this message, in one of its `earlier_runs`: regenerating an answer does not redo it. `owner` is
+    the user's id and the conversation's."""
+    (user_id, conversation_id), since = owner, services.clock() - DAY_SECONDS
+    asked = await services.approvals.list_of_conversation(user_id, conversation_id, REMEMBERED)
+    undone = [each.args for each in asked if each.undone_by and each.tool == action.tool]
+    if args in undone or any(each.decided_by == "level" and each.run_id in earlier_runs for each in asked):
+        return False
+    most = action.most_unasked_a_day
+    return await services.approvals.count_without_approval(user_id, action.tool, since, most) < most
+
+
+async def requested_changes(
+    services: Services, user_id: str, message: str, action: AnyAction, arguments: Any
+) -> list[Change]:
+    """Return the changes of `action` if it can run without approval, and the user's newest `message` was typed and is
+    the plain order of it; otherwise an empty list. Raises `Unavailable` and errors of the database."""
+    inverse = action.inverse
+    if (
+        inverse is None
+        or inverse.requested_values is None
+        or action.effect not in UNASKED
+        or not is_short_and_typed(message)
+    ):
+        return []
+    before = await inverse.arguments(services, user_id, arguments)
+    if not is_plain_order(message, inverse.requested_values(arguments, before)):
+        return []
+    return list(action.preview(arguments, await action.read_current(services, user_id, arguments)).changes)
+
+
+def is_plain_order(message: str, changes: Sequence[FieldValues]) -> bool:
+    """True if `message` is nothing but an order to make these changes: of one field, with each new value, or each value
+    to remove, and no other."""
+    if len(changes) != 1:
+        return False
+    [change] = changes
+    for order in orders_in(message):
+        match order.change:
+            case "set":
+                values = (*change.kept, *change.new)
+            case "add":
+                values = () if change.removed else change.new
+            case "remove":
+                values = () if change.new else change.removed
+        if order.field == change.field and values and names_exactly(order, [*map(_spellings, values)]):
+            return True
+    return False
+
+
+def _spellings(value: str) -> Sequence[str]:
+    return next((group for group in WORK_MODE_LABELS if value.casefold() in map(str.casefold, group)), (value,))
+
+
+def is_short_and_typed(message: str) -> bool:
+    text = message.strip()
+    lines = [line for line in text.splitlines() if line.strip()]
+    return 0 < len(text) <= MOST_CHARACTERS and len(lines) <= MOST_LINES and not holds_others_words(text)
