@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Self
 
 from infra.local.environment import ACCOUNT, CHAT, FUNCTION, ROOT, Template
+from infra.mongo.roles import OTHER_ROLES
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up
 
 SAMCONFIG = ROOT / "samconfig.toml"
-READER_URI, OPENER_URI = "READER_MONGODB_URI", "OPENER_MONGODB_URI"
-"""Names for the MONGODB_URI of the readers and of the opener, to distinguish them from that of all other functions."""
+
+
+def uri_variable(role: str) -> str:
+    """Return the name for the MONGODB_URI of a role's functions, to distinguish it from that of all others."""
+    return f"{role.upper()}_MONGODB_URI"
 
 
 def stage_names(samconfig: Path = SAMCONFIG) -> list[str]:
@@ -54,10 +58,10 @@ class Stage:
         functions = [*(each for each in self.template.of_type(FUNCTION) if each != CHAT), CHAT]
         environments = [self.template.environment(each) for each in functions]
         variables = {name: value for each in environments for name, value in each.items()}
-        uris = {each["MONGODB_URI"] for each in environments} - {variables["MONGODB_URI"]}
-        for name, whose in ((READER_URI, "reader"), (OPENER_URI, "opener")):
-            own = [uri for uri in uris if uri.endswith(f"/mongodb-{whose}-uri")]
-            [variables[name]] = own or [variables["MONGODB_URI"]]  # one address where roles open the database
+        uris = {each["MONGODB_URI"].rpartition("/")[2]: each["MONGODB_URI"] for each in environments}
+        shared = variables["MONGODB_URI"]  # one address where roles open the database
+        variables["MONGODB_URI"] = uris.get("mongodb-uri", shared)
+        variables |= {uri_variable(role): uris.get(f"mongodb-{role}-uri", shared) for role in OTHER_ROLES}
         return {name: value for name, value in variables.items() if ACCOUNT not in value}
 
 

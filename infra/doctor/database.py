@@ -17,8 +17,8 @@ from infra.mongo.command import (
     missing_indexes,
     missing_search_indexes,
 )
-from infra.mongo.roles import AGENT, OPENER, READER, Role
-from infra.stages import OPENER_URI, READER_URI
+from infra.mongo.roles import AGENT, OTHER_ROLES, Role
+from infra.stages import uri_variable
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
@@ -51,8 +51,11 @@ async def check_database(target: Target) -> Results:
             "indexes": check_indexes(admin),
             "assumed fields": check_assumed_fields(own),
             "role": check_role("role", own, AGENT),
-            "readers' role": check_other_role("readers' role", target, READER_URI, READER),
-            "opener's role": check_other_role("opener's role", target, OPENER_URI, OPENER),
+            **{
+                about: check_other_role(about, target, uri_variable(name), each)
+                for name, each in OTHER_ROLES.items()
+                for about in [f"{each.whose.removeprefix('the ')} role"]
+            },
             "brake": check_brake(own),
             "variants": check_variants(own),
         }
@@ -114,8 +117,7 @@ async def check_role(about: str, database: Database, role: Role) -> Results:
 
 
 async def check_other_role(about: str, target: Target, variable: str, role: Role) -> Results:
-    """Check the role of another user: the workflows' readers, who may write no approval or level, or the opener of
-    files."""
+    """Check the role of another user."""
     if not (uri := target.variables.get(variable)):
         yield note(about, f"not looked at: set {variable}")
         return

@@ -2,8 +2,9 @@
 
 check            what is missing: indexes, filter fields, the fields we assume; changes nothing
 apply            make our indexes; never touches what is not ours
-rights           print what each of the three roles may do, by collection
+rights           print what each role may do, by collection
 role             print the role of the functions as Atlas's API takes it, for the database MONGODB_DATABASE
+role --chat      the same of the role of the functions that serve signed-in users
 role --reader    the same of the readers' role
 role --opener    the same of the role of what opens files
 role --command   the same as a command for `db.runCommand`
@@ -28,7 +29,7 @@ from pymongo.operations import SearchIndexModel
 
 from infra.mongo.indexes import ASSUMED, INDEXES, SEARCH_INDEXES, Assumed, TextSearchIndex, VectorIndex
 from infra.mongo.ingest import ingest, sections_of
-from infra.mongo.roles import AGENT, OPENER, READER, rights
+from infra.mongo.roles import AGENT, OTHER_ROLES, rights
 from infra.stages import WrongUsage, database_settings
 from qwestly_agent.bootstrap import make_embeddings, make_mongo_client
 from qwestly_agent.platform.collection import Document
@@ -137,8 +138,8 @@ def _problems(assumed: Assumed, sample: list[Document]) -> list[str]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["check", "apply", "rights", "role", "ingest"])
     parser.add_argument("folder", nargs="?", type=Path, help="of Markdown, for `ingest`")
-    parser.add_argument("--reader", action="store_true", help="the readers' role, for `role`")
-    parser.add_argument("--opener", action="store_true", help="the role of what opens files, for `role`")
+    for name, role in OTHER_ROLES.items():
+        parser.add_argument(f"--{name}", action="store_true", help=f"{role.whose} role, for `role`")
     parser.add_argument("--command", action="store_true", help="as a command for `db.runCommand`, for `role`")
 
 
@@ -147,7 +148,7 @@ def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
         print(rights())
         return 0
     if arguments.what == "role":
-        role = READER if arguments.reader else OPENER if arguments.opener else AGENT
+        role = next((role for name, role in OTHER_ROLES.items() if getattr(arguments, name)), AGENT)
         database = environment.get("MONGODB_DATABASE") or PRODUCTION
         print(json.dumps(role.command(database) if arguments.command else role.for_atlas(database), indent=2))
         return 0

@@ -17,6 +17,7 @@ class Role:
     name: str
     printed_by: str
     of_ours: Callable[[MongoCollection], str]
+    whose: str = "the functions'"
     of_candidate_app: str = "find"
 
     @property
@@ -51,15 +52,26 @@ class Role:
 
 
 AGENT = Role("qwestlyAgent", "qwestly-agent mongo role", lambda _: ALL_ACTIONS)
-READER = Role("qwestlyAgentReader", "qwestly-agent mongo role --reader", lambda each: each.reader)
+CHAT = Role("qwestlyAgentChat", "qwestly-agent mongo role --chat", lambda each: each.chat, "the chat's")
+"""The role of functions that serve signed-in users and call models: they can set no level and delete no approval, and a
+yes that they write has no seal (`approvals/seal.py`)."""
+READER = Role("qwestlyAgentReader", "qwestly-agent mongo role --reader", lambda each: each.reader, "the readers'")
 """The role of functions that read others' text: without access to approvals and levels."""
-OPENER = Role("qwestlyAgentOpener", "qwestly-agent mongo role --opener", lambda each: each.opener, of_candidate_app="")
+OPENER = Role(
+    "qwestlyAgentOpener",
+    "qwestly-agent mongo role --opener",
+    lambda each: each.opener,
+    "the opener's",
+    of_candidate_app="",
+)
 """The role of the function that opens users' files."""
-ROLES = (AGENT, READER, OPENER)
+OTHER_ROLES = {"chat": CHAT, "reader": READER, "opener": OPENER}
+"""By the name of their secret, `mongodb-<name>-uri`, and of their option."""
+ROLES = (AGENT, *OTHER_ROLES.values())
 
 
 def rights() -> str:
-    """Return a table of all three roles for review."""
+    """Return a table of all roles for review."""
     rows = [
         (collection, *(" ".join(role.actions.get(collection, ("-",))) for role in ROLES))
         for collection in sorted(AGENT.actions)

@@ -60,7 +60,7 @@ SECRETS = {
 }
 A_MACHINE = {"StartAt": "done", "States": {"done": {"Type": "Succeed"}}}
 UNUSABLE = "candidate app: gives no answer of use: is CANDIDATE_API_URL right, and the secret the same there?"
-ROLES = {"role", "readers' role", "opener's role"}
+ROLES = {"role", "chat's role", "readers' role", "opener's role"}
 OF_THE_DATABASE = {"database", "indexes", "search indexes", "assumed fields", *ROLES, "brake", "variants"}
 SAMCONFIG = """
 [dev.deploy.parameters]
@@ -857,13 +857,14 @@ def test_readers_who_may_decide_approvals_are_told(deployed: Deployed) -> None:
         connected = {"authenticatedUsers": [{"user": user}], "authenticatedUserPrivileges": may[user]}
         return {"ok": 1, "authInfo": connected} if name == "connectionStatus" else {"ok": 1}
 
-    deployed.changed["OPENER_MONGODB_URI"] = ""
+    deployed.changed["OPENER_MONGODB_URI"] = deployed.changed["CHAT_MONGODB_URI"] = ""
     deployed.changed["READER_MONGODB_URI"] = deployed.uri.replace("127.0.0.1", "localhost")
     with patch.object(AsyncDatabase, "command", command):
         results = deployed.examined()
         may["reader"] = [*READER_ROLE, privilege("agent_approvals", "update")]
         too_much = deployed.examined()
-    del deployed.changed["READER_MONGODB_URI"], deployed.changed["OPENER_MONGODB_URI"]
+    for name in ("CHAT", "READER", "OPENER"):
+        del deployed.changed[f"{name}_MONGODB_URI"]
     fits = "readers' role: may do what `qwestly-agent mongo role --reader` prints, and nothing else"
     assert fits in told(results, "right")
     assert told(too_much, "WRONG") == ["readers' role: may update candidate_portal.agent_approvals, and need not"]

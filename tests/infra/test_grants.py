@@ -26,7 +26,7 @@ from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, SCHEDULE
 from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
-from infra.mongo.roles import AGENT, OPENER, READER
+from infra.mongo.roles import AGENT, OTHER_ROLES
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.settings import Settings
@@ -234,6 +234,7 @@ class Person:
         self.client.request("POST", path, json=body).raise_for_status()
 
     def decides_by_the_link(self, asked: dict[str, Any], decision: str = "approve", reason: str = "") -> None:
+        self.world.invoke("ApproveClockFunction", {})
         mail = until(lambda: [each for each in self.world.aws.outbox if self.address in each.to])[0]
         token = mail.text.partition("/approve/")[2].split()[0]
         form = f"decision={decision}&reason={reason}&args_digest={asked['args_digest']}"
@@ -253,7 +254,9 @@ class Person:
         """It is recorded, and whoever should wake the execution dies."""
         answer = Decision(decision=decision, args_digest=asked["args_digest"], reason=reason)
         user_id, approval_id = self.client.user_id, asked["approval_id"]
+        before = CALLER.set("ActFunction")
         self.world.run(lambda services: decide(services, user_id, approval_id, answer, by="queue", where="the test"))
+        CALLER.reset(before)
 
     def decides_and_the_sweep_tells(self, asked: dict[str, Any]) -> None:
         self.decides_unheard(asked)
@@ -509,7 +512,7 @@ def test_roles_allow_next_to_nothing_that_is_not_done(calls: Calls) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_whatever_a_function_does_in_the_database_its_role_there_allows(calls: Calls, name: str) -> None:
     user = TEMPLATE.environment(name)["MONGODB_URI"].rpartition("/")[2]
-    allowed = {"mongodb-reader-uri": READER, "mongodb-opener-uri": OPENER}.get(user, AGENT).actions
+    allowed = {f"mongodb-{name}-uri": role for name, role in OTHER_ROLES.items()}.get(user, AGENT).actions
     done = calls.of_the_database[name]
     assert done
     assert not {(action, collection) for action, collection in done if action not in allowed.get(collection, ())}

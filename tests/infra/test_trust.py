@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from infra.__main__ import main
-from infra.mongo.roles import AGENT, CANDIDATE_APPS, OPENER, READER, ROLES, Role
+from infra.mongo.roles import AGENT, CANDIDATE_APPS, CHAT, OPENER, READER, ROLES, Role
 from infra.reached import asked_of_services, collections_of
 from qwestly_agent.resumes.reader import ResumeServices
 from qwestly_agent.rollout.reader import judge_day
@@ -16,6 +16,7 @@ from qwestly_agent.stores import (
     candidate_data,
     conversations,
     learning,
+    measures,
     memories,
     resumes,
     runs,
@@ -81,6 +82,16 @@ def test_a_reader_can_write_neither_levels_nor_approvals_nor_signals_and_the_wri
         assert writer[collection] >= {"insert", "update"}
 
 
+def test_the_chat_sets_no_level_and_deletes_no_approval_and_starts_no_trial() -> None:
+    chat, own = actions(CHAT), actions(AGENT)
+    assert chat.keys() == own.keys()
+    assert {name: own[name] - allowed for name, allowed in chat.items() if allowed != own[name]} == {
+        approvals.COLLECTION: {"remove"},
+        user_settings.AUTONOMY: {"insert", "update", "remove"},
+        measures.ROLLOUT: {"insert", "update", "remove"},
+    }
+
+
 def test_a_reader_may_do_nothing_that_the_other_role_may_not() -> None:
     writer = actions(AGENT)
     assert all(allowed <= writer[collection] for collection, allowed in actions(READER).items())
@@ -131,7 +142,8 @@ def test_what_each_role_may_do_is_printed_by_collection(
     monkeypatch.setattr("sys.argv", ["qwestly-agent", "mongo", "rights"])
     assert main() == 0
     [signal] = [line for line in capsys.readouterr().out.splitlines() if line.startswith(user_settings.SIGNALS)]
-    assert signal.split() == [user_settings.SIGNALS, "find", "insert", "update", "remove", "find", "find"]
+    everything = ["find", "insert", "update", "remove"]
+    assert signal.split() == [user_settings.SIGNALS, *everything, *everything, "find", "find"]
 
 
 def test_no_role_may_write_to_the_candidate_apps_collections() -> None:
