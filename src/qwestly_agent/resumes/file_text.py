@@ -215,7 +215,14 @@ _STRANGE = re.compile(r"[þÞðÐýÝ¯¼½¾³²¹¦¨¸\ufffd]|[^\W\d_][£¡¿
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _RTF = b"{\\rtf"
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-_TO_LETTERS = str.maketrans(_LIGATURES)
+_ICONS = {
+    **dict.fromkeys("\uf0e1\uf08c", "LinkedIn"), **dict.fromkeys("\uf09b\uf092\uf113", "GitHub"), "\uf296": "GitLab",
+    **dict.fromkeys("\uf168\uf169", "Xing"), **dict.fromkeys("\uf099\uf081\ue61b", "Twitter"), "\uf17e": "Skype",
+    **dict.fromkeys("\uf16d\ue055", "Instagram"), **dict.fromkeys("\uf2c6\uf3fe", "Telegram"), "\uf1b4": "Behance",
+    **dict.fromkeys("\uf095\uf10b\uf3cd\uf879", "Tel."),
+}  # fmt: skip
+"""Icons of Font Awesome that stand for a word. Others are dropped."""
+_TO_LETTERS = str.maketrans(_LIGATURES | {icon: f" {word}: " for icon, word in _ICONS.items()})
 _SOFT_BREAK = re.compile(r"\xad\s*\n\s*")
 _BLANKS = re.compile(r"[^\S\n]+")
 _EMPTY_LINES = re.compile(r"\n{3,}")

@@ -42,6 +42,9 @@ MARGIN_GAP = 1.5
 """Distance of what stands at the right margin from its line, in heights."""
 LONGEST_AT_MARGIN = 45
 """Characters of a place or a period at the right margin."""
+_YEAR = r"(?:[^\W\d_]{3,10}\.? )?[\d./ ]{0,8}(?:19|20)\d\d"
+_PERIOD = re.compile(rf"{_YEAR}(?:\s?[–—-]\s?(?:{_YEAR}|\d\d|[^\W\d_]{{3,10}})?)?")
+"""A year or a period, such as of an award."""
 MOST_LINES = 300
 """Lines of a page that are compared with each other; a résumé has eighty."""
 MOST_AT_MARGIN = 3
@@ -175,28 +178,44 @@ def _in_box(box: LTTextBox) -> Iterator[LTTextLine]:
 
 
 def _line(line: LTTextLine, beside: Sequence[LTTextLine]) -> str:
-    return "\t".join(_said(each) for each in (line, *sorted(beside, key=lambda each: each.x0)))
+    return "\t".join(_said(each) for each in sorted((line, *beside), key=lambda each: each.x0))
 
 
 def _at_margin(lines: Sequence[LTTextLine]) -> dict[int, list[LTTextLine]]:
-    """Return what stands at the right margin of a line, by the line's id: a place, a period, or a form's value."""
+    """Return what stands at a margin of a line, by the line's id: at the right a place, a period, or a form's value, at
+    the left a period."""
     pairs: list[tuple[LTTextLine, LTTextLine]] = []
+    found: dict[int, list[LTTextLine]] = {}
     for right in lines:
         left = _left_of(right, lines)
-        if left is not None and (isinstance(right, _Value) or len(right.get_text().strip()) <= LONGEST_AT_MARGIN):
+        if left is not None and not isinstance(right, _Value) and _is_beside(left, right, lines):
+            found.setdefault(id(right), []).append(left)
+        elif left is not None and (isinstance(right, _Value) or len(right.get_text().strip()) <= LONGEST_AT_MARGIN):
             pairs.append((left, right))
     paired = {id(right): left for left, right in pairs}
-    found: dict[int, list[LTTextLine]] = {}
     for left, right in pairs:
         run = _run_of(right, [each for each in lines if each.x0 >= left.x1])
         # Of a column, lines begin at one place; of what is set to the right margin, they end at one.
         ends_together = max(each.x1 for each in run) - min(each.x1 for each in run) < 3
         begins_together = max(each.x0 for each in run) - min(each.x0 for each in run) < 3
         may_be_either = len(run) <= MOST_AT_MARGIN and ends_together == begins_together
-        is_margin = len(run) == 1 or may_be_either or (ends_together and not begins_together)
+        is_margin = (
+            len(run) == 1 or may_be_either or (ends_together and not begins_together) or all(map(_is_period, run))
+        )
         if isinstance(right, _Value) or (is_margin and all(id(each) in paired for each in run)):
             found.setdefault(id(left), []).append(right)
     return found
+
+
+def _is_beside(period: LTTextLine, line: LTTextLine, lines: Sequence[LTTextLine]) -> bool:
+    """True for a period at the left of its line, in a column of nothing else."""
+    if not _is_period(period) or _is_period(line) or _left_of(period, lines):
+        return False
+    return all(map(_is_period, _run_of(period, [each for each in lines if each.x1 <= line.x0])))
+
+
+def _is_period(line: LTTextLine) -> bool:
+    return bool(_PERIOD.fullmatch(line.get_text().strip()))
 
 
 def _left_of(right: LTTextLine, lines: Sequence[LTTextLine]) -> LTTextLine | None:

@@ -39,6 +39,13 @@ _URL = pattern(
       | [\w-]{1,63}\.github\.io (?:/[^\s<>()\[\]{}"'|·•,;]{0,500})?
     )"""
 )
+_HANDLE = pattern(
+    r"""(?x) (?i:(?<!\w) (?:linkedin|xing|github|gitlab|behance|dribbble|twitter|instagram|skype|telegram|kaggle))
+    (?: [ \t]?[:|][ \t]{0,3} /?(?:in/)? | [ \t] (?=@) )
+    (?P<handle> (?=[a-z\d@_] | [A-Z][A-Za-z]{0,30}(?:[\d_.-]|[a-z][A-Z])) @?\w[\w.-]{2,40} )
+    (?=\s{0,3}(?:[|·•,;)\n]|\Z|\w{2,10}\.?:|[\w.+-]{1,64}@))"""
+)
+"""A user name behind the name or the icon of a site."""
 _OWN_HOST = pattern(
     r"(?i)(?<![\w@./-])(?:[\w-]{1,63}\.){1,3}(?:com|org|net|dev|me|io|de|eu|es|fr|pt|it|at|ch|uk|ie|nl|br)(?![\w.@-])"
 )
@@ -207,6 +214,8 @@ def _contacts_in(text: str) -> tuple[Contact, ...]:
         found.add("email", *match.span())
     for match in _URL.finditer(text):
         found.add("url", match.start(), match.start() + len(match[0].rstrip(" .:!?")))
+    for match in _HANDLE.finditer(text):
+        found.add("url", *match.span("handle"))
     for match in _BIRTH.finditer(plain):
         found.add("birth date", *match.span("date"))
     for match in _STREET.finditer(text):

@@ -5,6 +5,7 @@ from playwright.sync_api import sync_playwright
 
 from qwestly_agent.resumes.file_text import text_of_file
 from qwestly_agent.resumes.unreadable import UnreadableFile
+from qwestly_agent.text.contacts import without_contacts
 from tests.resume_files import LEFT, Page, archive, docx, p, pdf
 from tests.widget.conftest import ARGUMENTS, CHROMIUM
 
@@ -39,6 +40,32 @@ def test_a_column_beside_another_is_no_margin() -> None:
         page.text(250, 700 - 14 * at, f"Sentence {at} of the other column.")
     lines = [each for each in text_of_file(pdf([page])).split("\n") if each]
     assert lines == [*(f"Skill {at}" for at in range(6)), *(f"Sentence {at} of the other column." for at in range(6))]
+
+
+AWARDS = ("Nurse of the year", "Prize of the Bristol wards", "Medal for the night shift", "Best thesis")
+
+
+@pytest.mark.parametrize(("year_at", "award_at"), [(LEFT, 130), (440, LEFT)])
+def test_the_years_of_a_table_stand_with_their_awards(year_at: int, award_at: int) -> None:
+    page = Page()
+    for at, award in enumerate(AWARDS):
+        page.text(year_at, 700 - 14 * at, f"{2014 + at}")
+        page.text(award_at, 700 - 14 * at, award)
+    lines = [each for each in text_of_file(pdf([page])).split("\n") if each]
+    years = [
+        (f"{2014 + at} {award}" if year_at < award_at else f"{award} {2014 + at}") for at, award in enumerate(AWARDS)
+    ]
+    assert lines == years
+
+
+def test_a_period_of_a_column_at_the_left_stays_in_it() -> None:
+    page = Page()
+    side = ["Education", "Nursing", "2010 - 2014", "University of Bath", "Python"]
+    for at, each in enumerate(side):
+        page.text(LEFT, 700 - 14 * at, each)
+        page.text(250, 700 - 14 * at, f"Sentence {at} of the other column.")
+    lines = [each for each in text_of_file(pdf([page])).split("\n") if each]
+    assert lines == [*side, *(f"Sentence {at} of the other column." for at in range(5))]
 
 
 def test_a_heading_with_blanks_between_its_letters_is_a_word() -> None:
@@ -161,6 +188,12 @@ def test_what_could_be_read_in_several_ways_is_asked_for_anew_and_never_stored_w
     with pytest.raises(UnreadableFile) as refused:
         text_of_file(SHORT[encoding].encode(encoding))
     assert refused.value.why == "encoding"
+
+
+def test_icons_are_what_they_stand_for_so_that_user_names_behind_them_stay_out_of_prompts() -> None:
+    text = text_of_file("Ines Falk\n\uf3c5 Porto \uf0e1 ines-falk \uf09b inesf \uf095 345-67-89".encode())
+    assert text == "Ines Falk\nPorto LinkedIn: ines-falk GitHub: inesf Tel.: 345-67-89"
+    assert without_contacts(text)[0] == "Ines Falk\nPorto LinkedIn: [url] GitHub: [url] Tel.: [phone]"
 
 
 # --- by a program -----------------------------------------------------------------------------------------------------
