@@ -8,6 +8,7 @@ import posixpath
 import re
 import resource
 import sys
+import unicodedata
 import zipfile
 from collections.abc import Collection, Iterator
 from xml.etree import ElementTree
@@ -222,7 +223,15 @@ _ICONS = {
     **dict.fromkeys("\uf095\uf10b\uf3cd\uf879", "Tel."),
 }  # fmt: skip
 """Icons of Font Awesome that stand for a word. Others are dropped."""
-_TO_LETTERS = str.maketrans(_LIGATURES | {icon: f" {word}: " for icon, word in _ICONS.items()})
+_RADICALS = dict(
+    zip(
+        "⺟⺠⻁⻄⻅⻆⻋⻑⻓⻔⻘⻙⻚⻛⻜⻝⻢⻤⻥⻦⻨⻩⻫⻬⻭⻮⻰⻲⻳",
+        "母民虎西见角车長长门青韦页风飞食马鬼鱼鸟麦黄斉齐歯齿龙亀龟",
+        strict=True,
+    )
+) | {chr(each): unicodedata.normalize("NFKC", chr(each)) for each in range(0x2F00, 0x2FD6)}
+"""Characters by which Chrome names the glyphs of ideographs that are radicals, too."""
+_TO_LETTERS = str.maketrans(_LIGATURES | _RADICALS | {icon: f" {word}: " for icon, word in _ICONS.items()})
 _SOFT_BREAK = re.compile(r"\xad\s*\n\s*")
 _BLANKS = re.compile(r"[^\S\n]+")
 _EMPTY_LINES = re.compile(r"\n{3,}")

@@ -6,7 +6,7 @@ from playwright.sync_api import sync_playwright
 from qwestly_agent.resumes.file_text import text_of_file
 from qwestly_agent.resumes.unreadable import UnreadableFile
 from qwestly_agent.text.contacts import without_contacts
-from tests.resume_files import LEFT, Page, archive, docx, p, pdf
+from tests.resume_files import HEIGHT, LEFT, WIDTH, Page, archive, docx, p, pdf
 from tests.widget.conftest import ARGUMENTS, CHROMIUM
 
 FIRST, SECOND = "Ran the night shift of two wards and wrote the rota for forty nurses, with", "fewer gaps than before."
@@ -73,6 +73,57 @@ def test_a_heading_with_blanks_between_its_letters_is_a_word() -> None:
     page.text(LEFT, 700, "E D U C A T I O N")
     page.text(LEFT, 680, "A B and C")
     assert text_of_file(pdf([page])).split() == ["EDUCATION", "A", "B", "and", "C"]
+
+
+def test_what_a_file_says_of_its_glyphs_is_its_text() -> None:
+    page = Page()
+    page.parts.append("/Span <</ActualText <FEFF00660069>>> BDC")
+    page.text(LEFT, 700, "k")
+    page.parts.append("EMC")
+    page.text(LEFT + 5, 700, "nance")
+    assert text_of_file(pdf([page])) == "finance"
+
+
+def test_a_heading_of_spaced_words_keeps_them_apart() -> None:
+    page = Page()
+    for at, letter in enumerate("WORK HISTORY"):
+        if letter != " ":  # as programs that draw none
+            page.text(LEFT + 14 * at, 700, letter)
+    assert text_of_file(pdf([page])) == "WORK HISTORY"
+
+
+def test_a_user_name_is_read_as_the_address_that_it_links_to() -> None:
+    page = Page()
+    page.text(LEFT, 700, "inesf")
+    page.text(LEFT, 688, "Our shop")
+    link = "<< /Type /Annot /Subtype /Link /Rect [50 {} 110 {}] /A << /S /URI /URI ({}) >> >>"
+    links = link.format(696, 710, "https://github.com/inesf/") + link.format(685, 695, "https://example.org/a")
+    assert text_of_file(pdf([page], annotations=f"/Annots [{links}]")) == "github.com/inesf\nOur shop"
+
+
+def test_a_divided_address_keeps_its_hyphen() -> None:
+    page = Page()
+    page.text(LEFT, 700, "linkedin.com/in/ines-")
+    page.text(LEFT, 688, "falk and manage-")
+    page.text(LEFT, 676, "ment")
+    assert text_of_file(pdf([page])) == "linkedin.com/in/ines-falk and management"
+
+
+@pytest.mark.parametrize(("said", "is_scan"), [("Scanned with a telephone", True), ("I led a ward. " * 30, False)])
+def test_a_scan_with_a_little_text_is_a_picture(said: str, is_scan: bool) -> None:
+    page = Page()
+    page.parts.append(f"q {WIDTH} 0 0 {HEIGHT} 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q")
+    page.text(LEFT, 700, said)
+    if is_scan:
+        with pytest.raises(UnreadableFile) as refused:
+            text_of_file(pdf([page]))
+        assert refused.value.why == "picture"
+    else:
+        assert text_of_file(pdf([page])) == said.strip()
+
+
+def test_ideographs_are_no_radicals() -> None:
+    assert text_of_file("⼭⽥花⼦ 看護師⻑".encode()) == "山田花子 看護師長"
 
 
 # --- Word -------------------------------------------------------------------------------------------------------------
