@@ -46,8 +46,6 @@ _SKIPPED = frozenset(
 _SIGNS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _KINDS = ("header", "footnotes", "endnotes", "footer")
 """Parts beside the main one, by the end of their relationship's type, in the order of reading."""
-_AROUND = re.compile(r"word/(header|footer)\d*\.xml$")
-"""Such parts by name, in a package whose main part names none."""
 
 
 def text_of_docx(content: bytes) -> str:
@@ -68,9 +66,7 @@ def _parts(archive: zipfile.ZipFile) -> Iterator[str]:
     main = next((path for kind, path in _related(archive, names, "") if kind == "officeDocument"), _MAIN)
     if main not in names or not main.startswith("word/"):
         raise UnreadableFile("kind")
-    related = [*_related(archive, names, main)] or [
-        (match[1], match[0]) for match in map(_AROUND.match, names) if match
-    ]
+    related = [*_related(archive, names, main)]
     around = {
         kind: sorted({path for each, path in related if (each, path in names) == (kind, True)}) for kind in _KINDS
     }

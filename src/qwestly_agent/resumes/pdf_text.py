@@ -21,7 +21,6 @@ from pdfminer.layout import (
     LTFigure,
     LTItem,
     LTPage,
-    LTTextBox,
     LTTextLine,
     LTTextLineHorizontal,
 )
@@ -54,7 +53,8 @@ MOST_LINES = 300
 """Lines of a page that are compared with each other; a résumé has eighty."""
 FEWEST_OF_SCAN = 200
 """Letters of a file with a picture of a page, from which they are more than the scanner's own."""
-MOST_LINKS = 200
+MOST_ANNOTATIONS = 500
+"""Fields and links of a page that are read."""
 
 
 def text_of_pdf(content: bytes) -> str:
@@ -137,46 +137,37 @@ class _Value(LTTextLineHorizontal):
 
     def __init__(self, text: str, box: tuple[float, float, float, float]) -> None:
         super().__init__(LAYOUT.word_margin)
-        self._text = text
+        self._objs = [LTAnno(each) for each in f"{text}\n"]
         self.set_bbox(box)
-
-    def get_text(self) -> str:
-        return f"{self._text}\n"
-
-    def is_empty(self) -> bool:
-        return not self._text.strip()
 
 
 def _values_of(page: PDFPage) -> Iterator[_Value]:
-    for annotation in resolve1(page.annots) or ():
-        field = resolve1(annotation)
-        if not isinstance(field, dict) or getattr(field.get("Subtype"), "name", "") != "Widget":
-            continue
-        value = resolve1(_inherited(field, "V"))
-        texts = value if isinstance(value, list) else [value]
-        text = ", ".join(decode_text(each) for each in map(resolve1, texts) if isinstance(each, bytes)).strip()
-        box = resolve1(field.get("Rect"))
-        if text and isinstance(box, list) and len(box) == 4:
+    for field, (left, low, right, top) in _annotations(page):
+        if getattr(field.get("Subtype"), "name", "") == "Widget":
+            value = resolve1(_inherited(field, "V"))
+            texts = value if isinstance(value, list) else [value]
+            text = ", ".join(decode_text(each) for each in map(resolve1, texts) if isinstance(each, bytes)).strip()
+            height = min(top - low, 14.0)  # as high as a line: a field may be higher than what stands in it
+            for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
+                yield _Value(line, (left, top - (number + 1) * height, right, top - number * height))
+
+
+def _annotations(page: PDFPage) -> Iterator[tuple[dict[str, Any], tuple[float, float, float, float]]]:
+    """Yield fields and links, each with its place."""
+    for annotation in islice(resolve1(page.annots) or (), MOST_ANNOTATIONS):
+        found = resolve1(annotation)
+        box = resolve1(found.get("Rect")) if isinstance(found, dict) else None
+        if isinstance(box, list) and len(box) == 4:
             x0, y0, x1, y1 = (float(resolve1(each)) for each in box)
-            # As high as a line: a field may be higher than what stands in it.
-            left, right, top = min(x0, x1), max(x0, x1), max(y0, y1)
-            height = min(abs(y1 - y0), 14.0)
-            yield from (
-                _Value(line, (left, top - (n + 1) * height, right, top - n * height))
-                for n, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-            )
+            yield found, (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
 
 
-def _inherited(field: dict[str, object], name: str) -> object:
+def _inherited(field: dict[str, Any], name: str, depth: int = 8) -> Any:
     """Return a value of the field or of the field that it is a part of."""
-    for _ in range(8):
-        if name in field:
-            return field[name]
-        parent = resolve1(field.get("Parent"))
-        if not isinstance(parent, dict):
-            return None
-        field = parent
-    return None
+    parent = resolve1(field.get("Parent"))
+    if name in field or not isinstance(parent, dict) or not depth:
+        return field.get(name)
+    return _inherited(parent, name, depth - 1)
 
 
 # --- layout -----------------------------------------------------------------------------------------------------------
@@ -188,7 +179,7 @@ def _blocks(page: LTPage, source: PDFPage) -> Iterator[str]:
     _name_links(source, characters)
     kinds = [unicodedata.bidirectional(each.get_text()[:1] or " ") for each in characters]
     is_rtl = 2 * sum(each in ("R", "AL") for each in kinds) > kinds.count("L")
-    if is_rtl:  # figures and words of other scripts are written by leaps
+    if {"R", "AL"} & {*kinds}:  # figures and words of other scripts are written by leaps
         characters = [each for row in _rows(characters) for each in row]
     lines: list[LTTextLine] = list(page.group_objects(LAYOUT, characters)) if characters else []
     lines = [each for each in (*lines, *values) if not each.is_empty()]
@@ -211,7 +202,11 @@ def _blocks(page: LTPage, source: PDFPage) -> Iterator[str]:
         group.analyze(LAYOUT)
         assigner.run(group)
     for box in sorted(boxes, key=lambda each: each.index):
-        yield "".join("\t".join(_said(part, is_rtl) for part in rows[id(each)]) + "\n" for each in _in_box(box))
+        yield "".join(
+            "\t".join(_said(part, is_rtl) for part in rows[id(each)]) + "\n"
+            for each in box
+            if isinstance(each, LTTextLine)
+        )
 
 
 def _characters(container: Sequence[LTItem] | LTPage | LTFigure) -> Iterator[LTChar]:
@@ -234,19 +229,12 @@ def _rows(characters: Sequence[LTChar]) -> Iterator[list[LTChar]]:
     yield sorted(row, key=lambda each: each.x0)
 
 
-def _in_box(box: LTTextBox) -> Iterator[LTTextLine]:
-    return (each for each in box if isinstance(each, LTTextLine))
-
-
 def _name_links(page: PDFPage, characters: Sequence[LTChar]) -> None:
     """Write the address of a link in place of a user name, which is its end."""
-    for annotation in islice(resolve1(page.annots) or (), MOST_LINKS):
-        link = resolve1(annotation)
-        action = resolve1(link.get("A")) if isinstance(link, dict) else None
+    for link, (x0, y0, x1, y1) in _annotations(page):
+        action = resolve1(link.get("A"))
         uri = resolve1(action.get("URI")) if isinstance(action, dict) else None
-        box = resolve1(link.get("Rect")) if isinstance(uri, bytes) else None
-        if isinstance(uri, bytes) and isinstance(box, list) and len(box) == 4:
-            x0, y0, x1, y1 = (float(resolve1(each)) for each in box)
+        if isinstance(uri, bytes):
             inside = [e for e in characters if x0 <= (e.x0 + e.x1) / 2 <= x1 and y0 <= (e.y0 + e.y1) / 2 <= y1]
             name = "".join(each.get_text() for each in inside).strip(" @/")
             address = decode_text(uri).rstrip("/").partition("://")[2]
@@ -337,20 +325,17 @@ def _by_gaps(letters: Sequence[LTChar]) -> str:
 def _from_the_right(line: LTTextLine, is_rtl: bool) -> str:
     """Return the text of a line with Hebrew or Arabic letters in the order in which it is read: characters stand where
     they are seen, and letters, numbers and brackets from left to right within it."""
-    pieces: list[tuple[float, str]] = []
-    at = 0.0
-    for each in line:
-        if isinstance(each, LTChar):
-            at = each.x0
-            pieces.append((at, each.get_text()))
-        elif isinstance(each, LTAnno) and each.get_text() != "\n":
-            pieces.append((at + 0.01, each.get_text()))
-    seen = [text for _, text in sorted(pieces, key=lambda piece: piece[0])]
+    seen = [each.get_text() for each in line if isinstance(each, (LTChar, LTAnno)) and each.get_text() != "\n"]
     letters = [unicodedata.bidirectional(each[0]) for each in seen if each]
     mostly = is_rtl or sum(kind in ("R", "AL") for kind in letters) >= sum(kind == "L" for kind in letters)
-    runs = [(is_rtl, [*run]) for is_rtl, run in groupby(_levels(seen, mostly), key=lambda each: each[0])]
+    runs = [(from_right, [*run]) for from_right, run in groupby(_levels(seen, mostly), key=lambda each: each[0])]
     order = reversed(runs) if mostly else runs
-    text = "".join(_run(is_rtl, [text for _, text in run]) for is_rtl, run in order)
+    text = "".join(
+        unicodedata.normalize("NFKC", "".join(_MIRRORED.get(text, text) for _, text in reversed(run)))
+        if from_right
+        else "".join(text for _, text in run)
+        for from_right, run in order
+    )
     brackets = re.findall(r"[()\[\]]", text)
     # Some programs name a bracket as it is read, not as it is seen.
     return text.translate(str.maketrans(_MIRRORED)) if len(brackets) > 1 and brackets[0] in ")]" else text
@@ -371,13 +356,6 @@ def _levels(seen: Sequence[str], mostly: bool) -> Iterator[tuple[bool, str]]:
             after = next((each for each in strong[at + 1 :] if each is not None), mostly)
             known = before if before == after else mostly
         yield known, text
-
-
-def _run(is_rtl: bool, pieces: Sequence[str]) -> str:
-    if not is_rtl:
-        return "".join(pieces)
-    mirrored = (_MIRRORED.get(each, each) for each in reversed(pieces))
-    return unicodedata.normalize("NFKC", "".join(mirrored))
 
 
 _MIRRORED = dict(zip("()[]{}<>«»", ")(][}{><»«", strict=True))

@@ -60,13 +60,6 @@ _PART_BEFORE = re.compile(
 _PART = re.compile(r"(?<=\d[,'’])\d{3}(?!\d)")
 _PART_AFTER = re.compile(r"(?!x\d)[A-Za-zÀ-ӿ_]|[,'’]\d{1,3}(?!\d)|:\d|[ \u00a0]?(?:[$€£¥₹%]|EUR|USD|GBP|CHF)")
 """Around digits that are part of a word, of an amount, or of a number with another name."""
-_PHONE = pattern(
-    r"""(?x) (?<![^\s/|])
-    (?: (?:\+|00)[1-9][\d\s().\-/]{6,18}\d                     # with the country's number
-      | \(?0[1-9]\d{0,3}\)?[\s/-]\d[\d\s/-]{4,12}\d           # with a zero before the town's
-      | \(?\d{3}\)?[\s.-]\d{3}[\s.-]\d{4}                     # as in America
-    ) (?!\d)"""
-)
 _LABELLED = pattern(
     r"""(?xi)
     (?: (?<!\w) (?: tel(?:e(?:phone|fon|fone|fono|foon))? | (?:mobile|cell)(?:\ ?phone)? | mobil | mobiel | handy
@@ -105,7 +98,7 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _BLANKS = " \t\u00a0\u202f"
 _LONGEST = 40
 """Maximum number of characters of a telephone number."""
-_APART = pattern(r"\s{2,}|\s[/-]\s")
+_APART = (pattern(r"\s{2,}|\s-\s|\s(?=\+|0[1-9]|\d{5}\s[A-ZÀ-Þ])"), pattern(r"\s/\s"))
 _BIRTH = pattern(
     r"""(?xi)
     (?P<label> (?: (?<!\w) (?:date\ of\ birth|birth\ ?date|d\.?o\.?b\.?|born(?:\ on)?|geburtsdatum
@@ -221,7 +214,7 @@ def _contacts_in(text: str) -> tuple[Contact, ...]:
     for match in _STREET.finditer(text):
         found.add("street", *match.span())
     for start, end in _runs(plain, 0, len(plain)):
-        for span in _phones_in(plain, start, end, (_PERIOD, _APART)):
+        for span in _phones_in(plain, start, end, (_PERIOD, *_APART)):
             found.add("phone", *span)
     for match in _LABELLED.finditer(plain):
         start, end = match.span("number")
@@ -248,7 +241,7 @@ class _Found:
     def add_blocks(self) -> None:
         for start, end in self._blocks():
             for since, until in _runs(self._plain, start, end):
-                if _is_alone(self._plain, since, until) and _is_local(self._plain[since:until]):
+                if _is_alone(self._plain, since, until) and _is_phone(self._plain[since:until], is_near=True):
                     self.add("phone", since, until, is_block=True)
             for match in _OWN_HOST.finditer(self.text, start, end):
                 self.add("url", *match.span(), is_block=True)
@@ -318,17 +311,18 @@ def _phones_in(plain: str, start: int, end: int, splits: Sequence[re.Pattern[str
         parts = pairwise([start, *(edge for gap in gaps for edge in gap), end])
         for part in islice(parts, 0, None, 2):
             yield from _phones_in(plain, *part, splits[1:])
-    else:
-        yield from (match.span() for match in _PHONE.finditer(plain, start, end) if _is_phone(match[0], is_alone=False))
 
 
-def _is_phone(run: str, *, is_alone: bool) -> bool:
-    """True if digits are grouped as in telephone numbers, and not as in dates, amounts or addresses of machines."""
+def _is_phone(run: str, *, is_alone: bool = True, is_near: bool = False) -> bool:
+    """True if digits are grouped as in telephone numbers, and not as in dates, amounts or addresses of machines; near
+    other contact details also if they could be an amount that is not round."""
     groups = re.findall(r"\d+", run)
     sizes, count = [len(each) for each in groups], sum(map(len, groups))
     if re.match(r"\({0,2}(?:\+|00\s?[1-9])", run):
         return 8 <= count <= 17
-    if not FEWEST_DIGITS <= count <= 13 or _DATES.fullmatch(run) or _PERIOD.match(run) or _AMOUNTS.fullmatch(run):
+    if not FEWEST_DIGITS <= count <= 13 or _DATES.fullmatch(run) or _PERIOD.match(run):
+        return False
+    if _AMOUNTS.fullmatch(run) and (run.endswith("000") or not is_near):
         return False
     if re.match(r"\({0,2}0(?:\)\s?)?[1-9]", run):
         return count >= 9 or is_alone or (count == 8 and sizes not in ([8], [4, 4], [2, 2, 2, 2]))
@@ -343,14 +337,6 @@ def _is_phone(run: str, *, is_alone: bool) -> bool:
     if all(each.endswith("00" if is_alone and len(groups) == 2 else "0") for each in groups):
         return False
     return (is_alone and count > FEWEST_DIGITS) or sizes == [3, 3, 4] or not _YEAR.search(run)
-
-
-def _is_local(run: str) -> bool:
-    """True for digits that are a telephone number where contact details are: at least seven, in two to four groups."""
-    groups = re.findall(r"\d+", run)
-    if not FEWEST_DIGITS <= sum(map(len, groups)) <= 12 or _DATES.fullmatch(run):
-        return False
-    return 2 <= len(groups) <= 4 and min(map(len, groups)) > 1 and not all(each.endswith("0") for each in groups[1:])
 
 
 def _is_alone(plain: str, start: int, end: int) -> bool:

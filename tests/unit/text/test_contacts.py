@@ -65,7 +65,8 @@ def test_telephone_numbers_of_many_countries_are_masked_as_a_whole(number: str) 
     "numbers",
     [
         "020 7946 0958,07700 900123", "9876543210 / 9123456789", "Tel. 0171 2345678 / 0172 1234567",
-        "(02) 9876 5432  0412 345 678",
+        "(02) 9876 5432  0412 345 678", "0171 2345678 0341 998877", "0341 / 99 88 776 - 0171 2345678",
+        "ines@example.org · 70 123 456 | 020 7946 0958",
     ],
 )  # fmt: skip
 def test_two_telephone_numbers_in_a_line_are_both_masked(numbers: str) -> None:
