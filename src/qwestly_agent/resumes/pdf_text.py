@@ -61,13 +61,10 @@ def text_of_pdf(content: bytes) -> str:
     """Return blocks of lines, separated by empty lines. Raises `UnreadableFile`."""
     if _END not in content:
         raise UnreadableFile("damaged")
-    blocks: list[str] = []
-    length = 0
-    resources = PDFResourceManager()
+    blocks, length, has_scan = list[str](), 0, False
     # Without a layout of its own: what stands at the right margin is joined to its line before lines are grouped.
-    device = _Device(resources, laparams=None)
-    interpreter = PDFPageInterpreter(resources, device)
-    has_scan = False
+    device = _Device(PDFResourceManager(), laparams=None)
+    interpreter = PDFPageInterpreter(device.rsrcmgr, device)
     for page in _pages(content):
         interpreter.process_page(page)
         layout = device.get_result()
@@ -106,8 +103,7 @@ class _Device(PDFPageAggregator):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._tags: list[tuple[str | None, LTContainer, int]] = []
-        self.largest_picture = 0.0
-        """In points squared."""
+        self.largest_picture = 0.0  # in points squared
 
     def render_image(self, name: str, stream: PDFStream) -> None:
         self.largest_picture = max(self.largest_picture, self.cur_item.width * self.cur_item.height)
@@ -154,11 +150,12 @@ def _values_of(page: PDFPage) -> Iterator[_Value]:
 
 def _annotations(page: PDFPage) -> Iterator[tuple[dict[str, Any], tuple[float, float, float, float]]]:
     """Yield fields and links, each with its place."""
-    for annotation in islice(resolve1(page.annots) or (), MOST_ANNOTATIONS):
-        found = resolve1(annotation)
+    annotations = resolve1(page.annots)
+    for found in map(resolve1, annotations[:MOST_ANNOTATIONS] if isinstance(annotations, list) else ()):
         box = resolve1(found.get("Rect")) if isinstance(found, dict) else None
-        if isinstance(box, list) and len(box) == 4:
-            x0, y0, x1, y1 = (float(resolve1(each)) for each in box)
+        place = [each for each in map(resolve1, box if isinstance(box, list) else ()) if isinstance(each, (int, float))]
+        if len(place) == 4:
+            x0, y0, x1, y1 = place
             yield found, (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
 
 
@@ -180,12 +177,11 @@ def _blocks(page: LTPage, source: PDFPage) -> Iterator[str]:
     kinds = [unicodedata.bidirectional(each.get_text()[:1] or " ") for each in characters]
     is_rtl = 2 * sum(each in ("R", "AL") for each in kinds) > kinds.count("L")
     if {"R", "AL"} & {*kinds}:  # figures and words of other scripts are written by leaps
-        characters = [each for row in _rows(characters) for each in row]
-    lines: list[LTTextLine] = list(page.group_objects(LAYOUT, characters)) if characters else []
-    lines = [each for each in (*lines, *values) if not each.is_empty()]
-    for line in lines:
-        if not isinstance(line, _Value):
-            line.analyze(LAYOUT)
+        characters.sort(key=lambda each: (-round(each.matrix[5]), each.x0))
+    words: list[LTTextLine] = list(page.group_objects(LAYOUT, characters)) if characters else []
+    lines = [each for each in (*words, *values) if not each.is_empty()]
+    for line in words:
+        line.analyze(LAYOUT)
     if not lines:
         return
     for line in lines if is_rtl else ():  # its columns and margins as in a mirror
@@ -196,8 +192,7 @@ def _blocks(page: LTPage, source: PDFPage) -> Iterator[str]:
     for line in kept:  # as wide as with what stands beside it, so that it is no column of its own
         row = rows[id(line)]
         line.set_bbox((min(each.x0 for each in row), line.y0, max(each.x1 for each in row), line.y1))
-    boxes = list(page.group_textlines(LAYOUT, kept))
-    assigner = IndexAssigner()
+    boxes, assigner = list(page.group_textlines(LAYOUT, kept)), IndexAssigner()
     for group in page.group_textboxes(LAYOUT, boxes):
         group.analyze(LAYOUT)
         assigner.run(group)
@@ -216,17 +211,6 @@ def _characters(container: Sequence[LTItem] | LTPage | LTFigure) -> Iterator[LTC
             yield each
         elif isinstance(each, LTFigure):
             yield from _characters(each)
-
-
-def _rows(characters: Sequence[LTChar]) -> Iterator[list[LTChar]]:
-    """Yield the characters of each baseline from left to right."""
-    row: list[LTChar] = []
-    for each in sorted(characters, key=lambda each: -each.matrix[5]):
-        if row and row[0].matrix[5] - each.matrix[5] > SAME_BASELINE * each.height:
-            yield sorted(row, key=lambda each: each.x0)
-            row = []
-        row.append(each)
-    yield sorted(row, key=lambda each: each.x0)
 
 
 def _name_links(page: PDFPage, characters: Sequence[LTChar]) -> None:

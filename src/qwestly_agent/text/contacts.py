@@ -3,9 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from qwestly_agent.base.patterns import pattern
@@ -96,8 +96,6 @@ _AMOUNTS = pattern(rf"(?!\d{{3}}([\s.])\d{{3}}\1(?!000)\d{{3}}\Z){_AMOUNT}(?:\s?
 """Digits in groups of three, but three groups that are not round, as in "612 345 678"."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _BLANKS = " \t\u00a0\u202f"
-_LONGEST = 40
-"""Maximum number of characters of a telephone number."""
 _APART = (pattern(r"\s{2,}|\s-\s|\s(?=\+|0[1-9]|\d{5}\s[A-ZÀ-Þ])"), pattern(r"\s/\s"))
 _BIRTH = pattern(
     r"""(?xi)
@@ -218,9 +216,7 @@ def _contacts_in(text: str) -> tuple[Contact, ...]:
             found.add("phone", *span)
     for match in _LABELLED.finditer(plain):
         start, end = match.span("number")
-        dates = None if plain[start] == "+" else _PERIOD.search(plain, start, end + 12)
-        end = min(end, dates.start()) if dates else end
-        if not _DATES.fullmatch(plain, start, end):
+        if not (_PERIOD.search(plain, start, end + 12) or _DATES.fullmatch(plain, start, end)):
             found.add("phone", start, start + len(plain[start:end].rstrip(" \t.-/(")))
     found.add_blocks()
     return tuple(sorted(found.contacts))
@@ -261,10 +257,7 @@ class _Found:
                 if is_near and not _OF_TIME.search(match[0]):
                     self.add("street", match.end() - len(match[0].lstrip()), match.end(), is_block=True)
         blocks = self._blocks()
-        self.contacts = [
-            Contact(each.start, each.end, each.kind, each.words, any(a <= each.start < b for a, b in blocks))
-            for each in self.contacts
-        ]
+        self.contacts = [replace(each, is_block=any(a <= each.start < b for a, b in blocks)) for each in self.contacts]
 
     def _blocks(self) -> list[tuple[int, int]]:
         """Return the spans around mailboxes, telephone numbers and sites: a few lines, within a short distance."""
@@ -299,17 +292,14 @@ def _runs(plain: str, since: int, until: int) -> Iterator[tuple[int, int]]:
 def _phones_in(plain: str, start: int, end: int, splits: Sequence[re.Pattern[str]]) -> Iterator[tuple[int, int]]:
     """Find the spans of telephone numbers in a run of digits and separators: the whole run if it is written as a
     number, else the parts between periods and wide gaps."""
-    while start < end and plain[start] in _BLANKS + "./-)":
-        start += 1
-    while start < end and not plain[end - 1].isdigit():
-        end -= 1
-    run = plain[start:end] if end - start <= _LONGEST else ""
+    run = plain[start:end].rstrip(_BLANKS + "./-()+")
+    end, run = start + len(run), run.lstrip(_BLANKS + "./-)")
+    start = end - len(run)
     if run and _is_phone(run, is_alone=_is_alone(plain, start, end)):
         yield start, end
     elif splits:
-        gaps = (match.span() for match in splits[0].finditer(plain, start, end))
-        parts = pairwise([start, *(edge for gap in gaps for edge in gap), end])
-        for part in islice(parts, 0, None, 2):
+        edges = [start, *(edge for gap in splits[0].finditer(plain, start, end) for edge in gap.span()), end]
+        for part in zip(edges[::2], edges[1::2], strict=True):
             yield from _phones_in(plain, *part, splits[1:])
 
 

@@ -101,6 +101,15 @@ def test_a_user_name_is_read_as_the_address_that_it_links_to() -> None:
     assert text_of_file(pdf([page], annotations=f"/Annots [{links}]")) == "github.com/inesf\nOur shop"
 
 
+@pytest.mark.parametrize(
+    "annotations", ["7", "[7 null << /Rect 3 >> << /Subtype /Widget /V (x) /Rect [(a) 1 null 3] >>]"]
+)
+def test_annotations_that_make_no_sense_do_not_keep_a_file_from_being_read(annotations: str) -> None:
+    page = Page()
+    page.text(LEFT, 700, "Nurse")
+    assert text_of_file(pdf([page], annotations=f"/Annots {annotations}")) == "Nurse"
+
+
 def test_a_divided_address_keeps_its_hyphen() -> None:
     page = Page()
     page.text(LEFT, 700, "linkedin.com/in/ines-")
