@@ -230,11 +230,11 @@ def _at_margin(lines: Sequence[LTTextLine]) -> dict[int, list[LTTextLine]]:
     """Return what stands at a margin of a line, by the line's id: at the right a place, a period, or a form's value, at
     the left a period."""
     pairs: list[tuple[LTTextLine, LTTextLine]] = []
-    found: dict[int, list[LTTextLine]] = {}
+    anchors: dict[int, LTTextLine] = {}
     for right in lines:
         left = _left_of(right, lines)
         if left is not None and not isinstance(right, _Value) and _is_beside(left, right, lines):
-            found.setdefault(id(right), []).append(left)
+            anchors[id(left)] = right
         elif left is not None and (isinstance(right, _Value) or len(right.get_text().strip()) <= LONGEST_AT_MARGIN):
             pairs.append((left, right))
     paired = {id(right) for _, right in pairs}
@@ -245,7 +245,14 @@ def _at_margin(lines: Sequence[LTTextLine]) -> dict[int, list[LTTextLine]]:
         in_column = sum(abs(each.x0 - right.x0) < 1 and id(each) not in paired for each in lines) > 1
         is_margin = not begins_together or all(map(_is_period, near))
         if isinstance(right, _Value) or (is_margin and not in_column and all(id(each) in paired for each in near)):
-            found.setdefault(id(left), []).append(right)
+            anchors[id(right)] = left
+    found: dict[int, list[LTTextLine]] = {}
+    for line in lines:
+        anchor = line
+        while id(anchor) in anchors:  # of three in a line, the third stands beside the first
+            anchor = anchors[id(anchor)]
+        if anchor is not line:
+            found.setdefault(id(anchor), []).append(line)
     return found
 
 

@@ -58,6 +58,13 @@ def test_the_years_of_a_table_stand_with_their_awards(year_at: int, award_at: in
     assert lines == years
 
 
+def test_four_skills_in_a_line_are_all_read() -> None:
+    page = Page()
+    for at, each in enumerate(("Triage", "Staff rotas", "Infection control", "Monitoring")):
+        page.text(LEFT + 120 * (at % 3), 700 - 14 * (at // 3), each)
+    assert text_of_file(pdf([page])).split("\n") == ["Triage Staff rotas Infection control", "Monitoring"]
+
+
 def test_a_period_of_a_column_at_the_left_stays_in_it() -> None:
     page = Page()
     side = ["Education", "Nursing", "2010 - 2014", "University of Bath", "Python"]
