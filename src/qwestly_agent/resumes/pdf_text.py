@@ -53,22 +53,21 @@ MOST_LINES = 300
 """Lines of a page that are compared with each other; a résumé has eighty."""
 FEWEST_OF_SCAN = 200
 """Letters of a file with a picture of a page, from which they are more than the scanner's own."""
-MOST_ANNOTATIONS = 500
-"""Fields and links of a page that are read."""
+MOST_ANNOTATIONS = 500  # fields and links of a page
 
 
 def text_of_pdf(content: bytes) -> str:
     """Return blocks of lines, separated by empty lines. Raises `UnreadableFile`."""
     if _END not in content:
         raise UnreadableFile("damaged")
-    blocks, length, has_scan = list[str](), 0, False
+    blocks, length, page_size = list[str](), 0, 0.0
     # Without a layout of its own: what stands at the right margin is joined to its line before lines are grouped.
     device = _Device(PDFResourceManager(), laparams=None)
     interpreter = PDFPageInterpreter(device.rsrcmgr, device)
     for page in _pages(content):
         interpreter.process_page(page)
         layout = device.get_result()
-        has_scan = has_scan or device.largest_picture > layout.width * layout.height / 2
+        page_size = layout.width * layout.height
         for block in _blocks(layout, page):
             # XeTeX encodes its visible hyphen as a soft hyphen.
             blocks.append(_DIVIDED.sub(r"\1\2", block.replace("\xad", "-")))
@@ -77,14 +76,13 @@ def text_of_pdf(content: bytes) -> str:
             raise UnreadableFile("long")
     text = "\n\n".join(blocks)
     known = _UNKNOWN_GLYPH.sub("", text)
-    is_short = has_scan and sum(map(str.isalpha, known)) < FEWEST_OF_SCAN
+    is_short = device.largest_picture > page_size / 2 and sum(map(str.isalpha, known)) < FEWEST_OF_SCAN
     if is_short or not known.strip() or len(known) < len(text) / 2:  # no letters, or glyphs that map to no letters
         raise UnreadableFile("picture")
     return known
 
 
 def _pages(content: bytes) -> list[PDFPage]:
-    """Raises `UnreadableFile`."""
     try:
         document = PDFDocument(PDFParser(io.BytesIO(content)))
         pages = [*islice(PDFPage.create_pages(document), MOST_PAGES + 1)]
@@ -248,10 +246,10 @@ def _at_margin(lines: Sequence[LTTextLine]) -> dict[int, list[LTTextLine]]:
             anchors[id(right)] = left
     found: dict[int, list[LTTextLine]] = {}
     for line in lines:
-        anchor = line
-        while id(anchor) in anchors:  # of three in a line, the third stands beside the first
+        anchor = anchors.get(id(line))
+        while anchor is not None and id(anchor) in anchors:  # of three in a line, the third stands beside the first
             anchor = anchors[id(anchor)]
-        if anchor is not line:
+        if anchor is not None:
             found.setdefault(id(anchor), []).append(line)
     return found
 
