@@ -358,6 +358,8 @@ def docx(body: str, **parts: str) -> bytes:
         for name, xml in parts.items():
             kind = "hdr" if name.startswith("header") else "ftr"
             written.writestr(f"word/{name}.xml", f"<w:{kind} {SPACES}>{xml}</w:{kind}>")
+        related = "".join(f'<Relationship Type="x/{name.rstrip("123")}" Target="{name}.xml"/>' for name in parts)
+        written.writestr("word/_rels/document.xml.rels", f"<Relationships>{related}</Relationships>")
     return out.getvalue()
 
 

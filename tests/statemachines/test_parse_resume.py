@@ -182,7 +182,8 @@ def test_its_text_becomes_a_document_without_contact_details_which_no_prompt_has
         assert detail not in text
         assert detail not in prompts
     assert record.contacts == {"email": (MAYA.email,), "phone": (MAYA.phone,)}
-    assert MAYA.name in unread_lines(record)
+    assert MAYA.name in text
+    assert MAYA.name not in unread_lines(record)
     assert MAYA.summary not in unread_lines(record)
 
 

@@ -349,10 +349,15 @@ _A4 = (
 
 
 def docx_of(content: Content) -> bytes:
+    body = "".join(_body(content))
+    if 3 * body.count("<w:bidi/>") > body.count(
+        "<w:p>"
+    ):  # figures and addresses of such a page stand at its right, too
+        body = body.replace('"/></w:pPr>', '"/><w:jc w:val="right"/></w:pPr>')
     parts = {
         "[Content_Types].xml": _CONTENT_TYPES,
         "_rels/.rels": _RELATIONS,
-        "word/document.xml": f"<w:document {_W}><w:body>{''.join(_body(content))}{_A4}</w:body></w:document>",
+        "word/document.xml": f"<w:document {_W}><w:body>{body}{_A4}</w:body></w:document>",
         "word/styles.xml": _STYLES,
         "word/numbering.xml": _NUMBERING,
         "word/_rels/document.xml.rels": _RELATIONS_OF_DOCUMENT,

@@ -8,6 +8,7 @@ import posixpath
 import re
 import resource
 import sys
+import unicodedata
 import zipfile
 from collections.abc import Collection, Iterator
 from xml.etree import ElementTree
@@ -45,8 +46,6 @@ _SKIPPED = frozenset(
 _SIGNS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _KINDS = ("header", "footnotes", "endnotes", "footer")
 """Parts beside the main one, by the end of their relationship's type, in the order of reading."""
-_AROUND = re.compile(r"word/(header|footer)\d*\.xml$")
-"""Such parts by name, in a package whose main part names none."""
 
 
 def text_of_docx(content: bytes) -> str:
@@ -67,9 +66,7 @@ def _parts(archive: zipfile.ZipFile) -> Iterator[str]:
     main = next((path for kind, path in _related(archive, names, "") if kind == "officeDocument"), _MAIN)
     if main not in names or not main.startswith("word/"):
         raise UnreadableFile("kind")
-    related = [*_related(archive, names, main)] or [
-        (match[1], match[0]) for match in map(_AROUND.match, names) if match
-    ]
+    related = [*_related(archive, names, main)]
     around = {
         kind: sorted({path for each, path in related if (each, path in names) == (kind, True)}) for kind in _KINDS
     }
@@ -215,7 +212,22 @@ _STRANGE = re.compile(r"[þÞðÐýÝ¯¼½¾³²¹¦¨¸\ufffd]|[^\W\d_][£¡¿
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _RTF = b"{\\rtf"
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-_TO_LETTERS = str.maketrans(_LIGATURES)
+_ICONS = {
+    **dict.fromkeys("\uf0e1\uf08c", "LinkedIn"), **dict.fromkeys("\uf09b\uf092\uf113", "GitHub"), "\uf296": "GitLab",
+    **dict.fromkeys("\uf168\uf169", "Xing"), **dict.fromkeys("\uf099\uf081\ue61b", "Twitter"), "\uf17e": "Skype",
+    **dict.fromkeys("\uf16d\ue055", "Instagram"), **dict.fromkeys("\uf2c6\uf3fe", "Telegram"), "\uf1b4": "Behance",
+    **dict.fromkeys("\uf095\uf10b\uf3cd\uf879", "Tel."),
+}  # fmt: skip
+"""Icons of Font Awesome that stand for a word. Others are dropped."""
+_RADICALS = dict(
+    zip(
+        "⺟⺠⻁⻄⻅⻆⻋⻑⻓⻔⻘⻙⻚⻛⻜⻝⻢⻤⻥⻦⻨⻩⻫⻬⻭⻮⻰⻲⻳",
+        "母民虎西见角车長长门青韦页风飞食马鬼鱼鸟麦黄斉齐歯齿龙亀龟",
+        strict=True,
+    )
+) | {chr(each): unicodedata.normalize("NFKC", chr(each)) for each in range(0x2F00, 0x2FD6)}
+"""Characters by which Chrome names the glyphs of ideographs that are radicals, too."""
+_TO_LETTERS = str.maketrans(_LIGATURES | _RADICALS | {icon: f" {word}: " for icon, word in _ICONS.items()})
 _SOFT_BREAK = re.compile(r"\xad\s*\n\s*")
 _BLANKS = re.compile(r"[^\S\n]+")
 _EMPTY_LINES = re.compile(r"\n{3,}")

@@ -232,11 +232,13 @@ def _folded(value: Any) -> str:
 
 
 def unread_lines(record: ResumeRecord) -> list[str]:
-    """Return the lines of the text without a field."""
-    at, lines = 0, list[str]()
+    """Return the lines of the text without a field, except the name's."""
+    at, lines, name = 0, list[str](), person_name(record)
     for line in record.text.split("\n"):
         end = at + len(line)
-        if any(map(str.isalnum, line)) and not any(each.start < end and at < each.end for each in record.read or ()):
+        if any(map(str.isalnum, line.replace(name, ""))) and not any(
+            each.start < end and at < each.end for each in record.read or ()
+        ):
             lines.append(line)
         at = end + 1
     return lines

@@ -278,10 +278,6 @@ class Memories(Store):
         places = {memory_id: place for place, memory_id in enumerate(memory_ids)}
         return sorted(found, key=lambda each: places[each.id])
 
-    async def has_or_had(self, user_id: str, memory_id: str) -> bool:
-        """True if the memory exists or was forgotten."""
-        return await self.database[COLLECTION].find_one({"_id": memory_id, "user_id": user_id}, {"_id": 1}) is not None
-
     async def newest(self, user_id: str, limit: int, skip: int = 0, status: str = ACTIVE) -> list[Memory]:
         """List memories, newest first."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": status}, WITHOUT_VECTORS)

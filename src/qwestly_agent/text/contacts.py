@@ -3,9 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from qwestly_agent.base.patterns import pattern
@@ -39,23 +39,27 @@ _URL = pattern(
       | [\w-]{1,63}\.github\.io (?:/[^\s<>()\[\]{}"'|·•,;]{0,500})?
     )"""
 )
+_HANDLE = pattern(
+    r"""(?x) (?i:(?<!\w) (?:linkedin|xing|github|gitlab|behance|dribbble|twitter|instagram|skype|telegram|kaggle))
+    (?: [ \t]?[:|][ \t]{0,3} /?(?:in/)? | [ \t] (?=@) )
+    (?P<handle> (?=[a-z\d@_] | [A-Z][A-Za-z]{0,30}(?:[\d_.-]|[a-z][A-Z])) @?\w[\w.-]{2,40} )
+    (?=\s{0,3}(?:[|·•,;)\n]|\Z|\w{2,10}\.?:|[\w.+-]{1,64}@))"""
+)
+"""A user name behind the name or the icon of a site."""
 _OWN_HOST = pattern(
     r"(?i)(?<![\w@./-])(?:[\w-]{1,63}\.){1,3}(?:com|org|net|dev|me|io|de|eu|es|fr|pt|it|at|ch|uk|ie|nl|br)(?![\w.@-])"
 )
 """A site without a scheme; it counts only next to a mailbox or a telephone number."""
 _SHAPES = str.maketrans("‐‑‒–—―−－〜～~（）＋．／：", "-----------()+./:")
 """Dashes, brackets and signs as keyboards of other scripts write them, each by one character."""
-_DIGITS = pattern(r"(?<![\w.,/-])[+(]{0,2}\d[\d\s().\-/]{5,48}\d(?![\w/])")
-"""Candidates for telephone numbers: the whole run of digits and separators."""
-_PHONE = pattern(
-    r"""(?x)
-    (?: (?:\+|00)\d[\d\s().\-/]{6,18}\d                       # with the country's number
-      | \(?0\d{1,4}\)?[\s/-]\d[\d\s/-]{4,12}\d                # with a zero before the town's
-      | \(?\d{3}\)?[\s.-]\d{3}[\s.-]\d{4}                     # as in America
-      | (?<!\d)1[3-9]\d([\s-]?)\d{4}\1\d{4}(?!\d)             # as in China
-      | (?<!\d)8[\s-]?\(?[3-9]\d\d\)?[\s-]?\d{3}[\s-]?\d\d[\s-]?\d\d(?!\d)   # as in Russia
-    )"""
+_RUN = pattern(r"[+(]{0,2}\d(?:(?:[^\S\n]|[().\-/]){0,5}+\d){6,}+")
+"""Candidates for telephone numbers: the whole run of digits and separators in a line."""
+_PART_BEFORE = re.compile(
+    r"(?:[A-Za-zÀ-ӿ_]|[A-Za-zÀ-ӿ][-/]|\d:|(?:[$€£¥₹]|\b(?:EUR|USD|GBP|CHF|ID|IS[BS]N|ISO|ORCID|PMID|RFC))[ :.]{0,3})\Z"
 )
+_PART = re.compile(r"(?<=\d[,'’])\d{3}(?!\d)")
+_PART_AFTER = re.compile(r"(?!x\d)[A-Za-zÀ-ӿ_]|[,'’]\d{1,3}(?!\d)|:\d|[ \u00a0]?(?:[$€£¥₹%]|EUR|USD|GBP|CHF)")
+"""Around digits that are part of a word, of an amount, or of a number with another name."""
 _LABELLED = pattern(
     r"""(?xi)
     (?: (?<!\w) (?: tel(?:e(?:phone|fon|fone|fono|foon))? | (?:mobile|cell)(?:\ ?phone)? | mobil | mobiel | handy
@@ -65,21 +69,16 @@ _LABELLED = pattern(
         | موبایل | फ़ोन | मोबाइल ) (?!\w)
       | (?:电话|電話|手机|手機|携帯|行動|传真|傳真|전화|휴대폰|휴대전화|연락처|핸드폰|팩스)
         (?:番号|号码|號碼|번호)? )
+    (?:\ (?:no|nr|nº|num(?:ber|mer|ero|éro)|номер)(?!\w))?
     \.?[ \t]{0,3}:?[ \t]{0,3} (?P<number> [+(]{0,2}\d[\d \t\u00a0\u202f().\-/]{4,20}\d ) (?!\w)"""
 )
-_REGIONS = (
-    "GB", "IE", "US", "AU", "IN", "DE", "AT", "CH", "FR", "BE", "NL", "ES", "MX", "PT", "BR", "IT", "PL", "SE", "NO",
-    "DK", "FI", "CZ", "HU", "RO", "GR", "TR", "UA", "RU", "IL", "AE", "SA", "EG", "CN", "HK", "TW", "JP", "KR", "ZA",
-)  # fmt: skip
-"""Countries whose national number formats are recognized."""
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _Y, _M, _D = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
 _S = r"(?:[^\S\n]?[./-][^\S\n]?|[^\S\n])"
 _DATED = (
     rf"(?:{_D}{_S}{_D}{_S}{_Y} | {_Y}{_S}{_M}{_S}{_D} | {_Y}{_S}{_M} | {_M}{_S}{_Y} | {_Y}(?:0[1-9]|1[0-2])(?:[0-3]\d)?"
     rf" | {_Y}) (?!\d) \.?"
 )
-_SHORT = rf"(?:{_D}[./-]{_D}[./-]\d\d | {_M}[./]\d\d) (?!\d)"
+_SHORT = rf"(?:{_D}[./-]{_D}[./-]\d\d | {_M}[./]\d\d | [012]\d\.[0-5]\d) (?!\d)"
 _TO = r"\s{0,3}[-/]\s{0,3}"
 _PERIOD = pattern(
     rf"""(?x) (?<![\w+.,/-])
@@ -89,11 +88,15 @@ _PERIOD = pattern(
 """Dates that look like a telephone number of some country."""
 _DATES = pattern(
     rf"""(?x) \(? (?: {_DATED} (?: (?:{_TO}|\)?\s{{1,3}}\(?) {_DATED} | {_TO}\d\d(?!\d) ){{0,8}}
-      | {_SHORT} (?: (?:\s{{0,3}}-\s{{0,3}}|\s{{0,2}}\n\s{{0,2}}) (?:{_DATED}|{_SHORT}) ){{0,8}} ) [)\s.]{{0,3}}"""
+      | {_SHORT} (?: (?:\s{{0,3}}-\s{{0,3}}|\s{{1,5}}) (?:{_DATED}|{_SHORT}) ){{0,8}} ) [)\s.]{{0,3}}"""
 )
 """A run that is dates from its start to its end."""
-_AMOUNT = r"[1-9]\d{0,2}(?:[\s.]\d{3}){0,3}[\s.]"
-_AMOUNTS = pattern(rf"(?:{_AMOUNT}000|{_AMOUNT}\d00\s?[-/]\s?{_AMOUNT}\d00)")
+_AMOUNT = r"[1-9]\d{0,2}(?:[\s.]\d{3}){1,4}"
+_AMOUNTS = pattern(rf"(?!\d{{3}}([\s.])\d{{3}}\1(?!000)\d{{3}}\Z){_AMOUNT}(?:\s?[-/]\s?{_AMOUNT}){{0,3}}")
+"""Digits in groups of three, but three groups that are not round, as in "612 345 678"."""
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_BLANKS = " \t\u00a0\u202f"
+_APART = (pattern(r"\s{2,}|\s-\s|\s(?=\+|0[1-9]|\d{5}\s[A-ZÀ-Þ])"), pattern(r"\s/\s"))
 _BIRTH = pattern(
     r"""(?xi)
     (?P<label> (?: (?<!\w) (?:date\ of\ birth|birth\ ?date|d\.?o\.?b\.?|born(?:\ on)?|geburtsdatum
@@ -196,32 +199,32 @@ def contacts_in(text: str) -> list[Contact]:
 
 @lru_cache(maxsize=512)
 def _contacts_in(text: str) -> tuple[Contact, ...]:
-    found = _Found(text)
+    plain = text if text.isascii() else _in_ascii_digits(text)
+    found = _Found(text, plain)
     for match in _EMAIL.finditer(text):
         found.add("email", *match.span())
     for match in _URL.finditer(text):
         found.add("url", match.start(), match.start() + len(match[0].rstrip(" .:!?")))
-    plain = text if text.isascii() else _in_ascii_digits(text)
+    for match in _HANDLE.finditer(text):
+        found.add("url", *match.span("handle"))
     for match in _BIRTH.finditer(plain):
         found.add("birth date", *match.span("date"))
     for match in _STREET.finditer(text):
         found.add("street", *match.span())
+    for start, end in _runs(plain, 0, len(plain)):
+        for span in _phones_in(plain, start, end, (_PERIOD, *_APART)):
+            found.add("phone", *span)
     for match in _LABELLED.finditer(plain):
         start, end = match.span("number")
-        dates = None if plain[start] == "+" else _PERIOD.search(plain, start, end + 12)
-        end = min(end, dates.start()) if dates else end
-        if not _DATES.fullmatch(plain, start, end):
+        if not (_PERIOD.search(plain, start, end + 12) or _DATES.fullmatch(plain, start, end)):
             found.add("phone", start, start + len(plain[start:end].rstrip(" \t.-/(")))
-    for match in _DIGITS.finditer(plain):
-        for start, end in _phones_in(match[0]):
-            found.add("phone", match.start() + start, match.start() + end)
     found.add_blocks()
     return tuple(sorted(found.contacts))
 
 
 class _Found:
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, plain: str) -> None:
+        self.text, self._plain = text, plain
         self.contacts: list[Contact] = []
         self._taken = bytearray(len(text))
 
@@ -233,6 +236,9 @@ class _Found:
 
     def add_blocks(self) -> None:
         for start, end in self._blocks():
+            for since, until in _runs(self._plain, start, end):
+                if _is_alone(self._plain, since, until) and _is_phone(self._plain[since:until], is_near=True):
+                    self.add("phone", since, until, is_block=True)
             for match in _OWN_HOST.finditer(self.text, start, end):
                 self.add("url", *match.span(), is_block=True)
             anchors = [match.span() for match in _POSTCODE.finditer(self.text, start, end)]
@@ -251,21 +257,16 @@ class _Found:
                 if is_near and not _OF_TIME.search(match[0]):
                     self.add("street", match.end() - len(match[0].lstrip()), match.end(), is_block=True)
         blocks = self._blocks()
-        self.contacts = [
-            Contact(each.start, each.end, each.kind, each.words, any(a <= each.start < b for a, b in blocks))
-            for each in self.contacts
-        ]
+        self.contacts = [replace(each, is_block=any(a <= each.start < b for a, b in blocks)) for each in self.contacts]
 
     def _blocks(self) -> list[tuple[int, int]]:
         """Return the spans around mailboxes, telephone numbers and sites: a few lines, within a short distance."""
-        reach = [
-            (
-                max(each.start - NEAR_CHARACTERS, _lines_away(self.text, each.start, -1)),
-                min(each.end + NEAR_CHARACTERS, _lines_away(self.text, each.end, 1)),
-            )
-            for each in sorted(self.contacts)
-            if each.kind in ("email", "phone", "url")
-        ]
+        reach = list[tuple[int, int]]()
+        for each in sorted(self.contacts):
+            if each.kind in ("email", "phone", "url"):
+                before = self.text[max(each.start - NEAR_CHARACTERS, 0) : each.start].split("\n")[-NEAR_LINES - 1 :]
+                after = self.text[each.end : each.end + NEAR_CHARACTERS].split("\n")[: NEAR_LINES + 1]
+                reach.append((each.start - len("\n".join(before)), each.end + len("\n".join(after))))
         blocks: list[tuple[int, int]] = []
         for start, end in reach:
             if blocks and start <= blocks[-1][1]:
@@ -275,66 +276,64 @@ class _Found:
         return blocks
 
 
-def _lines_away(text: str, at: int, step: Literal[-1, 1]) -> int:
-    for _ in range(NEAR_LINES + 1):
-        at = text.rfind("\n", 0, max(at, 0)) if step < 0 else text.find("\n", at) + 1 or len(text) + 1
-        if at < 0 or at > len(text):
-            return 0 if step < 0 else len(text)
-    return at + 1 if step < 0 else at
-
-
 def _in_ascii_digits(text: str) -> str:
     """Return the text with digits and signs of other scripts as ASCII, each at its place."""
     return re.sub(r"[^\D0-9]", lambda digit: str(int(digit[0])), text).translate(_SHAPES)
 
 
-@lru_cache(maxsize=4096)
-def _phones_in(run: str) -> tuple[tuple[int, int], ...]:
-    """Find the spans of telephone numbers in a run of digits and separators: first what is dates or amounts is left
-    out, then the reading that covers most digits is taken."""
-    if _DATES.fullmatch(run) or _AMOUNTS.fullmatch(run):
-        return ()
-    lines = [match.span() for match in re.finditer(r"[^\n]+", run)]
-    if len(lines) > 1 and any(_DATES.fullmatch(run[start:end].strip()) for start, end in lines):
-        return tuple(
-            (start + since, start + until) for start, end in lines for since, until in _phones_in(run[start:end])
-        )
-    dates = [] if run.startswith(("+", "00")) else [match.span() for match in _PERIOD.finditer(run)]
-    parts = pairwise([0, *(edge for span in dates for edge in span), len(run)])
-    return tuple(
-        (start + since, start + until)
-        for start, end in islice(parts, 0, None, 2)
-        for since, until in _numbers_in(run[start:end])
-    )
+def _runs(plain: str, since: int, until: int) -> Iterator[tuple[int, int]]:
+    for match in _RUN.finditer(plain, since, until):
+        start, end = match.span()
+        is_part = _PART_BEFORE.search(plain, max(start - 10, 0), start) or _PART.match(plain, start)
+        if not is_part and not _PART_AFTER.match(plain, end):
+            yield start, end
 
 
-def _numbers_in(digits: str) -> Sequence[tuple[int, int]]:
-    from phonenumbers import Leniency, PhoneNumberMatcher  # slow to import, and seldom needed
-
-    whole = sum(map(str.isdigit, digits))
-    best, most = [each.span() for each in _PHONE.finditer(digits) if not _is_other_number(digits, *each.span())], 0
-    for region in (None, *_REGIONS) if whole >= FEWEST_DIGITS else ():
-        leniency = Leniency.VALID if region is None else Leniency.STRICT_GROUPING
-        found = [(each.start, each.end) for each in PhoneNumberMatcher(digits, region, leniency=leniency)]
-        found = [span for span in found if not _is_other_number(digits, *span)]
-        covered = sum(each.isdigit() for start, end in found for each in digits[start:end])
-        if covered >= max(most + 1, FEWEST_DIGITS):
-            best, most = found, covered
-        if most == whole:
-            break
-    return best
+def _phones_in(plain: str, start: int, end: int, splits: Sequence[re.Pattern[str]]) -> Iterator[tuple[int, int]]:
+    """Find the spans of telephone numbers in a run of digits and separators: the whole run if it is written as a
+    number, else the parts between periods and wide gaps."""
+    run = plain[start:end].rstrip(_BLANKS + "./-()+")
+    end, run = start + len(run), run.lstrip(_BLANKS + "./-)")
+    start = end - len(run)
+    if run and _is_phone(run, is_alone=_is_alone(plain, start, end)):
+        yield start, end
+    elif splits:
+        edges = [start, *(edge for gap in splits[0].finditer(plain, start, end) for edge in gap.span()), end]
+        for part in zip(edges[::2], edges[1::2], strict=True):
+            yield from _phones_in(plain, *part, splits[1:])
 
 
-def _is_other_number(digits: str, start: int, end: int) -> bool:
-    """True for part of a longer group of digits, a date or a round number, which are not telephone numbers."""
-    number = digits[start:end]
-    if number.startswith(("+", "00")):
-        return start > 0 and digits[start - 1].isdigit()
-    if digits[max(start - 1, 0) : start].isdigit() or digits[end : end + 1].isdigit():
-        return True
-    if _DATES.fullmatch(number) or _AMOUNTS.fullmatch(number):
-        return True
-    return bool(_YEAR.search(number)) and not re.match(r"\(|0|8[\s-]|\d{3}[\s.-]\d{3}[\s.-]\d{4}$", number)
+def _is_phone(run: str, *, is_alone: bool = True, is_near: bool = False) -> bool:
+    """True if digits are grouped as in telephone numbers, and not as in dates, amounts or addresses of machines; near
+    other contact details also if they could be an amount that is not round."""
+    groups = re.findall(r"\d+", run)
+    sizes, count = [len(each) for each in groups], sum(map(len, groups))
+    if re.match(r"\({0,2}(?:\+|00\s?[1-9])", run):
+        return 8 <= count <= 17
+    if not FEWEST_DIGITS <= count <= 13 or _DATES.fullmatch(run) or _PERIOD.match(run):
+        return False
+    if _AMOUNTS.fullmatch(run) and (run.endswith("000") or not is_near):
+        return False
+    if re.match(r"\({0,2}0(?:\)\s?)?[1-9]", run):
+        return count >= 9 or is_alone or (count == 8 and sizes not in ([8], [4, 4], [2, 2, 2, 2]))
+    if len(groups) == 1:
+        return (8 if is_alone else 9) <= count <= 11 and not run.endswith("0000")
+    if re.fullmatch(r"\d+\.\d+|(?=.*\d{3})(?:(?:1?\d?\d|2[0-4]\d|25[0-5])(?:\.(?!$)|$)){4}", run):
+        return False
+    if min(sizes[1:]) < 2 or (sizes[0] == 1 and count < 9) or (sizes[0] > 3 and count > 11):
+        return False
+    if _PERIOD.search(run) or (count == FEWEST_DIGITS and not (is_alone and sizes[0] == 3)):
+        return False
+    if all(each.endswith("00" if is_alone and len(groups) == 2 else "0") for each in groups):
+        return False
+    return (is_alone and count > FEWEST_DIGITS) or sizes == [3, 3, 4] or not _YEAR.search(run)
+
+
+def _is_alone(plain: str, start: int, end: int) -> bool:
+    """True if there are no words or digits beside it in its line."""
+    before = plain[max(start - 20, 0) : start].rstrip(_BLANKS + "(.")[-1:]
+    after = plain[end : end + 20].lstrip(_BLANKS + ")")[:1]
+    return not (before.isalnum() or after.isalnum())
 
 
 def without_contacts(text: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:

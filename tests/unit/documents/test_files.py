@@ -1,6 +1,7 @@
 """A document as files that programs and people read."""
 
 import io
+import re
 import zipfile
 from xml.etree import ElementTree
 
@@ -71,3 +72,13 @@ def test_a_page_to_print_loads_nothing() -> None:
     assert "default-src 'none'" in page
     assert "<h3>Engineer, A &amp; B</h3>" in page
     assert not [mark for mark in ("src=", "href=", "url(", "<script") if mark in page]
+
+
+@pytest.mark.parametrize("is_hebrew", [True, False])
+def test_dates_and_addresses_of_a_page_in_hebrew_stand_at_its_right(is_hebrew: bool) -> None:
+    block = Block("אחות אחראית", 2, "2015-04 – 2019-03", ("ניהלתי צוות של 12 אחיות.", "Python, SQL"), is_list=True)
+    content = Content("נועה לוי", "חיפה", "noa@example.org", (block,), "resume") if is_hebrew else CONTENT
+    with zipfile.ZipFile(io.BytesIO(file_of(content, "docx"))) as archive:
+        document = archive.read("word/document.xml").decode()
+    set_right = re.findall(r'<w:jc w:val="right"/></w:pPr><w:r><w:t[^>]*>([^<]*)', document)
+    assert set_right == (["noa@example.org", "2015-04 – 2019-03", "Python, SQL"] if is_hebrew else [])

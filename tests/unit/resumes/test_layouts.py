@@ -5,7 +5,8 @@ from playwright.sync_api import sync_playwright
 
 from qwestly_agent.resumes.file_text import text_of_file
 from qwestly_agent.resumes.unreadable import UnreadableFile
-from tests.resume_files import LEFT, Page, archive, docx, p, pdf
+from qwestly_agent.text.contacts import without_contacts
+from tests.resume_files import HEIGHT, LEFT, WIDTH, Page, archive, docx, p, pdf
 from tests.widget.conftest import ARGUMENTS, CHROMIUM
 
 FIRST, SECOND = "Ran the night shift of two wards and wrote the rota for forty nurses, with", "fewer gaps than before."
@@ -41,11 +42,104 @@ def test_a_column_beside_another_is_no_margin() -> None:
     assert lines == [*(f"Skill {at}" for at in range(6)), *(f"Sentence {at} of the other column." for at in range(6))]
 
 
+AWARDS = ("Nurse of the year", "Prize of the Bristol wards", "Medal for the night shift", "Best thesis")
+
+
+@pytest.mark.parametrize(("year_at", "award_at"), [(LEFT, 130), (440, LEFT)])
+def test_the_years_of_a_table_stand_with_their_awards(year_at: int, award_at: int) -> None:
+    page = Page()
+    for at, award in enumerate(AWARDS):
+        page.text(year_at, 700 - 14 * at, f"{2014 + at}")
+        page.text(award_at, 700 - 14 * at, award)
+    lines = [each for each in text_of_file(pdf([page])).split("\n") if each]
+    years = [
+        (f"{2014 + at} {award}" if year_at < award_at else f"{award} {2014 + at}") for at, award in enumerate(AWARDS)
+    ]
+    assert lines == years
+
+
+def test_four_skills_in_a_line_are_all_read() -> None:
+    page = Page()
+    for at, each in enumerate(("Triage", "Staff rotas", "Infection control", "Monitoring")):
+        page.text(LEFT + 120 * (at % 3), 700 - 14 * (at // 3), each)
+    assert text_of_file(pdf([page])).split("\n") == ["Triage Staff rotas Infection control", "Monitoring"]
+
+
+def test_a_period_of_a_column_at_the_left_stays_in_it() -> None:
+    page = Page()
+    side = ["Education", "Nursing", "2010 - 2014", "University of Bath", "Python"]
+    for at, each in enumerate(side):
+        page.text(LEFT, 700 - 14 * at, each)
+        page.text(250, 700 - 14 * at, f"Sentence {at} of the other column.")
+    lines = [each for each in text_of_file(pdf([page])).split("\n") if each]
+    assert lines == [*side, *(f"Sentence {at} of the other column." for at in range(5))]
+
+
 def test_a_heading_with_blanks_between_its_letters_is_a_word() -> None:
     page = Page()
     page.text(LEFT, 700, "E D U C A T I O N")
     page.text(LEFT, 680, "A B and C")
     assert text_of_file(pdf([page])).split() == ["EDUCATION", "A", "B", "and", "C"]
+
+
+def test_what_a_file_says_of_its_glyphs_is_its_text() -> None:
+    page = Page()
+    page.parts.append("/Span <</ActualText <FEFF00660069>>> BDC")
+    page.text(LEFT, 700, "k")
+    page.parts.append("EMC")
+    page.text(LEFT + 5, 700, "nance")
+    assert text_of_file(pdf([page])) == "finance"
+
+
+def test_a_heading_of_spaced_words_keeps_them_apart() -> None:
+    page = Page()
+    for at, letter in enumerate("WORK HISTORY"):
+        if letter != " ":  # as programs that draw none
+            page.text(LEFT + 14 * at, 700, letter)
+    assert text_of_file(pdf([page])) == "WORK HISTORY"
+
+
+def test_a_user_name_is_read_as_the_address_that_it_links_to() -> None:
+    page = Page()
+    page.text(LEFT, 700, "inesf")
+    page.text(LEFT, 688, "Our shop")
+    link = "<< /Type /Annot /Subtype /Link /Rect [50 {} 110 {}] /A << /S /URI /URI ({}) >> >>"
+    links = link.format(696, 710, "https://github.com/inesf/") + link.format(685, 695, "https://example.org/a")
+    assert text_of_file(pdf([page], annotations=f"/Annots [{links}]")) == "github.com/inesf\nOur shop"
+
+
+@pytest.mark.parametrize(
+    "annotations", ["7", "[7 null << /Rect 3 >> << /Subtype /Widget /V (x) /Rect [(a) 1 null 3] >>]"]
+)
+def test_annotations_that_make_no_sense_do_not_keep_a_file_from_being_read(annotations: str) -> None:
+    page = Page()
+    page.text(LEFT, 700, "Nurse")
+    assert text_of_file(pdf([page], annotations=f"/Annots {annotations}")) == "Nurse"
+
+
+def test_a_divided_address_keeps_its_hyphen() -> None:
+    page = Page()
+    page.text(LEFT, 700, "linkedin.com/in/ines-")
+    page.text(LEFT, 688, "falk and manage-")
+    page.text(LEFT, 676, "ment")
+    assert text_of_file(pdf([page])) == "linkedin.com/in/ines-falk and management"
+
+
+@pytest.mark.parametrize(("said", "is_scan"), [("Scanned with a telephone", True), ("I led a ward. " * 30, False)])
+def test_a_scan_with_a_little_text_is_a_picture(said: str, is_scan: bool) -> None:
+    page = Page()
+    page.parts.append(f"q {WIDTH} 0 0 {HEIGHT} 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q")
+    page.text(LEFT, 700, said)
+    if is_scan:
+        with pytest.raises(UnreadableFile) as refused:
+            text_of_file(pdf([page]))
+        assert refused.value.why == "picture"
+    else:
+        assert text_of_file(pdf([page])) == said.strip()
+
+
+def test_ideographs_are_no_radicals() -> None:
+    assert text_of_file("⼭⽥花⼦ 看護師⻑".encode()) == "山田花子 看護師長"
 
 
 # --- Word -------------------------------------------------------------------------------------------------------------
@@ -161,6 +255,12 @@ def test_what_could_be_read_in_several_ways_is_asked_for_anew_and_never_stored_w
     with pytest.raises(UnreadableFile) as refused:
         text_of_file(SHORT[encoding].encode(encoding))
     assert refused.value.why == "encoding"
+
+
+def test_icons_are_what_they_stand_for_so_that_user_names_behind_them_stay_out_of_prompts() -> None:
+    text = text_of_file("Ines Falk\n\uf3c5 Porto \uf0e1 ines-falk \uf09b inesf \uf095 345-67-89".encode())
+    assert text == "Ines Falk\nPorto LinkedIn: ines-falk GitHub: inesf Tel.: 345-67-89"
+    assert without_contacts(text)[0] == "Ines Falk\nPorto LinkedIn: [url] GitHub: [url] Tel.: [phone]"
 
 
 # --- by a program -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,9 @@ from qwestly_agent.text.contacts import without_contacts
         ("See https://maya.dev/work?a=1.", "See [url].", "url", "https://maya.dev/work?a=1"),
         ("linkedin.com/in/maya-lopes · Lisbon", "[url] · Lisbon", "url", "linkedin.com/in/maya-lopes"),
         ("de.linkedin.com/in/maya", "[url]", "url", "de.linkedin.com/in/maya"),
+        ("LinkedIn: maya-lopes | Porto", "LinkedIn: [url] | Porto", "url", "maya-lopes"),
+        ("GitHub: mayalopes\nNurse", "GitHub: [url]\nNurse", "url", "mayalopes"),
+        ("Twitter @maya_l", "Twitter [url]", "url", "@maya_l"),
         ("github.com/maya, www.maya.dev", "[url], [url]", "url", "github.com/maya"),
         ("Date of birth: 4 May 1990", "Date of birth: [birth date]", "birth date", "4 May 1990"),
         ("born on May 4, 1990 in Porto", "born on [birth date] in Porto", "birth date", "May 4, 1990"),
@@ -45,7 +48,9 @@ def test_contact_details_are_masked_and_kept(text: str, masked: str, kind: str, 
         "138 0013 8000", "手机：13800138000", "联系电话: 138-0013-8000", "8 (912) 345-67-89", "8 912 345 67 89",
         "тел. 345-67-89",
         "電話番号：０３－１２３４－５６７８", "טל׳ 03-612-3456", "هاتف: ٠٤ ١٢٣ ٤٥٦٧", "연락처 010-1234-5678",
-        "(312) 555-2012",
+        "(312) 555-2012", "6123 1900", "412 34 567", "9 8765 4321", "71 123 4567", "600123456", "2012 3456 78",
+        "0171 - 234 56 78", "(0)20 7946 0958", "020 1946 2012", "98765 43210",
+        "Mobile No: 9876543210", "612 345 678", "555-0148", "08-12 89 86", "\uf095 6123 1900", "532.123.45.67",
         "+44 20 1946-2012", "070-123 45 67", "22 12 34 56", "0532 123 45 67", "Tel. 0171 2345678 2008 - 2012",
         "40 61 98 02\n2008 – 2012", "085 012 2070\n2014",
     ],
@@ -54,6 +59,20 @@ def test_telephone_numbers_of_many_countries_are_masked_as_a_whole(number: str) 
     got, found = without_contacts(f"Ines Falk\n{number}\nNurse")
     assert len(found["phone"]) == 1
     assert set(re.findall(r"\d+", got)) <= {"2008", "2012", "2014"}, got
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        "020 7946 0958,07700 900123", "9876543210 / 9123456789", "Tel. 0171 2345678 / 0172 1234567",
+        "(02) 9876 5432  0412 345 678", "0171 2345678 0341 998877", "0341 / 99 88 776 - 0171 2345678",
+        "ines@example.org · 70 123 456 | 020 7946 0958",
+    ],
+)  # fmt: skip
+def test_two_telephone_numbers_in_a_line_are_both_masked(numbers: str) -> None:
+    got, found = without_contacts(f"Ines Falk\n{numbers}\nNurse")
+    assert len(found["phone"]) == 2
+    assert not re.search(r"\d", got), got
 
 
 @pytest.mark.parametrize(
@@ -144,6 +163,7 @@ def test_a_letterhead_goes_with_its_streets_and_postcodes_and_leaves_name_town_a
         "2008 2009 2010, 2008-2009-2010, 20080512-20120403, 200805 - 201204, 2008～2012",
         "Signal 2008 - 2012, Mobile 05/2008 - 04/2012, ٠٥/٢٠٠٨ - ٠٤/٢٠١٢",
         "08/82\n08/82, 10 000 - 25 000, 1.200.000 - 1.500.000",
+        "LinkedIn: Ads and posts, GitHub: Actions, Twitter: bots for 2 brands",
         "Led 12 engineers on Wall Street and 3 at Kestrel Labs",
         "Born leader of 5 teams since 1990",
         "From 04.05.2019 to 06.07.2021 at Meridian Rail",
@@ -152,6 +172,17 @@ def test_a_letterhead_goes_with_its_streets_and_postcodes_and_leaves_name_town_a
         "Raised 45 million in Avenue A",
         "Engineer at Booking.com, later at amazon.de",
         "Sold 450 000 000 units, 1.250.000 of them abroad, GPA 3.8/4.0 2012",
+        "EUR 65.000 – 75.000, $120,000 - $150,000, 4 500 000 EUR, 1'250'000 CHF, 12 345 678,90, 6 000-8 000 PLN",
+        "12 345 - 15 678\n7 000 000 000\n1,234,567,890\n₹ 12,00,000\n1 234 567 890 rows",
+        "ISBN 0-306-40615-2, ISSN 2049-3630, ORCID 0000-0002-1825-0097, PMID 123456789, ID 123456789",
+        "doi 10.1145/3292500.3330701, arXiv:1706.03762, RFC 2616 7231 9110, US10123456, EP 1 234 567",
+        "Version 10.15.7.2023, 192.168.100.200, 192.168.10.20, 10.0.0.0/8, Covid-19 2020 2021 2022",
+        "ISO 9001 2015, ISO 27001:2013, SQL Server 2019 2008, DIN 18800-7, Room 1234 2012",
+        "2019-05-04T12:30:00, 04.05.2019 12:30, UTC+01:00 2012-2014, 08.00 - 16.00, 08:00 - 16:00",
+        "06/15 07/18\n2012-13, 2013-14\n1998/99 - 2002/03\n03/2012 - 07/2015 (3 years)\n1990 2000 2010",
+        "10 - 50 - 100 - 200\n250 000\n500-1000\n160 170 180 190\n7 8 9 10 8 7 9\n52.520008 13.404954",
+        "License no. 12345678, Grade 85/100 2012, 3.14159265, 0.9999999, Order 2021-000123",
+        "IBAN DE89 3704 0044 0532 0130 00, SIRET 732 829 320 00074, ABN 51 824 753 556",
         "IBAN checks, ISBN 978-3-16-148410-0, PO 10115 Berlin Marathon",
     ],
 )
@@ -160,7 +191,27 @@ def test_what_is_no_contact_stays_as_it_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "hostile", ["A", "A ", "Aa.", "1 A ", "www.", "a-", "Rue A ", "A, ", "born 1", "Straße", "2008 - ", "8 ("]
+    "hostile",
+    [
+        "1",
+        "12 ",
+        "1234567 ",
+        "- ",
+        "+1 ",
+        "9 8765 4321\n",
+        "A",
+        "A ",
+        "Aa.",
+        "1 A ",
+        "www.",
+        "a-",
+        "Rue A ",
+        "A, ",
+        "born 1",
+        "Straße",
+        "2008 - ",
+        "8 (",
+    ],
 )
 def test_a_text_made_to_be_slow_is_read_all_the_same(hostile: str) -> None:
     """With a search that tries every way, this test would not end."""
