@@ -27,16 +27,15 @@ from qwestly_agent.base.errors import Braked, DeadlineExceeded, ModelRefused, Mo
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.memory import Memory, MemorySource, salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.memory import consolidate_reader
-from qwestly_agent.memory.consolidate_reader import MOST_OUTDATED, YEAR, plan
+from qwestly_agent.memory import reconcile
 from qwestly_agent.memory.consolidate_writer import PASSING, Undone, apply, undo
-from qwestly_agent.memory.extract_reader import decide_on_notes
 from qwestly_agent.memory.model import ConsolidationState
 from qwestly_agent.memory.notes import Note, hash_of
+from qwestly_agent.memory.reconcile import MOST_OUTDATED, decide_on_notes, plan
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import memories, memory_work
-from qwestly_agent.stores.memory_work import ConsolidationRun
+from qwestly_agent.stores.memory_work import YEAR, ConsolidationRun
 from qwestly_agent.workflow_state import OVER_BUDGET
 from tests.comparing import Judge
 from tests.counts import sample
@@ -150,7 +149,7 @@ class Someone:
             case str():
                 return value.removeprefix(f"{self.user_id}:").replace(self.user_id, "somebody")
             case dict():
-                return {key: self._nobodys(item) for key, item in value.items()}
+                return {self._nobodys(key): self._nobodys(item) for key, item in value.items()}
             case list():
                 return [self._nobodys(item) for item in value]
             case float():
@@ -275,7 +274,7 @@ async def test_what_stays_keeps_its_words_and_takes_in_the_numbers(somebody: Cal
     assert after["salience"] == pytest.approx(salience(0.9, before["created"]))
 
 
-async def test_what_the_cap_leaves_over_is_due_the_next_night_and_the_surest_go_first(ada: Someone) -> None:
+async def test_what_the_cap_leaves_over_is_due_the_next_night_and_no_more_after_that(ada: Someone) -> None:
     first = await ada.is_consolidated()
     assert await ada.services.merges.list_due_users("", 10**6)
     second = await ada.is_consolidated("night2")
@@ -535,7 +534,7 @@ async def test_a_model_that_is_too_slow_and_a_day_that_is_used_up_are_made_up_fo
 ) -> None:
     model.fault = Reply(fault="slow")
     with monkeypatch.context() as patch:
-        patch.setattr("qwestly_agent.memory.consolidate_reader.COMPARE_SECONDS", 0.05)
+        patch.setattr("qwestly_agent.memory.reconcile.COMPARE_SECONDS", 0.05)
         with pytest.raises(DeadlineExceeded):
             await ada.is_consolidated()
     model.fault = None
@@ -560,7 +559,7 @@ async def test_what_a_model_will_not_read_stays_as_it_is_and_is_not_asked_about_
 async def test_a_night_has_bounds_and_the_nights_after_it_do_the_rest(
     somebody: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, bound: str, nights: int, most: int
 ) -> None:
-    monkeypatch.setattr(consolidate_reader, bound, {"MOST_NEW": 2, "MOST_PAIRS": 5}[bound])
+    monkeypatch.setattr(reconcile, bound, {"MOST_NEW": 2, "MOST_PAIRS": 5}[bound])
     ada, judge.same, before = somebody(), [], 0
     for name, content in zip("abcdef", SAME, strict=True):
         await ada.remembers(name, content)

@@ -10,7 +10,7 @@ from infra import extractions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import account
 from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
-from qwestly_agent.memory import extract_reader, extract_writer
+from qwestly_agent.memory import extract_reader, extract_writer, reconcile
 from qwestly_agent.memory.changes import correct
 from qwestly_agent.memory.extract_writer import ConversationsToRead
 from qwestly_agent.memory.judges import UserMessage
@@ -614,7 +614,7 @@ async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     step = await extract_reader.extract(talk.services, ExtractionState(user_id=talk.user_id, conversation_id="c1"))
     talk.model.embeddings_fault = 503
     with pytest.raises(Unavailable):
-        await extract_reader.reconcile(talk.services, step)
+        await reconcile.reconcile(talk.services, step)
     talk.model.embeddings_fault = None
     await talk.is_read(step)
     assert await talk.remembered() == ["Lives in Lisbon."]

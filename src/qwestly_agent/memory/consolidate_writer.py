@@ -6,9 +6,8 @@ from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.observability import Event, measure_consolidation, measure_left
 from qwestly_agent.domain.approval import sha256_hex
-from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.actions import MOST_FORGOTTEN, outdated_proposal
-from qwestly_agent.memory.model import YEAR, ConsolidationPage, ConsolidationState, end
+from qwestly_agent.memory.model import ConsolidationPage, ConsolidationState, end
 from qwestly_agent.services import Services
 from qwestly_agent.stores.memory_work import ConsolidationRun, Journal, Merges, ReplacedMemory
 from qwestly_agent.workflow_state import OVER_BUDGET, state
@@ -78,8 +77,9 @@ async def _replace(merges: Merges, clock: Clock, run: ConsolidationRun, each: Re
 
 async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None:
     """Request approval to forget outdated memories, leaving out those that have changed since. Idempotent."""
-    now = services.clock()
-    ids = [each.id for each in await services.memories.get_many(run.user_id, run.outdated) if _is_outdated(each, now)]
+    # Again: one may have been corrected since, or confirmed by a merged memory.
+    still = await services.merges.list_outdated(run.user_id, services.clock())
+    ids = [each for each in run.outdated if each in still]
     outdated = await services.memories.find_lineage(run.user_id, ids)
     while len(outdated) > MOST_FORGOTTEN:  # more than one approval can hold
         ids.pop()
@@ -91,12 +91,6 @@ async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None
     approval_id = f"ap_{sha256_hex('outdated', run.user_id, run.run_id)[:32]}"
     await create_approval(services, approval_id, outdated_proposal(run.user_id, outdated), context, "queue")
     await services.merges.mark_asked(run.user_id, run.outdated, services.clock())
-
-
-def _is_outdated(memory: Memory, now: float) -> bool:
-    """Check again: it may have been corrected since, or confirmed by a merged memory."""
-    ended = memory.valid_until is not None and memory.valid_until.timestamp() <= now
-    return memory.status == "active" and (ended or memory.last_seen <= now - YEAR)
 
 
 # --- sum up -----------------------------------------------------------------------------------------------------------

@@ -37,8 +37,7 @@ from qwestly_agent.text.user_text import Part, parts_of, questions_in, trouble_i
 # --- compare ----------------------------------------------------------------------------------------------------------
 # Relate two memories of one user by a model, whose verdict counts only if code finds its quotes.
 #
-# The pairs, and the consequences: `extract_reader.py` for a new memory, `consolidate_reader.py` at night. Equality by
-# code: `notes.py`.
+# The pairs, and the consequences: `reconcile.py`. Equality by code: `notes.py`.
 
 
 OUTPUT_RETRIES = 1

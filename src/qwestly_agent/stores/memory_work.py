@@ -1,13 +1,10 @@
 """Stores of memory's workflows: notes until they are decided on, memories that wait for the judge, and merges."""
 
-from array import array
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
-from bson.binary import BinaryVectorDtype
 from pydantic import BaseModel, ConfigDict
 from pymongo.errors import DuplicateKeyError
 
@@ -315,27 +312,9 @@ def _id(user_id: str, run_id: str) -> str:
 MOST_ABSORBED = 200
 """Maximum number of merged memories' ids stored per memory, so that none counts twice."""
 HELD_AT_ONCE = 1_000
-
-
-@dataclass(frozen=True)
-class ComparedMemory:
-    """The fields of an active memory that consolidation compares. Numeric times are in seconds since the epoch."""
-
-    id: str
-    content: str
-    trust: str
-    count: int
-    created: float
-    said: float
-    """When it was last stated."""
-    importance: float
-    valid_from: datetime | None
-    valid_until: datetime | None
-    new: bool
-    """True if it was not compared with the others yet."""
-    sensitive: bool = False
-    asked: float | None = None
-    """When the user was last asked whether it is still true."""
+YEAR = 365 * 86_400.0
+"""A year in seconds."""
+LITTLE_IMPORTANCE = 0.3
 
 
 class Merges(Store):
@@ -357,27 +336,33 @@ class Merges(Store):
         """Count active memories that have not been compared with the others."""
         return await self._backlog(COLLECTION, dict(_NEW), "created")
 
-    async def iterate_compared(self, user_id: str) -> AsyncIterator[tuple[ComparedMemory, bytes]]:
-        """Yield all active memories in one pass, each with its vector as float32 bytes, empty if it has none."""
+    async def list_new(self, user_id: str, limit: int) -> list[tuple[Memory, Sequence[float]]]:
+        """List active memories that were not compared with the others yet, first the ones stated longest ago, each with
+        its vector (empty if it has none)."""
+        found = self.database[COLLECTION].find({**_NEW, "user_id": user_id})
+        documents = await found.sort([("last_seen", 1), ("created", 1), ("_id", 1)]).limit(limit).to_list()
+        return [
+            (memory, to_floats(document.get("content_embedding") or ()))
+            for document in documents
+            for memory in memories_of([document])
+        ]
+
+    async def count_active(self, user_id: str) -> int:
+        return await self.database[COLLECTION].count_documents({"user_id": user_id, "status": ACTIVE})
+
+    async def list_outdated(self, user_id: str, now: float) -> list[str]:
+        """List ids of active memories that may be outdated: those whose end has passed, earliest end first, then
+        unimportant ones not stated for a year. Excludes those that the user was asked about within a year."""
+        year_ago, ended, unsaid = now - YEAR, list[tuple[float, str]](), list[tuple[float, str]]()
         query = {"user_id": user_id, "status": ACTIVE}
-        async for document in self.database[COLLECTION].find(query, _COMPARED).batch_size(HELD_AT_ONCE):
-            for memory in memories_of([document]):
-                created = created_of(document)
-                held = ComparedMemory(
-                    id=memory.id,
-                    content=memory.content,
-                    trust=memory.trust,
-                    count=memory.count,
-                    created=created,
-                    said=memory.last_seen or created,
-                    importance=memory.importance,
-                    valid_from=memory.valid_from,
-                    valid_until=memory.valid_until,
-                    new=not document.get("consolidated", True),
-                    sensitive=memory.sensitive,
-                    asked=document.get("asked_at"),
-                )
-                yield held, _float32(document.get("content_embedding"))
+        async for document in self.database[COLLECTION].find(query, WITHOUT_VECTORS).batch_size(HELD_AT_ONCE):
+            for memory in memories_of([document] if document.get("asked_at", 0.0) <= year_ago else []):
+                said = memory.last_seen or created_of(document)
+                if memory.valid_until is not None and memory.valid_until.timestamp() <= now:
+                    ended.append((memory.valid_until.timestamp(), memory.id))
+                elif said <= year_ago and memory.importance <= LITTLE_IMPORTANCE:
+                    unsaid.append((said, memory.id))
+        return [memory_id for _, memory_id in (*sorted(ended), *sorted(unsaid))]
 
     async def is_current(self, user_id: str, memory_id: str, run_id: str) -> bool:
         """True if the memory is active or merged into an active one. A memory superseded by this run counts as
@@ -512,16 +497,3 @@ class Merges(Store):
 _NEW: Document = {"consolidated": False, "status": ACTIVE}
 _RAISED = ("importance", "last_seen", "about_writing")
 """Fields in which a merged memory keeps the greater value; `salience` is derived from them."""
-_COMPARED = dict.fromkeys(
-    (
-        *("content", "type", "trust", "count", "status", "created", "created_at", "last_seen", "importance"),
-        *("valid_from", "valid_until", "sensitive", "consolidated", "asked_at", "content_embedding"),
-    ),
-    1,
-)
-
-
-def _float32(stored: Any) -> bytes:
-    if isinstance(stored, bytes):
-        return bytes(stored[2:]) if stored[:1] == BinaryVectorDtype.FLOAT32.value else b""
-    return array("f", stored or ()).tobytes()
