@@ -28,8 +28,8 @@ from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.memory import Memory, MemorySource, salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory import reconcile
-from qwestly_agent.memory.consolidate_writer import PASSING, Undone, apply, undo
-from qwestly_agent.memory.model import ConsolidationState
+from qwestly_agent.memory.consolidate_writer import PASSING, Undone, apply, find_users, undo
+from qwestly_agent.memory.model import ConsolidationPage, ConsolidationState
 from qwestly_agent.memory.notes import Note, hash_of
 from qwestly_agent.memory.reconcile import MOST_OUTDATED, decide_on_notes, plan
 from qwestly_agent.platform.collection import Document
@@ -58,8 +58,8 @@ OTHERS = (
 )
 UNLIKE = tuple(letter * 9 for letter in "abcdefghijklmnopqrst")
 """Twenty that are near nothing: with so many a night may replace two."""
-NIGHTLY = ("took_in", "took", "own", "consolidated")
-"""What undo leaves: what nights note for themselves."""
+NIGHTLY = ("consolidated",)
+"""What undo leaves: these were compared."""
 
 
 @dataclass
@@ -113,6 +113,9 @@ class Someone:
     async def takes_back(self, run_id: str = "night1", services: ModelServices | None = None) -> Undone:
         services = services or self.services
         return await undo(services.merges, services.journal, self.user_id, run_id, self.clock())
+
+    async def has_begun_to_take_back(self) -> bool:
+        return [each["status"] for each in await self.journal()] != ["applied"]
 
     async def told(self) -> list[str]:
         """Types of the events in the feed."""
@@ -786,9 +789,9 @@ async def test_runs_are_taken_back_in_whatever_order(somebody: Callable[[], Some
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("tell", TOLD)
-async def test_whatever_dies_while_it_is_taken_back_the_next_try_ends_it(
-    somebody: Callable[[], Someone], tell: AnswerStream
+@pytest.mark.parametrize(("tell", "by_sweep"), [*zip(TOLD, (True, False), strict=True)])
+async def test_whatever_dies_while_it_is_taken_back_the_next_sweep_or_try_ends_it(
+    somebody: Callable[[], Someone], tell: AnswerStream, by_sweep: bool
 ) -> None:
     unhurt = somebody()
     await tell(unhurt)
@@ -800,11 +803,44 @@ async def test_whatever_dies_while_it_is_taken_back_the_next_try_ends_it(
         await tell(ada)
         await ada.is_consolidated()
         await until_killed(lambda services, ada=ada: ada.takes_back(services=services), ada.services, death)
-        await ada.takes_back()
+        if by_sweep and await ada.has_begun_to_take_back():
+            await find_users(ada.services, ConsolidationPage())
+        else:
+            await ada.takes_back()
         await copy_left_events(ada.services, lambda: math.inf)
         assert sorted(await ada.told()) == ["memory.merge_undone", "memory.merged"], death
         assert await ada.all() == await unhurt.all(), death
         assert await ada.journal() == await unhurt.journal(), death
+
+
+@pytest.mark.parametrize("says", ["same", "contradicts"])
+async def test_nights_of_a_model_that_always_says_one_thing_are_taken_back_exactly(
+    somebody: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, says: str
+) -> None:
+    monkeypatch.setattr(Judge, "relation", lambda *_: says)
+    ada = somebody()
+    await ada.remembers_a_change()
+    for content in OTHERS:
+        await ada.remembers(content, content, importance=0.9, about_writing=True)
+    before, nights = await ada.all(), ("night1", "night2", "night3")
+    assert sum([(await ada.is_consolidated(night)).merged for night in nights]) > 2
+    for night in nights[::-1]:
+        await ada.takes_back(night)
+    assert without(await ada.all(), *NIGHTLY) == without(before, *NIGHTLY)
+
+
+async def test_what_a_memory_never_had_it_has_not_after_it_is_taken_back(somebody: Callable[[], Someone]) -> None:
+    ada = somebody()
+    await ada.remembers("a", SAME[0], count=3)
+    await ada.remembers("b", SAME[1], importance=0.9, about_writing=True)
+    own = {"$unset": dict.fromkeys(("importance", "about_writing"), ""), "$set": {"salience": 12.5}}
+    query = {"_id": ada.id_of("a")}
+    await ada.services.memories.database[memories.COLLECTION].update_one(query, own)
+    before = await ada.all()
+    await ada.is_consolidated()
+    assert (await ada.memory("a"))["importance"] == 0.9
+    await ada.takes_back()
+    assert without(await ada.all(), *NIGHTLY) == without(before, *NIGHTLY)
 
 
 async def test_taken_back_twice_changes_nothing(ada: Someone) -> None:

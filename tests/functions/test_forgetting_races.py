@@ -174,7 +174,7 @@ async def test_what_waits_for_a_yes_is_shown_to_no_model_and_superseded_by_none(
     await talk.says("I was diagnosed with diabetes in 2021.", conversation_id="c2")
     talk.model.script(
         finds(note("Was diagnosed with diabetes in 2021.", "I was diagnosed with diabetes in 2021", sensitive=True)),
-        relates(("p1", "contradicts", "Was diagnosed")),
+        relates(("p1", "contradicts", "Was diagnosed", "Was diagnosed")),
     )
     talk.model.forget_requests()
     await talk.falls_silent()

@@ -159,7 +159,7 @@ async def test_saying_again_what_waits_for_a_yes_supersedes_nothing(talk: Talk) 
     await talk.says("I earn 80k now.")
     talk.model.script(
         finds(note("Earns 80k", "I earn 80k")),
-        relates(("p1", "contradicts", "Earns 60k"), ("p2", "contradicts", "Earns 60k")),
+        relates(("p1", "contradicts", "Earns 60k", "Earns 80k"), ("p2", "contradicts", "Earns 60k", "Earns 80k")),
     )
     await talk.falls_silent()
     assert await talk.remembered() == ["Earns 60k"]
@@ -176,7 +176,7 @@ async def test_an_older_saying_does_not_make_a_memory_older(talk: Talk) -> None:
         finds(note("Lives in Lisbon", "I live in Lisbon")),
         finds(note("Lives in Porto", "I live in Porto")),
         finds(),
-        relates(("p1", "contradicts", "Lives in Porto")),
+        relates(("p1", "contradicts", "Lives in Porto", "Lives in Lisbon")),
     )
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon"]

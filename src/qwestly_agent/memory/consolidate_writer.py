@@ -21,7 +21,11 @@ USERS_AT_ONCE = 100
 
 @state(ConsolidationPage, ignores_brake=True)
 async def find_users(services: Services, page: ConsolidationPage) -> ConsolidationPage:
-    """Continue where the last night ended, and after the last id with the first, up to where this night began."""
+    """Continue where the last night ended, and after the last id with the first, up to where this night began. An undo
+    that was cut off is finished first."""
+    if page.began_after is None:
+        for run in await services.journal.list_undoing(USERS_AT_ONCE):
+            await undo(services.merges, services.journal, run.user_id, run.run_id, services.clock())
     room = min(USERS_AT_ONCE, services.settings.users_a_night - page.seen)
     if page.began_after is None:
         began = await services.sweeps.position("consolidate") or ""
@@ -62,7 +66,7 @@ async def apply(services: Services, given: ConsolidationState) -> ConsolidationS
             await _replace(services.merges, services.clock, run, each)
         await _ask_about_outdated(services, run)
         await end(services.merges, services.journal, run, services.clock())
-    return given.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
+    return given.model_copy(update={"merged": 0 if run.is_undone else len(run.replacements)})
 
 
 async def _replace(merges: Merges, clock: Clock, run: ConsolidationRun, each: ReplacedMemory) -> None:
@@ -143,11 +147,12 @@ class Undone(BaseModel):
 
 async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now: float) -> Undone:
     """Reactivate the replaced memories, except those that were forgotten, that another one repeats, or that were merged
-    into one that is no longer true. Counts and importance are restored. The pairs are never merged again. Raises
-    `NotFound`."""
+    into one that is no longer true. All that they took over is given back. The pairs are never merged again. Cut off at
+    any command, it is finished by the next sweep. Raises `NotFound`."""
     run = await journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)
+    await journal.begin_undo(run)
     # In reverse order, because a memory may have been merged after it had superseded another.
     restored = [each.gone for each in reversed(run.replacements) if await _parted(merges, run, each)]
     await journal.end(run, "undone", now)

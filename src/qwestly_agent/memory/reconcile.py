@@ -40,8 +40,11 @@ async def find_relations(
     told = [_in_order(new[at], known) for at, known in asked]
     relations = await compare(services, user_id, told, COMPARE_SECONDS) if told else []
     answers = {(at, known.id): each for (at, known), each in zip(asked, relations, strict=True)}
-    equal: Relation = "same"
-    return {at: [(known, answers.get((at, known.id), equal)) for known in some] for at, some in near.items()}
+
+    def relation(at: int, known: Memory) -> Relation:
+        return answers.get((at, known.id), "same")
+
+    return {at: [(known, relation(at, known)) for known in some] for at, some in near.items()}
 
 
 def _in_order(new: Memory, known: Memory) -> Pair:
@@ -226,7 +229,7 @@ async def _planned(
     services: ModelServices, given: ConsolidationState, runs: Sequence[ConsolidationRun]
 ) -> ConsolidationRun:
     user_id, now = given.user_id, services.clock()
-    apart = frozenset(chain.from_iterable(run.pairs_kept_apart for run in runs if run.status == "undone"))
+    apart = frozenset(chain.from_iterable(run.pairs_kept_apart for run in runs if run.is_undone))
     await embed_missing(services, user_id)
     held = await services.merges.list_new(user_id, MOST_NEW)
     new = [memory for memory, _ in held]

@@ -202,13 +202,14 @@ JOURNAL = MongoCollection(
     # An undone run has no expiry date, so that it is not done again.
     Expires(RETENTION, since="after it ran; what was undone stays until the user erases it"),
     index("user_created", "user_id", "created"),
+    index("status", "status"),
     holds="which memories a night merged, by id",
     events=("memory.merged", "memory.merge_undone"),
     events_note="`merged`: one per night",
     reader=ALL_ACTIONS,
 )
 
-RunStatus: TypeAlias = Literal["planned", "applied", "undone"]
+RunStatus: TypeAlias = Literal["planned", "applied", "undoing", "undone"]
 
 
 class ReplacedMemory(BaseModel):
@@ -244,6 +245,11 @@ class ConsolidationRun(BaseModel):
         return _id(self.user_id, self.run_id)
 
     @property
+    def is_undone(self) -> bool:
+        """True once it is being undone."""
+        return self.status in ("undoing", "undone")
+
+    @property
     def pairs_kept_apart(self) -> frozenset[frozenset[str]]:
         """Pairs that are never merged again once the run was undone, including memories merged into the same one."""
         groups: dict[str, list[str]] = {}
@@ -265,12 +271,22 @@ class Journal(Records[ConsolidationRun]):
         """List all runs, oldest first."""
         return (await self.newest(user_id, 0))[::-1]
 
+    @across_users
+    async def list_undoing(self, limit: int) -> list[ConsolidationRun]:
+        """List runs whose undo has begun and not ended."""
+        found = self.database[JOURNAL].find({"status": "undoing"}).limit(limit)
+        return [self.from_document(document) for document in await found.to_list()]
+
+    async def begin_undo(self, run: ConsolidationRun) -> None:
+        """Record that the run is being undone, so that the next sweep continues an undo that was cut off."""
+        await self.set_fields(run.user_id, run.id, {"status": "undoing"})
+
     async def end(self, run: ConsolidationRun, status: RunStatus, now: float) -> None:
         """Set the final status. An undone run never expires, so that its pairs are never merged again."""
         gone = {"compared": "", **({"expires_at": ""} if status == "undone" else {})}
         change = {"$set": {"status": status}, "$unset": gone}
         events = [_event(run, status, now)] if run.replacements else []
-        query = {"_id": run.id, "user_id": run.user_id, "status": {"$ne": status}}
+        query = {"_id": run.id, "user_id": run.user_id, "status": "planned" if status == "applied" else {"$ne": status}}
         await self.database[JOURNAL].update_one(query, with_events(change, *events))
         await self._copy(run.user_id, run.id, events)
 
@@ -455,19 +471,19 @@ class Merges(Store):
             if each in seen:
                 seen.remove(each)
         rest = self.database[COLLECTION].find({"_id": {"$in": left}, "user_id": user_id}, dict.fromkeys(_RAISED, 1))
-        held = [by.get("own", {name: by[name] for name in _RAISED if name in by}), *await rest.to_list()]
-        back = {name: max(each.get(name, 0.0) for each in held) for name in ("importance", "last_seen")}
-        if by.get("last_seen", 0.0) > max(back["last_seen"], gone.get("last_seen", 0.0)):
-            back["last_seen"] = by["last_seen"]
-        changes = {
-            **back,
-            "salience": salience(back["importance"], created_of(by)),
-            "about_writing": any(each.get("about_writing", False) for each in held),
-            "seen": seen,
-            "took_in": left,
-        }
+        own = by.get("own", {})
+        back = _raised(own, await rest.to_list())
+        if by.get("last_seen", 0.0) > max(back.get("last_seen", 0.0), gone.get("last_seen", 0.0)):
+            back["last_seen"] = by["last_seen"]  # stated again since
+        if back.get("importance") != own.get("importance"):
+            back["salience"] = salience(back["importance"], created_of(by))
         count = by.get("took", {}).get(gone["_id"], gone.get("count", 1))
-        change = {"$set": changes, "$inc": {"count": -count}, "$unset": {f"took.{gone['_id']}": ""}}
+        noted = (f"took.{gone['_id']}",) if left else ("took", "took_in", "own")
+        change = {
+            "$set": {**back, "seen": seen, **({"took_in": left} if left else {})},
+            "$inc": {"count": -count},
+            "$unset": dict.fromkeys((*noted, *(name for name in _RAISED if name not in back)), ""),
+        }
         await self.database[COLLECTION].update_one(took_in, change)
         while by and by["status"] == MERGED:  # the memory it was merged into has these messages from it alone
             above = {"_id": by["superseded_by"], "user_id": user_id}
@@ -495,5 +511,13 @@ class Merges(Store):
 
 
 _NEW: Document = {"consolidated": False, "status": ACTIVE}
-_RAISED = ("importance", "last_seen", "about_writing")
-"""Fields in which a merged memory keeps the greater value; `salience` is derived from them."""
+_RAISED = ("importance", "last_seen", "about_writing", "salience")
+"""Fields in which a merged memory keeps the greater value."""
+
+
+def _raised(own: Document, others: Sequence[Document]) -> Document:
+    """Return the fields of a memory that has absorbed `others`; its own values if there are none."""
+    greatest = {
+        name: max(each[name] for each in others if name in each) for name in _RAISED if name in set().union(*others)
+    }
+    return {**own, **{name: max(value, own.get(name, value)) for name, value in greatest.items() if name != "salience"}}
