@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -29,7 +30,7 @@ from qwestly_agent.memory.judges import (
     user_messages_in,
 )
 from qwestly_agent.memory.model import ExtractionState, batch_id_of, check_still_exists
-from qwestly_agent.memory.notes import DropReason, Note
+from qwestly_agent.memory.notes import DropReason, Note, is_plain_refusal
 from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memory_work import Batch
@@ -127,9 +128,7 @@ async def _next_batch(
 ) -> Batch | None:
     """Read new messages and unchecked memories; return None if there are none."""
     # Include the message before the first, because a short answer is understood from its question.
-    messages = await services.messages.list_since(
-        given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES
-    )
+    messages = await _messages(services, given, max(0, read_from - 1))
     said, characters = [], 0
     for each in user_messages_in(messages, read_from):
         characters += sum(map(len, each.typed))
@@ -168,6 +167,16 @@ async def _embed(services: ModelServices, user_id: str, said: Sequence[UserMessa
     await services.messages.set_vectors(user_id, known)
 
 
+async def _messages(services: ModelServices, given: ExtractionState, seq: int) -> list[Message]:
+    """Return the messages from `seq` on. Those that the user asked not to have remembered are withheld."""
+    messages = await services.messages.list_since(given.user_id, given.conversation_id, seq, MOST_MESSAGES)
+    left_out = set(await services.watermarks.get_left_out(given.user_id, given.conversation_id))
+    for before, after in pairwise(each for each in messages if each.role == "user"):
+        if is_plain_refusal(after.content):
+            left_out |= {before.id, after.id}
+    return [each.model_copy(update={"withheld": True}) if each.id in left_out else each for each in messages]
+
+
 def _note_of(memory: Memory) -> Note:
     fields = memory.model_dump(include=Note.model_fields.keys() & Memory.model_fields.keys())
     since, until = (moment and moment.date().isoformat() for moment in (memory.valid_from, memory.valid_until))
@@ -180,18 +189,20 @@ def _note_of(memory: Memory) -> Note:
 async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) -> None:
     """Let the judge check the notes; without a judge they stay unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
-    judge = make_note_judge(
-        partial(structured_output, services, given.user_id, services.judges[WRITER]), NOTE_JUDGE_SECONDS
-    )
+    read_from = 0 if any(each.memory_id for each in notes) else batch.read_from
+    recent = await _messages(services, given, read_from)
+    said = ["\n".join(each.typed) for each in user_messages_in(recent, read_from)] if notes else []
+    ask = partial(structured_output, services, given.user_id, services.judges[WRITER])
+    judge = make_note_judge(ask, NOTE_JUDGE_SECONDS, said)
     # Notes that could not be judged before are judged alone: a provider may reject one, and others with it.
     alone = [ground_notes([note], judge) for note in notes if note.tries]
     together = ground_notes([note for note in notes if not note.tries], judge)
     read = [each for some in await asyncio.gather(together, *alone) for each in some]
     kept = [each for each in read if isinstance(each, Note)]
-    refused = [each.note.memory_id for each in read if isinstance(each, RefusedNote)]
-    dropped = {**batch.dropped, **({DropReason.NOT_MEANT.value: len(refused)} if refused else {})}
+    refused = [each for each in read if isinstance(each, RefusedNote)]
+    dropped = {**batch.dropped, **Counter(each.drop.value for each in refused)}
     # Delete refused earlier notes first: after the batch is judged, their ids are lost.
-    await services.unchecked.delete(given.user_id, [each for each in refused if each])
+    await services.unchecked.delete(given.user_id, [each.note.memory_id for each in refused if each.note.memory_id])
     await services.extractions.store_judged(
         given.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped
     )

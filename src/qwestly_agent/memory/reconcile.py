@@ -39,7 +39,9 @@ async def find_relations(
     asked = [(at, known) for at, known in pairs if hash_of(known.content) != hash_of(new[at].content)]
     told = [_in_order(new[at], known) for at, known in asked]
     relations = await compare(services, user_id, told, COMPARE_SECONDS) if told else []
-    answers = {(at, known.id): each for (at, known), each in zip(asked, relations, strict=True)}
+    answers: dict[tuple[int, str], Relation] = {}
+    for (at, known), each in zip(asked, relations, strict=True):
+        answers[at, known.id] = each
 
     def relation(at: int, known: Memory) -> Relation:
         return answers.get((at, known.id), "same")
