@@ -146,20 +146,6 @@ class Labelled:
         return "English" if self.language == "en" else "others"
 
 
-@dataclass(frozen=True)
-class Pair:
-    half: Half
-    a: str
-    b: str
-    is_related: bool
-    """True if they mean the same or contradict each other, so that a model must compare them."""
-
-
-def labelled_pairs(folder: Path) -> list[Pair]:
-    read = enumerate(_read(folder / "pairs.yaml"))
-    return [Pair(_half(at), each["a"], each["b"], each["relation"] in RELATED) for at, each in read]
-
-
 def pairs(folder: Path, embed: Embed) -> Iterator[Labelled]:
     """Yield whether the earlier memory of each pair is among the later one's neighbors, together with forty notes in
     its language."""

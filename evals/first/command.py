@@ -50,7 +50,7 @@ NEEDED = (
         "OPENAI_API_KEY",
     ),
     *("EMBEDDINGS_BASE_URL", "MODERATION_BASE_URL", "AGENT_DESIGN", "AGENT_DESIGN_PATHS"),
-    *("MEMORY_FORGOTTEN_FROM", "MEMORY_GREY_FROM"),
+    "MEMORY_FORGOTTEN_FROM",
 )
 """What is read of the environment or of a stage; other references to secrets are not looked up."""
 

@@ -1,11 +1,9 @@
-"""Retellings of forgotten things and pairs of memories with the configured embedding, and the thresholds that they
-propose: chosen on one half of the cases, reported on the other."""
+"""Retellings of forgotten things with the configured embedding, and the threshold that they propose: chosen on one half
+of the cases, reported on the other."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-
-import numpy as np
 
 from evals import memories
 from evals.finding import vectors_of
@@ -13,14 +11,11 @@ from evals.first.hour import Hour, Unit
 from evals.first.journal import Found
 from evals.memories import Labelled
 from evals.outcomes import Outcome
-from evals.statistics import wilson
 from qwestly_agent.base.settings import Settings
 
 GRID = [round(0.20 + 0.02 * step, 2) for step in range(38)]
 MOST_FALSE = 0.10
 """Share of other matters that may be taken for retellings, as `memory_forgotten_from` has it."""
-LEAST_COMPARED = 0.98
-"""Share of pairs that mean the same or contradict each other that a model must get to compare."""
 
 
 def embedding_units(hour: Hour) -> Sequence[Unit] | str:
@@ -32,7 +27,7 @@ def embedding_units(hour: Hour) -> Sequence[Unit] | str:
 def _measured(settings: Settings) -> Found:
     vectors = asyncio.run(vectors_of(sorted(_texts())))
     retold, retold_notes = _retellings(vectors, settings.memory_forgotten_from)
-    return Found(retold, [*retold_notes, *_pairs(vectors, settings.memory_grey_from)])
+    return Found(retold, retold_notes)
 
 
 def _texts() -> set[str]:
@@ -43,7 +38,7 @@ def _texts() -> set[str]:
         return [1.0, *[0.0] * (memories.DIMENSIONS - 1)]
 
     list(memories.retellings(memories.FOLDER, noted, 1.0))
-    return texts | {text for pair in memories.labelled_pairs(memories.FOLDER) for text in (pair.a, pair.b)}
+    return texts
 
 
 def _retellings(vectors: Mapping[str, Sequence[float]], now: float) -> tuple[list[Outcome], list[str]]:
@@ -73,30 +68,3 @@ def _told(found: Sequence[Labelled], half: str) -> str:
 def _share(found: Sequence[Labelled], half: str, relation: str) -> float:
     these = [each.is_found for each in found if (each.half, each.relation) == (half, relation)]
     return sum(these) / len(these)
-
-
-def _pairs(vectors: Mapping[str, Sequence[float]], now: float) -> list[str]:
-    pairs = memories.labelled_pairs(memories.FOLDER)
-    cosines = [(pair, _cosine(vectors[pair.a], vectors[pair.b])) for pair in pairs]
-
-    def share(half: str, at: float, *, related: bool) -> tuple[int, int]:
-        these = [cosine >= at for pair, cosine in cosines if pair.half == half and pair.is_related == related]
-        return sum(these), len(these)
-
-    def enough(at: float) -> bool:
-        compared, of = share("tuned", at, related=True)
-        return compared >= LEAST_COMPARED * of
-
-    proposed = max((at for at in GRID if enough(at)), default=GRID[0])
-    lines = list[str]()
-    for at in (proposed, now):
-        (compared, of), (vain, others) = share("kept", at, related=True), share("kept", at, related=False)
-        low, high = (100 * end for end in wilson(compared, of))
-        rates = f"{compared} of {of} related pairs ({low:.0f}–{high:.0f} %) and {vain} of {others} others in vain"
-        lines.append(f"a model compares {rates} at {at:.2f}{' (now)' if at == now else ''}")
-    return [f"`MEMORY_GREY_FROM={proposed:.2f}`: {'; '.join(lines)}. Pairs that share words are compared anyway."]
-
-
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    a, b = np.array(one), np.array(other)
-    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))

@@ -51,7 +51,7 @@ async def _read(hour: Hour, said: Sequence[UserMessage]) -> tuple[list[Note], li
         user_id = f"auth0|{uuid.uuid4().hex}"
         notes, _ = await find_notes(services, user_id, "c", said)
         ask = partial(structured_output, services, user_id, services.judges[WRITER])
-        judged = await ground_notes(notes, make_note_judge(ask, NOTE_JUDGE_SECONDS))
+        judged = await ground_notes(notes, make_note_judge(ask, NOTE_JUDGE_SECONDS, [each.context for each in notes]))
     finally:
         await services.close()
     return notes, [each if isinstance(each, Note) else None for each in judged]

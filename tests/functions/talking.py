@@ -12,9 +12,10 @@ from infra.mongo.indexes import INDEXES
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.memory.extract_reader import extract, reconcile
+from qwestly_agent.memory.extract_reader import extract
 from qwestly_agent.memory.extract_writer import ConversationsToRead, move_watermark, store, sweep
 from qwestly_agent.memory.model import ExtractionState
+from qwestly_agent.memory.reconcile import reconcile
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import COLLECTION

@@ -27,16 +27,15 @@ from qwestly_agent.base.errors import Braked, DeadlineExceeded, ModelRefused, Mo
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.memory import Memory, MemorySource, salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.memory import consolidate_reader
-from qwestly_agent.memory.consolidate_reader import MOST_OUTDATED, YEAR, plan
-from qwestly_agent.memory.consolidate_writer import PASSING, Undone, apply, undo
-from qwestly_agent.memory.extract_reader import decide_on_notes
-from qwestly_agent.memory.model import ConsolidationState
+from qwestly_agent.memory import reconcile
+from qwestly_agent.memory.consolidate_writer import PASSING, Undone, apply, find_users, undo
+from qwestly_agent.memory.model import ConsolidationPage, ConsolidationState
 from qwestly_agent.memory.notes import Note, hash_of
+from qwestly_agent.memory.reconcile import MOST_OUTDATED, decide_on_notes, plan
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import memories, memory_work
-from qwestly_agent.stores.memory_work import ConsolidationRun
+from qwestly_agent.stores.memory_work import YEAR, ConsolidationRun
 from qwestly_agent.workflow_state import OVER_BUDGET
 from tests.comparing import Judge
 from tests.counts import sample
@@ -59,8 +58,8 @@ OTHERS = (
 )
 UNLIKE = tuple(letter * 9 for letter in "abcdefghijklmnopqrst")
 """Twenty that are near nothing: with so many a night may replace two."""
-NIGHTLY = ("took_in", "took", "own", "consolidated")
-"""What undo leaves: what nights note for themselves."""
+NIGHTLY = ("consolidated",)
+"""What undo leaves: these were compared."""
 
 
 @dataclass
@@ -115,6 +114,9 @@ class Someone:
         services = services or self.services
         return await undo(services.merges, services.journal, self.user_id, run_id, self.clock())
 
+    async def has_begun_to_take_back(self) -> bool:
+        return [each["status"] for each in await self.journal()] != ["applied"]
+
     async def told(self) -> list[str]:
         """Types of the events in the feed."""
         return [each.type for each in await self.services.activity.newest(self.user_id, 100)]
@@ -150,7 +152,7 @@ class Someone:
             case str():
                 return value.removeprefix(f"{self.user_id}:").replace(self.user_id, "somebody")
             case dict():
-                return {key: self._nobodys(item) for key, item in value.items()}
+                return {self._nobodys(key): self._nobodys(item) for key, item in value.items()}
             case list():
                 return [self._nobodys(item) for item in value]
             case float():
@@ -275,7 +277,7 @@ async def test_what_stays_keeps_its_words_and_takes_in_the_numbers(somebody: Cal
     assert after["salience"] == pytest.approx(salience(0.9, before["created"]))
 
 
-async def test_what_the_cap_leaves_over_is_due_the_next_night_and_the_surest_go_first(ada: Someone) -> None:
+async def test_what_the_cap_leaves_over_is_due_the_next_night_and_no_more_after_that(ada: Someone) -> None:
     first = await ada.is_consolidated()
     assert await ada.services.merges.list_due_users("", 10**6)
     second = await ada.is_consolidated("night2")
@@ -535,7 +537,7 @@ async def test_a_model_that_is_too_slow_and_a_day_that_is_used_up_are_made_up_fo
 ) -> None:
     model.fault = Reply(fault="slow")
     with monkeypatch.context() as patch:
-        patch.setattr("qwestly_agent.memory.consolidate_reader.COMPARE_SECONDS", 0.05)
+        patch.setattr("qwestly_agent.memory.reconcile.COMPARE_SECONDS", 0.05)
         with pytest.raises(DeadlineExceeded):
             await ada.is_consolidated()
     model.fault = None
@@ -560,7 +562,7 @@ async def test_what_a_model_will_not_read_stays_as_it_is_and_is_not_asked_about_
 async def test_a_night_has_bounds_and_the_nights_after_it_do_the_rest(
     somebody: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, bound: str, nights: int, most: int
 ) -> None:
-    monkeypatch.setattr(consolidate_reader, bound, {"MOST_NEW": 2, "MOST_PAIRS": 5}[bound])
+    monkeypatch.setattr(reconcile, bound, {"MOST_NEW": 2, "MOST_PAIRS": 5}[bound])
     ada, judge.same, before = somebody(), [], 0
     for name, content in zip("abcdef", SAME, strict=True):
         await ada.remembers(name, content)
@@ -787,9 +789,9 @@ async def test_runs_are_taken_back_in_whatever_order(somebody: Callable[[], Some
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("tell", TOLD)
-async def test_whatever_dies_while_it_is_taken_back_the_next_try_ends_it(
-    somebody: Callable[[], Someone], tell: AnswerStream
+@pytest.mark.parametrize(("tell", "by_sweep"), [*zip(TOLD, (True, False), strict=True)])
+async def test_whatever_dies_while_it_is_taken_back_the_next_sweep_or_try_ends_it(
+    somebody: Callable[[], Someone], tell: AnswerStream, by_sweep: bool
 ) -> None:
     unhurt = somebody()
     await tell(unhurt)
@@ -801,11 +803,44 @@ async def test_whatever_dies_while_it_is_taken_back_the_next_try_ends_it(
         await tell(ada)
         await ada.is_consolidated()
         await until_killed(lambda services, ada=ada: ada.takes_back(services=services), ada.services, death)
-        await ada.takes_back()
+        if by_sweep and await ada.has_begun_to_take_back():
+            await find_users(ada.services, ConsolidationPage())
+        else:
+            await ada.takes_back()
         await copy_left_events(ada.services, lambda: math.inf)
         assert sorted(await ada.told()) == ["memory.merge_undone", "memory.merged"], death
         assert await ada.all() == await unhurt.all(), death
         assert await ada.journal() == await unhurt.journal(), death
+
+
+@pytest.mark.parametrize("says", ["same", "contradicts"])
+async def test_nights_of_a_model_that_always_says_one_thing_are_taken_back_exactly(
+    somebody: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, says: str
+) -> None:
+    monkeypatch.setattr(Judge, "relation", lambda *_: says)
+    ada = somebody()
+    await ada.remembers_a_change()
+    for content in OTHERS:
+        await ada.remembers(content, content, importance=0.9, about_writing=True)
+    before, nights = await ada.all(), ("night1", "night2", "night3")
+    assert sum([(await ada.is_consolidated(night)).merged for night in nights]) > 2
+    for night in nights[::-1]:
+        await ada.takes_back(night)
+    assert without(await ada.all(), *NIGHTLY) == without(before, *NIGHTLY)
+
+
+async def test_what_a_memory_never_had_it_has_not_after_it_is_taken_back(somebody: Callable[[], Someone]) -> None:
+    ada = somebody()
+    await ada.remembers("a", SAME[0], count=3)
+    await ada.remembers("b", SAME[1], importance=0.9, about_writing=True)
+    own = {"$unset": dict.fromkeys(("importance", "about_writing"), ""), "$set": {"salience": 12.5}}
+    query = {"_id": ada.id_of("a")}
+    await ada.services.memories.database[memories.COLLECTION].update_one(query, own)
+    before = await ada.all()
+    await ada.is_consolidated()
+    assert (await ada.memory("a"))["importance"] == 0.9
+    await ada.takes_back()
+    assert without(await ada.all(), *NIGHTLY) == without(before, *NIGHTLY)
 
 
 async def test_taken_back_twice_changes_nothing(ada: Someone) -> None:

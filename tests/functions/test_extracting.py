@@ -10,7 +10,7 @@ from infra import extractions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import account
 from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
-from qwestly_agent.memory import extract_reader, extract_writer
+from qwestly_agent.memory import extract_reader, extract_writer, reconcile
 from qwestly_agent.memory.changes import correct
 from qwestly_agent.memory.extract_writer import ConversationsToRead
 from qwestly_agent.memory.judges import UserMessage
@@ -474,7 +474,7 @@ async def test_what_is_nearer_to_something_forgotten_than_to_what_is_known_is_as
 async def test_a_note_that_contradicts_something_later_or_more_trusted_is_told(talk: Talk) -> None:
     """It is asked about where it also supersedes something; else the activity says that it was left out."""
     said = "I live in Porto and work in Acme"
-    gone = relates(("p1", "contradicts", "in"), ("p2", "contradicts", "in"))
+    gone = relates(("p1", "contradicts", "in", "in"), ("p2", "contradicts", "in", "in"))
     await talk.says(said)
     await put(talk, "Lives in Lisbon", last_seen=talk.clock() + 9_000)
     talk.model.script(finds(note(said, said)), gone)
@@ -503,7 +503,7 @@ async def test_one_note_supersedes_all_that_it_contradicts(talk: Talk) -> None:
     await talk.falls_silent()
     await talk.says("I live in Lisbon now, the flat in Berlin is gone.", conversation_id="c3")
     new = note("Lives in Lisbon, no flat in Berlin.", "I live in Lisbon now, the flat in Berlin is gone")
-    gone = relates(*((f"p{n}", "contradicts", "Berlin") for n in (1, 2)))
+    gone = relates(*((f"p{n}", "contradicts", "Berlin", "Berlin") for n in (1, 2)))
     talk.model.script(finds(new), gone)
     await talk.falls_silent()
     assert len(await talk.remembered()) == 1
@@ -516,7 +516,7 @@ async def test_what_is_only_inferred_replaces_nothing_that_was_said(talk: Talk) 
     await talk.says(("Do you live in Lisbon?", "yes"), conversation_id="c2")
     talk.model.script(
         finds(note("Lives in Lisbon.", "yes", "m2")),
-        relates(("p1", "contradicts", "Lives in")),
+        relates(("p1", "contradicts", "Lives in", "Lives in")),
     )
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Berlin."]
@@ -529,7 +529,7 @@ async def test_what_was_said_before_replaces_nothing_that_was_said_after(talk: T
     await talk.is_read(ExtractionState(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     talk.model.script(
         finds(note("Lives in Lisbon.", "I live in Lisbon")),
-        relates(("p1", "contradicts", "Lives in")),
+        relates(("p1", "contradicts", "Lives in", "Lives in")),
     )
     await talk.is_read()
     assert await talk.remembered() == ["Lives in Porto."]
@@ -614,7 +614,7 @@ async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     step = await extract_reader.extract(talk.services, ExtractionState(user_id=talk.user_id, conversation_id="c1"))
     talk.model.embeddings_fault = 503
     with pytest.raises(Unavailable):
-        await extract_reader.reconcile(talk.services, step)
+        await reconcile.reconcile(talk.services, step)
     talk.model.embeddings_fault = None
     await talk.is_read(step)
     assert await talk.remembered() == ["Lives in Lisbon."]

@@ -15,7 +15,7 @@ from infra.local.model_server import ModelServer
 from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.domain.approval import Verb
-from qwestly_agent.memory import extract_reader, extract_writer
+from qwestly_agent.memory import extract_reader, extract_writer, reconcile
 from qwestly_agent.memory.actions import approval_id_of_batch, remember_proposal
 from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.services import ModelServices
@@ -36,7 +36,7 @@ SAID = (
 Work: TypeAlias = Callable[[ModelServices, ExtractionState], Awaitable[ExtractionState]]
 READ: dict[str, Work] = {
     "extract": extract_reader.extract,
-    "reconcile": extract_reader.reconcile,
+    "reconcile": reconcile.reconcile,
     "store": extract_writer.store,
     "move_watermark": extract_writer.move_watermark,
 }

@@ -19,10 +19,10 @@ from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.domain.memory import Memory, MemorySource, MemoryType
 from qwestly_agent.memory.actions import remember_proposal
 from qwestly_agent.memory.changes import correct, undo
-from qwestly_agent.memory.consolidate_reader import plan
 from qwestly_agent.memory.consolidate_writer import apply
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.memory.model import ConsolidationState
+from qwestly_agent.memory.reconcile import plan
 from qwestly_agent.memory.service import UNDO_SECONDS, MemoryService
 from tests.functions.talking import NO_JUDGE, Talk, finds, judges, note, relates, talking
 from tests.functions.test_forget_card import answers, is_asked
@@ -159,7 +159,7 @@ async def test_saying_again_what_waits_for_a_yes_supersedes_nothing(talk: Talk) 
     await talk.says("I earn 80k now.")
     talk.model.script(
         finds(note("Earns 80k", "I earn 80k")),
-        relates(("p1", "contradicts", "Earns 60k"), ("p2", "contradicts", "Earns 60k")),
+        relates(("p1", "contradicts", "Earns 60k", "Earns 80k"), ("p2", "contradicts", "Earns 60k", "Earns 80k")),
     )
     await talk.falls_silent()
     assert await talk.remembered() == ["Earns 60k"]
@@ -176,7 +176,7 @@ async def test_an_older_saying_does_not_make_a_memory_older(talk: Talk) -> None:
         finds(note("Lives in Lisbon", "I live in Lisbon")),
         finds(note("Lives in Porto", "I live in Porto")),
         finds(),
-        relates(("p1", "contradicts", "Lives in Lisbon")),
+        relates(("p1", "contradicts", "Lives in Porto", "Lives in Lisbon")),
     )
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon"]

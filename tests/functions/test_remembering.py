@@ -150,9 +150,9 @@ def test_undoing_brings_back_what_was_merged_into_it(
     assert contents(client) == ["Based in Lisbon"]
 
 
-def compared(relation: str, quote: str) -> tuple[Reply, ...]:
+def compared(relation: str, quote: str, new_quote: str = "Lives in Porto") -> tuple[Reply, ...]:
     """What the judge and the comparing model answer, in either order: both are asked at once."""
-    verdict = {"verdicts": [{"id": "p1", "relation": relation, "quote": quote}]}
+    verdict = {"verdicts": [{"id": "p1", "relation": relation, "quote": quote, "new_quote": new_quote}]}
     return (Reply(tool_calls=[{"name": "final_result", "arguments": verdict}], streams=False, to="You compare"),)
 
 

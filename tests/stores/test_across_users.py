@@ -41,6 +41,7 @@ CALLS: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
     "Conversations.count_by_variant": lambda store: store.count_by_variant(),
     "JobSearches.backlog": lambda store: store.backlog(NOW),
     "JobSearches.list_due": lambda store: store.list_due(0, NOW, 10, ["a"]),
+    "Journal.list_undoing": lambda store: store.list_undoing(10),
     "Memories.list_users_without_stems": lambda store: store.list_users_without_stems(),
     "Merges.backlog": lambda store: store.backlog(),
     "Merges.list_due_users": lambda store: store.list_due_users("a", 10, "b"),

@@ -14,6 +14,7 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.memory_work import (
     JOURNAL,
     RETENTION,
+    YEAR,
     ConsolidationRun,
     Journal,
     Merges,
@@ -21,7 +22,6 @@ from qwestly_agent.stores.memory_work import (
     find_unfinished,
 )
 from tests.servers import USER
-from tests.stores.conftest import Sent
 
 pytestmark = pytest.mark.anyio
 NOW = 1_800_000_000.0
@@ -107,30 +107,21 @@ async def test_a_run_is_kept_for_a_year_and_what_was_undone_for_good(
 # --- memories that are consolidated -----------------------------------------------------------------------------------
 
 
-async def test_what_holds_is_read_in_one_pass_with_its_vector(memories: Memories, sent: Sent, merges: Merges) -> None:
-    await remember(memories, "one", "likes trains", importance=0.4, sensitive=True)
-    await remember(memories, "of-another", user_id="auth0|stranger")
-    await remember(memories, "waits", status="proposed")
-    await merges.mark_compared(USER, ["waits"])
-    sent.commands.clear()
-    [(held, vector)] = [each async for each in merges.iterate_compared(USER)]
-    assert (held.id, held.content, held.new, held.sensitive, held.created) == ("one", "likes trains", True, True, NOW)
-    assert memoryview(vector).cast("f").tolist() == [1.0, 0.5]
-    assert len(sent.named("find")) == 1
-    await merges.mark_compared(USER, ["one"])
-    assert [each.new async for each, _ in merges.iterate_compared(USER)] == [False]
-
-
-async def test_vectors_of_the_old_kind_and_none_at_all_are_read_too(
+async def test_what_was_not_compared_is_listed_with_its_vector_the_first_said_first(
     memories: Memories, database: AsyncDatabase[Document], merges: Merges
 ) -> None:
-    old = {"user_id": USER, "type": "fact", "content": "x", "status": "active", "created_at": to_datetime(NOW)}
-    await database[memories_.COLLECTION].insert_one({**old, "_id": "list", "content_embedding": [0.5, 0.25]})
-    await database[memories_.COLLECTION].insert_one({**old, "_id": "none"})
-    found = {held.id: (held, vector) async for held, vector in merges.iterate_compared(USER)}
-    assert memoryview(found["list"][1]).cast("f").tolist() == [0.5, 0.25]
-    assert found["none"][1] == b""
-    assert (found["none"][0].created, found["none"][0].new) == (NOW, False)
+    await remember(memories, "later", last_seen=NOW)
+    await remember(memories, "first", last_seen=NOW - 9)
+    await remember(memories, "of-another", user_id="auth0|stranger")
+    await remember(memories, "waits", status="proposed")
+    await database[memories_.COLLECTION].update_one({"_id": "later"}, {"$set": {"content_embedding": [0.5, 0.25]}})
+    await database[memories_.COLLECTION].update_one({"_id": "first"}, {"$unset": {"content_embedding": ""}})
+    found = await merges.list_new(USER, 9)
+    assert [(memory.id, [*vector]) for memory, vector in found] == [("first", []), ("later", [0.5, 0.25])]
+    assert len(await merges.list_new(USER, 1)) == 1
+    await merges.mark_compared(USER, ["first"])
+    assert [memory.id for memory, _ in await merges.list_new(USER, 9)] == ["later"]
+    assert await merges.count_active(USER) == 2
 
 
 async def test_a_memory_that_is_merged_says_by_what_and_leaves_its_words_free(
@@ -207,14 +198,15 @@ async def test_what_is_merged_into_another_holds_as_long_as_that_one(memories: M
     assert not await merges.is_current("auth0|stranger", "first", "night3")
 
 
-async def test_whether_something_holds_was_asked_of_its_user_alone(
-    memories: Memories, database: AsyncDatabase[Document], merges: Merges
-) -> None:
-    await remember(memories, "mine")
-    await remember(memories, "of-another", user_id="auth0|stranger")
-    await merges.mark_asked(USER, ["mine", "of-another"], NOW)
-    assert [held.asked async for held, _ in merges.iterate_compared(USER)] == [NOW]
-    assert [held.asked async for held, _ in merges.iterate_compared("auth0|stranger")] == [None]
+async def test_whether_something_holds_was_asked_of_its_user_alone(memories: Memories, merges: Merges) -> None:
+    for user in (USER, "auth0|stranger"):
+        await remember(memories, f"old of {user}", user_id=user, importance=0.1, last_seen=NOW)
+    ids = [f"old of {USER}", "old of auth0|stranger"]
+    assert await merges.list_outdated(USER, NOW + YEAR - 1) == []
+    assert await merges.list_outdated(USER, NOW + YEAR) == ids[:1]
+    await merges.mark_asked(USER, ids, NOW + YEAR)
+    assert await merges.list_outdated(USER, NOW + YEAR) == []
+    assert await merges.list_outdated("auth0|stranger", NOW + YEAR) == ids[1:]
 
 
 async def test_who_has_something_new_is_found_by_id_a_page_at_a_time(

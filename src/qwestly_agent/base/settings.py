@@ -148,8 +148,6 @@ class Settings:
     briefing_mails_a_day: int = 40_000
     """Maximum number of briefings mailed per day (UTC), below the sending quota of SES; the others are shown only in
     the app."""
-    memory_grey_from: float = 0.4
-    """Minimum cosine at which a model compares two memories at night. Memories that share words are always compared."""
     memory_forgotten_from: float = 0.4
     """Minimum estimated cosine at which new text may repeat something forgotten, so that its user must approve it. With
     a real embedding 75 % of retellings are above it, and 10 % of unrelated statements by the same person; the estimate

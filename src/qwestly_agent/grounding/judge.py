@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
@@ -68,10 +68,17 @@ class Judged(BaseModel):
     why: Annotated[str, StringConstraints(max_length=1_000)] = ""
 
 
-class Judgement(BaseModel):
+AnyJudged = TypeVar("AnyJudged", bound=Judged)
+
+
+class Judgements(BaseModel, Generic[AnyJudged]):
     """One verdict per statement."""
 
-    verdicts: Annotated[list[Judged], Field(max_length=200)]
+    verdicts: Annotated[list[AnyJudged], Field(max_length=200)]
+
+
+class Judgement(Judgements[Judged]):
+    """One verdict per statement."""
 
 
 Judge: TypeAlias = Callable[[Sequence[Question]], Awaitable[Mapping[int, Judged]]]
@@ -80,24 +87,30 @@ unavailable."""
 
 
 def make_judge(
-    ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SECONDS, also: str = "", retries: int = OUTPUT_RETRIES
+    ask: Callable[..., Awaitable[Judgements[Any]]],
+    *,
+    seconds: float = SECONDS,
+    also: str = "",
+    retries: int = OUTPUT_RETRIES,
+    output: type[Judgements[Any]] = Judgement,
+    beside: str = "",
 ) -> Judge:
     """Make a judge that sends one structured request to a model. `ask` is `structured_output` of that model, `seconds`
-    its timeout, `also` additional instructions for these statements, and `retries` how often it is asked for missing
-    verdicts."""
+    its timeout, `also` additional instructions for these statements, `retries` how often it is asked for missing
+    verdicts, and `beside` fenced text that stands after the statements and supports nothing."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
         numbers = {question.number for question in questions if not question.is_plant}
 
-        def complete(ctx: RunContext[Any], judgement: Judgement) -> Judgement:
+        def complete(ctx: RunContext[Any], judgement: Judgements[Any]) -> Judgements[Any]:
             missing = sorted(numbers - {each.id for each in judgement.verdicts})
             if missing and not ctx.last_attempt:
                 raise ModelRetry(f"Answer these ids as well: {missing}. Give all verdicts again.")
             return judgement
 
         judgement = await ask(
-            Judgement,
-            wrap(STATEMENTS, _encoded_questions(questions)),
+            output,
+            "\n\n".join(filter(None, (wrap(STATEMENTS, _encoded_questions(questions)), beside))),
             name="judge",
             instructions=INSTRUCTIONS + also,
             seconds=seconds,

@@ -12,7 +12,7 @@ EXTRACT_MEMORIES = Workflow(
     execution_name="`end-…` where a user ended a conversation, else by the schedule",
     recovery="nothing: its conversations are due again within an hour; after `ModelRefused` within an hour, once "
     "[the cause](#when-an-alarm-rings) is fixed",
-    reader=("extract_reader.extract", "extract_reader.reconcile", "extract_reader.summarize"),
+    reader=("extract_reader.extract", "extract_reader.summarize", "reconcile.reconcile"),
     writer=(
         "extract_writer.keep_approved",
         "extract_writer.move_watermark",
@@ -35,7 +35,7 @@ CONSOLIDATE = Workflow(
     execution_name="by the schedule",
     recovery='nothing: the next night does it. To do it at once, start it with `{"run_id": "…"}` of the failed '
     "one; running it twice changes nothing",
-    reader=("consolidate_reader.plan",),
+    reader=("reconcile.plan",),
     writer=("consolidate_writer.apply", "consolidate_writer.find_users", "consolidate_writer.sum_up"),
     actions=("actions.FORGET_OUTDATED_MEMORIES",),
     reasons={

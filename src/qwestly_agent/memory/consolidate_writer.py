@@ -6,9 +6,8 @@ from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.observability import Event, measure_consolidation, measure_left
 from qwestly_agent.domain.approval import sha256_hex
-from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.actions import MOST_FORGOTTEN, outdated_proposal
-from qwestly_agent.memory.model import YEAR, ConsolidationPage, ConsolidationState, end
+from qwestly_agent.memory.model import ConsolidationPage, ConsolidationState, end
 from qwestly_agent.services import Services
 from qwestly_agent.stores.memory_work import ConsolidationRun, Journal, Merges, ReplacedMemory
 from qwestly_agent.workflow_state import OVER_BUDGET, state
@@ -22,7 +21,11 @@ USERS_AT_ONCE = 100
 
 @state(ConsolidationPage, ignores_brake=True)
 async def find_users(services: Services, page: ConsolidationPage) -> ConsolidationPage:
-    """Continue where the last night ended, and after the last id with the first, up to where this night began."""
+    """Continue where the last night ended, and after the last id with the first, up to where this night began. An undo
+    that was cut off is finished first."""
+    if page.began_after is None:
+        for run in await services.journal.list_undoing(USERS_AT_ONCE):
+            await undo(services.merges, services.journal, run.user_id, run.run_id, services.clock())
     room = min(USERS_AT_ONCE, services.settings.users_a_night - page.seen)
     if page.began_after is None:
         began = await services.sweeps.position("consolidate") or ""
@@ -63,7 +66,7 @@ async def apply(services: Services, given: ConsolidationState) -> ConsolidationS
             await _replace(services.merges, services.clock, run, each)
         await _ask_about_outdated(services, run)
         await end(services.merges, services.journal, run, services.clock())
-    return given.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
+    return given.model_copy(update={"merged": 0 if run.is_undone else len(run.replacements)})
 
 
 async def _replace(merges: Merges, clock: Clock, run: ConsolidationRun, each: ReplacedMemory) -> None:
@@ -78,8 +81,9 @@ async def _replace(merges: Merges, clock: Clock, run: ConsolidationRun, each: Re
 
 async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None:
     """Request approval to forget outdated memories, leaving out those that have changed since. Idempotent."""
-    now = services.clock()
-    ids = [each.id for each in await services.memories.get_many(run.user_id, run.outdated) if _is_outdated(each, now)]
+    # Again: one may have been corrected since, or confirmed by a merged memory.
+    still = await services.merges.list_outdated(run.user_id, services.clock())
+    ids = [each for each in run.outdated if each in still]
     outdated = await services.memories.find_lineage(run.user_id, ids)
     while len(outdated) > MOST_FORGOTTEN:  # more than one approval can hold
         ids.pop()
@@ -91,12 +95,6 @@ async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None
     approval_id = f"ap_{sha256_hex('outdated', run.user_id, run.run_id)[:32]}"
     await create_approval(services, approval_id, outdated_proposal(run.user_id, outdated), context, "queue")
     await services.merges.mark_asked(run.user_id, run.outdated, services.clock())
-
-
-def _is_outdated(memory: Memory, now: float) -> bool:
-    """Check again: it may have been corrected since, or confirmed by a merged memory."""
-    ended = memory.valid_until is not None and memory.valid_until.timestamp() <= now
-    return memory.status == "active" and (ended or memory.last_seen <= now - YEAR)
 
 
 # --- sum up -----------------------------------------------------------------------------------------------------------
@@ -149,11 +147,12 @@ class Undone(BaseModel):
 
 async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now: float) -> Undone:
     """Reactivate the replaced memories, except those that were forgotten, that another one repeats, or that were merged
-    into one that is no longer true. Counts and importance are restored. The pairs are never merged again. Raises
-    `NotFound`."""
+    into one that is no longer true. All that they took over is given back. The pairs are never merged again. Cut off at
+    any command, it is finished by the next sweep. Raises `NotFound`."""
     run = await journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)
+    await journal.begin_undo(run)
     # In reverse order, because a memory may have been merged after it had superseded another.
     restored = [each.gone for each in reversed(run.replacements) if await _parted(merges, run, each)]
     await journal.end(run, "undone", now)

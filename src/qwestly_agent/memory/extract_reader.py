@@ -1,10 +1,11 @@
-"""The states of `extract_memories` that call models: extract, reconcile, summarize."""
+"""The states of `extract_memories` that call models: extract, summarize. `reconcile.py` has the third."""
 
 import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -12,31 +13,26 @@ from pydantic_ai.framing import wrap
 
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.conversation import Summary, SummaryLine
-from qwestly_agent.domain.memory import LEAST_IMPORTANCE, Memory, MemoryType, rank
+from qwestly_agent.domain.memory import LEAST_IMPORTANCE, Memory, MemoryType
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.memory.find import NEIGHBOURS, embed_missing, max_cosine, vectors_or_none
-from qwestly_agent.memory.forget import TombstoneMatch, match_tombstones
+from qwestly_agent.memory.find import vectors_or_none
 from qwestly_agent.memory.judges import (
-    Pair,
     RefusedNote,
-    Relation,
     UserMessage,
-    compare,
     find_note,
     ground_notes,
     is_evidence,
     make_note_judge,
     user_messages_in,
 )
-from qwestly_agent.memory.model import ExtractionState, batch_id_of, batch_of, check_still_exists
-from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
+from qwestly_agent.memory.model import ExtractionState, batch_id_of, check_still_exists
+from qwestly_agent.memory.notes import DropReason, Note, is_plain_refusal
 from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.memories import NearMemory
 from qwestly_agent.stores.memory_work import Batch
 from qwestly_agent.stores.messages import Message, has_untrusted_text
 from qwestly_agent.text.clean import quoted
@@ -132,9 +128,7 @@ async def _next_batch(
 ) -> Batch | None:
     """Read new messages and unchecked memories; return None if there are none."""
     # Include the message before the first, because a short answer is understood from its question.
-    messages = await services.messages.list_since(
-        given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES
-    )
+    messages = await _messages(services, given, max(0, read_from - 1))
     said, characters = [], 0
     for each in user_messages_in(messages, read_from):
         characters += sum(map(len, each.typed))
@@ -173,6 +167,16 @@ async def _embed(services: ModelServices, user_id: str, said: Sequence[UserMessa
     await services.messages.set_vectors(user_id, known)
 
 
+async def _messages(services: ModelServices, given: ExtractionState, seq: int) -> list[Message]:
+    """Return the messages from `seq` on. Those that the user asked not to have remembered are withheld."""
+    messages = await services.messages.list_since(given.user_id, given.conversation_id, seq, MOST_MESSAGES)
+    left_out = set(await services.watermarks.get_left_out(given.user_id, given.conversation_id))
+    for before, after in pairwise(each for each in messages if each.role == "user"):
+        if is_plain_refusal(after.content):
+            left_out |= {before.id, after.id}
+    return [each.model_copy(update={"withheld": True}) if each.id in left_out else each for each in messages]
+
+
 def _note_of(memory: Memory) -> Note:
     fields = memory.model_dump(include=Note.model_fields.keys() & Memory.model_fields.keys())
     since, until = (moment and moment.date().isoformat() for moment in (memory.valid_from, memory.valid_until))
@@ -185,18 +189,20 @@ def _note_of(memory: Memory) -> Note:
 async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) -> None:
     """Let the judge check the notes; without a judge they stay unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
-    judge = make_note_judge(
-        partial(structured_output, services, given.user_id, services.judges[WRITER]), NOTE_JUDGE_SECONDS
-    )
+    read_from = 0 if any(each.memory_id for each in notes) else batch.read_from
+    recent = await _messages(services, given, read_from)
+    said = ["\n".join(each.typed) for each in user_messages_in(recent, read_from)] if notes else []
+    ask = partial(structured_output, services, given.user_id, services.judges[WRITER])
+    judge = make_note_judge(ask, NOTE_JUDGE_SECONDS, said)
     # Notes that could not be judged before are judged alone: a provider may reject one, and others with it.
     alone = [ground_notes([note], judge) for note in notes if note.tries]
     together = ground_notes([note for note in notes if not note.tries], judge)
     read = [each for some in await asyncio.gather(together, *alone) for each in some]
     kept = [each for each in read if isinstance(each, Note)]
-    refused = [each.note.memory_id for each in read if isinstance(each, RefusedNote)]
-    dropped = {**batch.dropped, **({DropReason.NOT_MEANT.value: len(refused)} if refused else {})}
+    refused = [each for each in read if isinstance(each, RefusedNote)]
+    dropped = {**batch.dropped, **Counter(each.drop.value for each in refused)}
     # Delete refused earlier notes first: after the batch is judged, their ids are lost.
-    await services.unchecked.delete(given.user_id, [each for each in refused if each])
+    await services.unchecked.delete(given.user_id, [each.note.memory_id for each in refused if each.note.memory_id])
     await services.extractions.store_judged(
         given.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped
     )
@@ -272,134 +278,6 @@ def prompt_of(told: Mapping[str, UserMessage]) -> str:
             parts.append(wrap(ASKED, quoted(said.question)))
         parts.append(wrap(SAID, quoted("\n".join(said.typed)), id=name))
     return "\n\n".join(parts)
-
-
-# --- reconcile --------------------------------------------------------------------------------------------------------
-# Compare notes with the memories: new, repeated, a replacement, or forgotten.
-#
-# Code decides exact cases: equal notes are joined, and forgotten ones are not stored again. A model compares all other
-# similar ones, and each verdict with quotes is applied.
-
-
-COMPARE_SECONDS = 45.0
-
-
-@state(ExtractionState)
-async def reconcile(services: ModelServices, given: ExtractionState) -> ExtractionState:
-    batch = await batch_of(services.extractions, given)
-    if batch is None or batch.status != "judged":
-        return given
-    await embed_missing(services, given.user_id)
-    notes = [Note.model_validate(each) for each in batch.found]
-    may_ask_again = await services.watermarks.may_ask_again(given.user_id, given.conversation_id, batch.id)
-    decisions, vectors = await decide_on_notes(services, given.user_id, notes, may_ask_again=may_ask_again)
-    dropped = dict(batch.dropped)
-    for reason in (each.reason for each in decisions if each.reason):
-        dropped[reason] = dropped.get(reason, 0) + 1
-    written = [each.model_dump(mode="json") for each in decisions]
-    await services.extractions.store_decisions(given.user_id, batch.id, written, vectors, dropped)
-    return given
-
-
-async def decide_on_notes(
-    services: ModelServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
-) -> tuple[list[NoteDecision], list[list[float]]]:
-    """Return a decision for each note, the checked ones first, and their vectors.
-
-    `may_ask_again`: True if a note similar to forgotten content may lead to an approval request. Raises `Unavailable`
-    if nothing can be compared, and what `structured_output` raises.
-    """
-    if not notes:
-        return [], []
-    notes = sorted(notes, key=lambda note: not note.is_checked)  # of equal notes, a checked one is kept
-    first = {each.hash: at for at, each in reversed([*enumerate(notes)])}
-    vectors = await services.embeddings.embed([each.content for each in notes])
-    asked = [(each.content, vector) for each, vector in zip(notes, vectors, strict=True)]
-    tombstones = await services.tombstones.list_all(user_id)
-    equal = await services.memories.find_by_hashes(user_id, [each.hash for each in notes])
-    near = await services.memories.find_near(user_id, asked, NEIGHBOURS)
-    alike_from = services.settings.memory_forgotten_from
-    decisions: list[NoteDecision] = []
-    alike: dict[int, list[Memory]] = {}
-    for at, note in enumerate(notes):
-        before = match_tombstones(
-            tombstones,
-            note.content,
-            note.quote,
-            vectors[at],
-            alike_from,
-            message_ids=note.source.message_ids,
-            beside=max_cosine(near[at], note.memory_id),
-        )
-        if first[note.hash] != at:
-            decisions.append(NoteDecision(verb="skip", note=note))
-        elif before and before.is_exact:
-            decisions.append(NoteDecision(verb="skip", note=note, reason=DropReason.FORGOTTEN))
-        elif not note.is_checked:
-            decisions.append(NoteDecision(verb="wait", note=note))
-        elif before and before.tombstones and not may_ask_again:
-            decisions.append(NoteDecision(verb="skip", note=note, reason=DropReason.ASKED_BEFORE))
-        else:
-            decisions.append(_first_decision(note, equal.get(note.hash), before))
-            # Earlier notes of the same conversation come first: a user who moved twice lives at the last place.
-            alike[at] = [*_said_before(decisions[:at]), *(each.memory for each in near[at] if _is_known(note, each))]
-    relations = await _relations(services, user_id, notes, alike)
-    return [_decided(each, relations.get(at, ())) for at, each in enumerate(decisions)], vectors
-
-
-def _first_decision(note: Note, equal: Memory | None, before: TombstoneMatch | None) -> NoteDecision:
-    """Decide before similar memories are compared."""
-    if equal is None or equal.id == note.memory_id:
-        retells = before.tombstones if before else ()
-        ask = note.sensitive or note.is_doubtful or before is not None
-        return NoteDecision(verb="add", note=note, ask=ask, retells=retells)
-    if equal.status == "unchecked":  # which this note confirms
-        return _first_decision(note.model_copy(update={"memory_id": equal.id}), None, before)
-    return NoteDecision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive or note.is_doubtful)
-
-
-def _said_before(decisions: Sequence[NoteDecision]) -> list[Memory]:
-    """Return earlier notes of the same conversation as memories, latest first, as many as neighbors."""
-    new = [(at, each.note) for at, each in enumerate(decisions) if each.verb == "add" and not each.ask]
-    return [_as_memory(at, note) for at, note in new[: -NEIGHBOURS - 1 : -1]]
-
-
-def _as_memory(at: int, note: Note) -> Memory:
-    return Memory(id=f"#{at}", type=note.type, content=note.content, trust=note.trust, last_seen=note.said_at)
-
-
-def _is_known(note: Note, near: NearMemory) -> bool:
-    """True if prompts contain it already. A memory that waits for approval is in no prompt."""
-    return near.memory.status == "active" and near.memory.id != note.memory_id
-
-
-async def _relations(
-    services: ModelServices, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
-) -> dict[int, list[tuple[Memory, Relation]]]:
-    pairs = [(at, known) for at, some in alike.items() for known in some if known.content != notes[at].content]
-    asked = [Pair(known=known.content, new=notes[at].content) for at, known in pairs]
-    relations = await compare(services, user_id, asked, COMPARE_SECONDS) if asked else []
-    found: dict[int, list[tuple[Memory, Relation]]] = {}
-    for (at, known), relation in zip(pairs, relations, strict=True):
-        found.setdefault(at, []).append((known, relation))
-    return found
-
-
-def _decided(decision: NoteDecision, relations: Sequence[tuple[Memory, Relation]]) -> NoteDecision:
-    note, ended = decision.note, [known for known, relation in relations if relation == "contradicts"]
-    less_trusted = [known for known in ended if rank(note.trust) > rank(known.trust)]
-    older = [known for known in ended if note.said_at < known.last_seen]
-    supersedes = tuple(known.id for known in ended if known not in less_trusted and known not in older)
-    same = next((known.id for known, relation in relations if relation == "same"), None)
-    if decision.verb == "add" and same:
-        return NoteDecision(verb="reinforce", note=note, target=same, supersedes=supersedes, ask=decision.ask)
-    if (less_trusted or older) and not supersedes:
-        reason = DropReason.LESS_TRUSTED if less_trusted else DropReason.OLDER
-        return NoteDecision(verb="skip", note=note, reason=reason)
-    if less_trusted or older:  # it replaces some but not others, so the user must decide
-        everything = tuple(known.id for known in ended if not known.id.startswith("#"))
-        return decision.model_copy(update={"supersedes": everything, "ask": True})
-    return decision.model_copy(update={"supersedes": supersedes})
 
 
 # --- summarize --------------------------------------------------------------------------------------------------------

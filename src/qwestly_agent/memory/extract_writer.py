@@ -138,6 +138,8 @@ def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, no
     told += ["Brought what is remembered up to date"] if superseded and not kept else []
     if outdone:
         told.append("Left out what you have said otherwise since, or more plainly")
+    if batch.dropped.get(DropReason.ASKED_NOT_TO):
+        told.append("Left out what you asked not to have remembered")
     if batch.unread:
         lines = "; ".join(lines for _, lines in batch.unread)
         told.append(f"Did not read lines of your messages that look quoted or pasted: {lines}")

@@ -77,10 +77,6 @@ async def check_still_exists(
 # applied, and a repeated state continues where it ended.
 
 
-YEAR = 365 * 86_400.0
-"""A year in seconds."""
-
-
 class ConsolidationState(UserState):
     planned: int = 0
     """Number of memories that could be merged or superseded."""

@@ -95,6 +95,7 @@ class DropReason(StrEnum):
     DOCUMENT = "document"
     CREDENTIAL = "credential"
     NOT_MEANT = "not_meant"
+    ASKED_NOT_TO = "asked_not_to"
     FORGOTTEN = "forgotten"
     ASKED_BEFORE = "asked_before"
     LESS_TRUSTED = "less_trusted"
@@ -213,6 +214,22 @@ _ORDER = pattern(
     rf"(?is)(?:{_PLEASE},?\s+)?(?:{'|'.join(_ORDERS)})(?:\s+{_PLEASE})?(?:\s*[:,]\s*|\s+)"
     rf"(?:{_THAT}(?:\s+|(?<=['’]))|:\s*)?(?P<what>[^?？]+)"
 )
+
+
+_IT = r"(?:this|that|it|any of (?:this|that)|das|dies|es|ça|cela|esto|eso|isto|isso|questo|ciò)"
+_NEVER = pattern(
+    rf"(?is)(?:{_PLEASE},?\s+)?(?:(?:do not|don['’]t) (?:remember|note|save|store|keep) {_IT}"
+    rf"|{_IT} (?:bitte )?(?:nicht|nirgends) (?:merken|notieren|speichern|behalten)"
+    rf"|(?:merke?|notiere?|speichere?|behalte?) (?:dir )?{_IT} (?:bitte )?nicht"
+    rf"|n(?:e |['’])(?:retiens?|note[sz]?|garde[sz]?|enregistre[sz]?) pas {_IT}"
+    rf"|no (?:recuerdes|apuntes|anotes|guardes) {_IT}|n[aã]o (?:lembr|anot|guard)[ea]s? {_IT}"
+    rf"|non (?:ricordare|annotare|salvare|tenere) {_IT})(?:,?\s+{_PLEASE})?\s*[.!]*"
+)
+
+
+def is_plain_refusal(message: str) -> bool:
+    """True if the whole message asks not to remember what was said: “Don't remember that.”"""
+    return bool(_NEVER.fullmatch(message.strip()))
 
 
 def is_plain_order(message: str) -> bool:

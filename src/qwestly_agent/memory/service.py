@@ -6,7 +6,7 @@ user, or if the window has untrusted content and the message is not a plain orde
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -17,6 +17,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, Invalid, NotFound
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory, MemoryType, hashes_of
+from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.actions import remember_proposal
 from qwestly_agent.memory.changes import (
@@ -26,6 +27,7 @@ from qwestly_agent.memory.changes import (
     count_repetition,
     explain,
     keep,
+    undo,
     write_memory,
 )
 from qwestly_agent.memory.find import find, nearest_cosine, vectors_or_none
@@ -68,6 +70,13 @@ _WAITS = "That waits for the user's decision already."
 _LATER = "It could not be checked just now. What the user wrote is read again after the conversation: say so."
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    messages: int
+    remembered: tuple[Memory, ...]
+    """Memories of these messages that were stored before, which only forgetting removes."""
+
+
 @dataclass
 class MemoryService:
     """Memory changes by the tools of one turn."""
@@ -106,6 +115,28 @@ class MemoryService:
             raise Invalid(HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
         note = partial(self._note, cast(MemoryType, known.type), content, quote, sensitive, known.about_writing)
         return await self._once(note, known, ask=ask)
+
+    async def leave_out(self, quotes: Sequence[str]) -> LeftOut:
+        """Leave the messages with these quotes, and this turn's, out of what is remembered; undo what a tool stored of
+        them. Raises `Invalid` with a sentence for the model if a quote is not found."""
+        now = self.services.clock()
+        messages = await self.services.messages.list_recent(self.user_id, self.conversation_id, MOST_MESSAGES)
+        said = [*user_messages_in(messages, 0), UserMessage(self.message_id, self.text, to_datetime(now))]
+        found = {self.message_id}
+        for quote in quotes:
+            having = [each.id for each in said if find_span(quote, each.text)]
+            if not having:
+                raise Invalid(_NOT_SAID)
+            found.add(having[-1])
+        await self.services.watermarks.leave_out(self.user_id, self.conversation_id, sorted(found))
+        waiting = await self.services.unchecked.list_of_conversation(self.user_id, self.conversation_id)
+        held = [*waiting, *await self.services.memories.newest(self.user_id, MOST_MESSAGES)]
+        told = [each for each in held if not found.isdisjoint(each.source.message_ids)]
+        for each in told:
+            if each.undo_until >= now:
+                await undo(self.services, self.user_id, each.id)
+        await self.services.unchecked.delete(self.user_id, [each.id for each in told])
+        return LeftOut(len(found), tuple(each for each in told if each.status == "active" and each.undo_until < now))
 
     async def explain(self, about: str) -> list[Explanation]:
         """Explain the memory with this id, or the memories found by these words."""
@@ -217,7 +248,7 @@ class MemoryService:
 
     async def _judged(self, note: Note) -> Note:
         ask = partial(structured_output, self.services, self.user_id, self.services.judges[WRITER])
-        judge = make_note_judge(ask, JUDGE_SECONDS)
+        judge = make_note_judge(ask, JUDGE_SECONDS, [note.context, self.text])
         [read] = await ground_notes([note], judge)
         if isinstance(read, RefusedNote):
             raise Invalid(" ".join(("It is not remembered.", *read.reasons)))

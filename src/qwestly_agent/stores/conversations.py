@@ -1,7 +1,7 @@
 """Stores of conversations: lease, summary, and the watermark of memory extraction."""
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
@@ -522,6 +522,17 @@ class Watermarks(Schedule):
         )
         if not changed.matched_count:
             raise NotFound("There is no such conversation.")
+
+    async def leave_out(self, user_id: str, conversation_id: str, message_ids: Sequence[str]) -> None:
+        """Record that the user asked not to have these messages remembered."""
+        change = {"$addToSet": {"not_to_be_remembered": {"$each": list(message_ids)}}}
+        await self.database[COLLECTION].update_one(key_query(user_id, conversation_id), change)
+
+    async def get_left_out(self, user_id: str, conversation_id: str) -> frozenset[str]:
+        """Return the ids of the messages that the user asked not to have remembered."""
+        fields = {"not_to_be_remembered": 1}
+        document = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), fields)
+        return frozenset((document or {}).get("not_to_be_remembered", ()))
 
     async def may_ask_again(self, user_id: str, conversation_id: str, batch_id: str) -> bool:
         """True unless an earlier batch of this conversation asked about something close to a tombstone."""

@@ -1,13 +1,10 @@
 """Stores of memory's workflows: notes until they are decided on, memories that wait for the judge, and merges."""
 
-from array import array
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
-from bson.binary import BinaryVectorDtype
 from pydantic import BaseModel, ConfigDict
 from pymongo.errors import DuplicateKeyError
 
@@ -205,13 +202,14 @@ JOURNAL = MongoCollection(
     # An undone run has no expiry date, so that it is not done again.
     Expires(RETENTION, since="after it ran; what was undone stays until the user erases it"),
     index("user_created", "user_id", "created"),
+    index("status", "status"),
     holds="which memories a night merged, by id",
     events=("memory.merged", "memory.merge_undone"),
     events_note="`merged`: one per night",
     reader=ALL_ACTIONS,
 )
 
-RunStatus: TypeAlias = Literal["planned", "applied", "undone"]
+RunStatus: TypeAlias = Literal["planned", "applied", "undoing", "undone"]
 
 
 class ReplacedMemory(BaseModel):
@@ -247,6 +245,11 @@ class ConsolidationRun(BaseModel):
         return _id(self.user_id, self.run_id)
 
     @property
+    def is_undone(self) -> bool:
+        """True once it is being undone."""
+        return self.status in ("undoing", "undone")
+
+    @property
     def pairs_kept_apart(self) -> frozenset[frozenset[str]]:
         """Pairs that are never merged again once the run was undone, including memories merged into the same one."""
         groups: dict[str, list[str]] = {}
@@ -268,12 +271,22 @@ class Journal(Records[ConsolidationRun]):
         """List all runs, oldest first."""
         return (await self.newest(user_id, 0))[::-1]
 
+    @across_users
+    async def list_undoing(self, limit: int) -> list[ConsolidationRun]:
+        """List runs whose undo has begun and not ended."""
+        found = self.database[JOURNAL].find({"status": "undoing"}).limit(limit)
+        return [self.from_document(document) for document in await found.to_list()]
+
+    async def begin_undo(self, run: ConsolidationRun) -> None:
+        """Record that the run is being undone, so that the next sweep continues an undo that was cut off."""
+        await self.set_fields(run.user_id, run.id, {"status": "undoing"})
+
     async def end(self, run: ConsolidationRun, status: RunStatus, now: float) -> None:
         """Set the final status. An undone run never expires, so that its pairs are never merged again."""
         gone = {"compared": "", **({"expires_at": ""} if status == "undone" else {})}
         change = {"$set": {"status": status}, "$unset": gone}
         events = [_event(run, status, now)] if run.replacements else []
-        query = {"_id": run.id, "user_id": run.user_id, "status": {"$ne": status}}
+        query = {"_id": run.id, "user_id": run.user_id, "status": "planned" if status == "applied" else {"$ne": status}}
         await self.database[JOURNAL].update_one(query, with_events(change, *events))
         await self._copy(run.user_id, run.id, events)
 
@@ -315,27 +328,9 @@ def _id(user_id: str, run_id: str) -> str:
 MOST_ABSORBED = 200
 """Maximum number of merged memories' ids stored per memory, so that none counts twice."""
 HELD_AT_ONCE = 1_000
-
-
-@dataclass(frozen=True)
-class ComparedMemory:
-    """The fields of an active memory that consolidation compares. Numeric times are in seconds since the epoch."""
-
-    id: str
-    content: str
-    trust: str
-    count: int
-    created: float
-    said: float
-    """When it was last stated."""
-    importance: float
-    valid_from: datetime | None
-    valid_until: datetime | None
-    new: bool
-    """True if it was not compared with the others yet."""
-    sensitive: bool = False
-    asked: float | None = None
-    """When the user was last asked whether it is still true."""
+YEAR = 365 * 86_400.0
+"""A year in seconds."""
+LITTLE_IMPORTANCE = 0.3
 
 
 class Merges(Store):
@@ -357,27 +352,33 @@ class Merges(Store):
         """Count active memories that have not been compared with the others."""
         return await self._backlog(COLLECTION, dict(_NEW), "created")
 
-    async def iterate_compared(self, user_id: str) -> AsyncIterator[tuple[ComparedMemory, bytes]]:
-        """Yield all active memories in one pass, each with its vector as float32 bytes, empty if it has none."""
+    async def list_new(self, user_id: str, limit: int) -> list[tuple[Memory, Sequence[float]]]:
+        """List active memories that were not compared with the others yet, first the ones stated longest ago, each with
+        its vector (empty if it has none)."""
+        found = self.database[COLLECTION].find({**_NEW, "user_id": user_id})
+        documents = await found.sort([("last_seen", 1), ("created", 1), ("_id", 1)]).limit(limit).to_list()
+        return [
+            (memory, to_floats(document.get("content_embedding") or ()))
+            for document in documents
+            for memory in memories_of([document])
+        ]
+
+    async def count_active(self, user_id: str) -> int:
+        return await self.database[COLLECTION].count_documents({"user_id": user_id, "status": ACTIVE})
+
+    async def list_outdated(self, user_id: str, now: float) -> list[str]:
+        """List ids of active memories that may be outdated: those whose end has passed, earliest end first, then
+        unimportant ones not stated for a year. Excludes those that the user was asked about within a year."""
+        year_ago, ended, unsaid = now - YEAR, list[tuple[float, str]](), list[tuple[float, str]]()
         query = {"user_id": user_id, "status": ACTIVE}
-        async for document in self.database[COLLECTION].find(query, _COMPARED).batch_size(HELD_AT_ONCE):
-            for memory in memories_of([document]):
-                created = created_of(document)
-                held = ComparedMemory(
-                    id=memory.id,
-                    content=memory.content,
-                    trust=memory.trust,
-                    count=memory.count,
-                    created=created,
-                    said=memory.last_seen or created,
-                    importance=memory.importance,
-                    valid_from=memory.valid_from,
-                    valid_until=memory.valid_until,
-                    new=not document.get("consolidated", True),
-                    sensitive=memory.sensitive,
-                    asked=document.get("asked_at"),
-                )
-                yield held, _float32(document.get("content_embedding"))
+        async for document in self.database[COLLECTION].find(query, WITHOUT_VECTORS).batch_size(HELD_AT_ONCE):
+            for memory in memories_of([document] if document.get("asked_at", 0.0) <= year_ago else []):
+                said = memory.last_seen or created_of(document)
+                if memory.valid_until is not None and memory.valid_until.timestamp() <= now:
+                    ended.append((memory.valid_until.timestamp(), memory.id))
+                elif said <= year_ago and memory.importance <= LITTLE_IMPORTANCE:
+                    unsaid.append((said, memory.id))
+        return [memory_id for _, memory_id in (*sorted(ended), *sorted(unsaid))]
 
     async def is_current(self, user_id: str, memory_id: str, run_id: str) -> bool:
         """True if the memory is active or merged into an active one. A memory superseded by this run counts as
@@ -470,19 +471,19 @@ class Merges(Store):
             if each in seen:
                 seen.remove(each)
         rest = self.database[COLLECTION].find({"_id": {"$in": left}, "user_id": user_id}, dict.fromkeys(_RAISED, 1))
-        held = [by.get("own", {name: by[name] for name in _RAISED if name in by}), *await rest.to_list()]
-        back = {name: max(each.get(name, 0.0) for each in held) for name in ("importance", "last_seen")}
-        if by.get("last_seen", 0.0) > max(back["last_seen"], gone.get("last_seen", 0.0)):
-            back["last_seen"] = by["last_seen"]
-        changes = {
-            **back,
-            "salience": salience(back["importance"], created_of(by)),
-            "about_writing": any(each.get("about_writing", False) for each in held),
-            "seen": seen,
-            "took_in": left,
-        }
+        own = by.get("own", {})
+        back = _raised(own, await rest.to_list())
+        if by.get("last_seen", 0.0) > max(back.get("last_seen", 0.0), gone.get("last_seen", 0.0)):
+            back["last_seen"] = by["last_seen"]  # stated again since
+        if back.get("importance") != own.get("importance"):
+            back["salience"] = salience(back["importance"], created_of(by))
         count = by.get("took", {}).get(gone["_id"], gone.get("count", 1))
-        change = {"$set": changes, "$inc": {"count": -count}, "$unset": {f"took.{gone['_id']}": ""}}
+        noted = (f"took.{gone['_id']}",) if left else ("took", "took_in", "own")
+        change = {
+            "$set": {**back, "seen": seen, **({"took_in": left} if left else {})},
+            "$inc": {"count": -count},
+            "$unset": dict.fromkeys((*noted, *(name for name in _RAISED if name not in back)), ""),
+        }
         await self.database[COLLECTION].update_one(took_in, change)
         while by and by["status"] == MERGED:  # the memory it was merged into has these messages from it alone
             above = {"_id": by["superseded_by"], "user_id": user_id}
@@ -510,18 +511,13 @@ class Merges(Store):
 
 
 _NEW: Document = {"consolidated": False, "status": ACTIVE}
-_RAISED = ("importance", "last_seen", "about_writing")
-"""Fields in which a merged memory keeps the greater value; `salience` is derived from them."""
-_COMPARED = dict.fromkeys(
-    (
-        *("content", "type", "trust", "count", "status", "created", "created_at", "last_seen", "importance"),
-        *("valid_from", "valid_until", "sensitive", "consolidated", "asked_at", "content_embedding"),
-    ),
-    1,
-)
+_RAISED = ("importance", "last_seen", "about_writing", "salience")
+"""Fields in which a merged memory keeps the greater value."""
 
 
-def _float32(stored: Any) -> bytes:
-    if isinstance(stored, bytes):
-        return bytes(stored[2:]) if stored[:1] == BinaryVectorDtype.FLOAT32.value else b""
-    return array("f", stored or ()).tobytes()
+def _raised(own: Document, others: Sequence[Document]) -> Document:
+    """Return the fields of a memory that has absorbed `others`; its own values if there are none."""
+    greatest = {
+        name: max(each[name] for each in others if name in each) for name in _RAISED if name in set().union(*others)
+    }
+    return {**own, **{name: max(value, own.get(name, value)) for name, value in greatest.items() if name != "salience"}}

@@ -194,6 +194,9 @@ EXACT_LIMIT = 10_000
 CACHE_BYTES = 100_000_000
 """Size limit of one collection's cached vectors and tokens, per process."""
 
+QUERIES_AT_ONCE = 8
+"""Maximum queries that run concurrently, with two aggregations each."""
+
 MOST_CANDIDATES = 10_000
 """The limit of `$vectorSearch`."""
 
@@ -275,9 +278,12 @@ class Searchable:
         queries = [(words[:LONGEST_QUERY_CHARACTERS], vector) for words, vector in queries]
         if self.stems_field:
             queries = [(query_words(words), vector) for words, vector in queries]
-        indexed = await asyncio.gather(
-            *(self._by_indexes(filter, words, vector, depth) for words, vector in queries),
-        )
+        indexed = list[list[list[Document] | None]]()
+        while len(indexed) < len(queries):
+            # One first, to learn which stages this server rejects.
+            at_once = QUERIES_AT_ONCE if self._unsupported or self._answering else 1
+            some = queries[len(indexed) : len(indexed) + at_once]
+            indexed += await asyncio.gather(*(self._by_indexes(filter, *each, depth) for each in some))
         documents = {each["_id"]: each for orders in indexed for order in orders for each in order or ()}
         orders = [[order and [each["_id"] for each in order] for order in orders] for orders in indexed]
         ranks = {key: each.get(self.preferred_by or "") for key, each in documents.items()}

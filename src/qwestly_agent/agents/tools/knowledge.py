@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MOST_SALIENT_INSTEAD = "No memory has one of these words: these are the most important ones, whatever they are about."
 
 MemoryId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+FORGET_THESE_TOO = "This was remembered before they asked: propose forget_memory for it."
+Quotes = Annotated[list[Quoted], Field(min_length=1, max_length=20)]
 MemoryIds = Annotated[list[MemoryId], Field(min_length=1, max_length=20)]
 
 
@@ -86,6 +88,20 @@ async def correct_memory(
         memory_id, text, quote, ask=ctx.deps.calls.has_untrusted_content, sensitive=sensitive
     )
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
+
+
+async def do_not_remember(ctx: RunContext[AgentDeps], quotes: Quotes) -> dict[str, Any]:
+    """Leave out of what is remembered what the user asks you not to remember, note or keep.
+
+    Args:
+        quotes: For each message of theirs that is meant, words of it, letter for letter.
+    """
+    left_out = await ctx.deps.memory_service.leave_out(quotes)
+    note = "Nothing of these messages will be remembered. They stay in this conversation until the user deletes it."
+    if not left_out.remembered:
+        return {"left_out": left_out.messages, "note": note}
+    known = list(map(_memory_fields, left_out.remembered))
+    return {"left_out": left_out.messages, "remembered_before": known, "note": f"{note} {FORGET_THESE_TOO}"}
 
 
 async def forget_memory(ctx: RunContext[AgentDeps], memory_ids: MemoryIds) -> Proposal:
@@ -186,6 +202,7 @@ MEMORY_TOOLS = [
     tool(remember, effect="memory", label="Remembering that…"),
     proposal_tool(forget_memory, FORGET_MEMORIES, label="Asking what shall be forgotten…"),
     tool(correct_memory, effect="memory", label="Correcting a memory…"),
+    tool(do_not_remember, effect="memory", label="Leaving that out…"),
     tool(explain_memory, effect="read", label="Looking up why I know that…", is_untrusted=True),
 ]
 

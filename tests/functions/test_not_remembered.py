@@ -1,0 +1,128 @@
+"""What a person asks not to have remembered is not: by the judge, by the agent's tool, by a plain request; and what is
+sensitive is asked about where either the extracting model or the judge sees it."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from infra.local import model_server
+from infra.local.model_answers import Thought
+from infra.local.model_server import ModelServer
+from qwestly_agent.base.errors import Invalid
+from qwestly_agent.memory.notes import is_plain_refusal
+from qwestly_agent.memory.service import MemoryService
+from tests.functions.talking import Talk, finds, note, talking
+
+pytestmark = pytest.mark.anyio
+DEPRESSION = "Ich habe Depressionen und nehme Tabletten."
+
+
+@pytest.fixture
+async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[Talk]:
+    async with talking(mongodb_uri, database_name, model) as talk:
+        yield talk
+
+
+def judge_who_sees(sees: Callable[[str], dict[str, bool]], said: list[str] | None = None) -> Callable[..., Thought]:
+    """A judge at its wire who supports all, and marks statements by their words."""
+
+    def think(body: Any, *_: Any) -> Thought:
+        words = next(each["content"] for each in body["messages"] if each["role"] == "user")
+        found = re.search(r"<statements>(.*?)</statements>(.*)", words, re.DOTALL)
+        if not found:
+            return Thought(tool_calls=[{"name": "final_result", "arguments": {"verdicts": []}}])
+        if said is not None:
+            said.append(found[2])
+        verdicts = [
+            {"id": each["id"], "span": each["quotes"][0]["quote"], **sees(each["statement"])}
+            for each in json.loads(found[1])
+        ]
+        return Thought(tool_calls=[{"name": "final_result", "arguments": {"verdicts": verdicts}}])
+
+    return think
+
+
+async def test_what_the_judge_sees_is_not_to_be_remembered_is_dropped_and_nothing_else(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = list[str]()
+    judge = judge_who_sees(lambda statement: {"asked_not_to": "Laid" in statement or "laid" in statement}, said)
+    monkeypatch.setattr(model_server, "think", judge)
+    await talk.says("I was laid off. I live in Porto.", "What I said first stays between us.")
+    talk.model.script(finds(note("Laid off", "I was laid off"), note("Lives in Porto", "I live in Porto")))
+    [step] = await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Porto"]
+    assert "stays between us" in said[0]
+    batch = await talk.services.extractions.get(talk.user_id, step.batch_id or "")
+    assert batch.dropped == {"asked_not_to": 1}
+    [told] = await talk.services.activity.newest(talk.user_id, 9)
+    assert told.title.endswith("Left out what you asked not to have remembered")
+
+
+@pytest.mark.parametrize(("by_extractor", "by_judge"), [(True, False), (False, True), (False, False)])
+async def test_what_either_sees_as_sensitive_is_asked_about(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, by_extractor: bool, by_judge: bool
+) -> None:
+    monkeypatch.setattr(model_server, "think", judge_who_sees(lambda _: {"sensitive": by_judge}))
+    await talk.says("I keep juice in my desk drawer.")
+    talk.model.script(finds(note("Keeps juice in the desk", "I keep juice in my desk drawer", sensitive=by_extractor)))
+    await talk.falls_silent()
+    asks = by_extractor or by_judge
+    assert (len(await talk.remembered("proposed")), len(await talk.remembered())) == (int(asks), int(not asks))
+
+
+def service(talk: Talk, text: str) -> MemoryService:
+    return MemoryService(talk.services, talk.user_id, "c1", "msg-of-this-turn", text)
+
+
+async def test_what_the_tool_leaves_out_is_not_read(talk: Talk) -> None:
+    await talk.says(DEPRESSION, "I live in Porto.")
+    left_out = await service(talk, "Das bitte nicht merken!").leave_out(["Ich habe Depressionen"])
+    assert (left_out.messages, left_out.remembered) == (2, ())
+    talk.model.script(finds(note("Hat Depressionen", "Ich habe Depressionen"), note("Lives in Porto", "in Porto")))
+    talk.model.forget_requests()
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Porto"]
+    assert not [each for each in talk.asked("/chat/completions") if "Depressionen" in json.dumps(each.json)]
+
+
+async def test_what_was_remembered_before_is_named_and_what_a_tool_stored_is_undone(talk: Talk) -> None:
+    await talk.says("I live in Porto.")
+    await talk.falls_silent()
+    [porto] = await talk.memories()
+    now = "I speak German. Do not keep any of this."
+    turn = service(talk, now)
+    await turn.remember("skill", "I speak German", "I speak German", ask=False)
+    assert len(await talk.remembered()) == 2
+    left_out = await turn.leave_out(["I live in Porto", "I speak German"])
+    assert [each.id for each in left_out.remembered] == [porto.id]
+    assert await talk.remembered() == ["Lives in Porto."]
+    with pytest.raises(Invalid):
+        await turn.leave_out(["I live in Lisbon"])
+
+
+REFUSALS = (
+    "Don't remember that.",
+    "Das bitte nicht merken!",
+    "Merk dir das bitte nicht.",
+    "No guardes eso, por favor.",
+    "Ne note pas ça, s'il te plaît.",
+    "Não anotes isso.",
+    "Non annotare questo.",
+)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+async def test_a_plain_request_leaves_out_the_message_before_it(talk: Talk, refusal: str) -> None:
+    await talk.says("I live in Porto.", DEPRESSION, refusal)
+    talk.model.script(finds(note("Lives in Porto", "I live in Porto"), note("Hat Depressionen", DEPRESSION, "m2")))
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Porto"]
+
+
+@pytest.mark.parametrize("said", ["Don't remember that I said Lisbon, it is Porto.", "I don't remember that.", "No."])
+def test_what_is_more_than_the_request_is_for_the_models(said: str) -> None:
+    assert not is_plain_refusal(said)
