@@ -112,6 +112,15 @@ def ada(world: World, chat: ChatServer, model: ModelServer) -> Interviewee:
     return Interviewee(world, chat, model)
 
 
+def test_the_second_reader_knows_the_question_that_an_answer_answers(ada: Interviewee) -> None:
+    ada.says(SAID, decides(topics=[ACME]), writes(EIGHT))
+    ada.says("11", decides(), writes(sentence("11", "11", "result", message_id="m3")))
+    [*_, judged] = [each.json["messages"] for each in ada.model.requests if JUDGE in str(each.json["messages"][0])]
+    assert "“11” to “How many years of experience do you have?”" in judged[0]["content"]
+    assert '"quote":"11","around":"And what came of it?"' in judged[1]["content"]
+    assert ada.aspects()["result"] == "covered"
+
+
 def case(world: World, model: ModelServer) -> Case:
     def begin() -> str:
         with world.one_at_a_time:

@@ -138,6 +138,8 @@ ENOUGH, HALF = 0.7, 0.5
 FEWEST_TURNS = 5
 """Minimum number of answers before an interview ends because it is covered."""
 IDLE_TURNS = 2
+MOST_ASKED = 2
+"""How often an aspect is asked about without an answer."""
 HIGHEST_OF_MODELS = 9
 """The highest priority that a model may set; a topic that the person chose has a higher one."""
 TIRED_ANSWERS, TIRED_WORDS, TIRED_SHARE = 3, 5, 0.25
@@ -194,8 +196,9 @@ def choose_aspect(interview: Interview) -> Interview:
     active, before = interview.active, interview.asking
     if interview.ended or active is None or active.closing != "asking" or interview.may_be_known:
         return interview.model_copy(update={"asking": ""})
-    others = [each for each in active.open_aspects if each.name != before]
-    if not others and interview.has_agenda and (waiting := _waiting(interview)):
+    others = [each for each in _askable(active) if each.name != before]
+    waiting = [each for each in _waiting(interview) if _askable(each)]
+    if not others and interview.has_agenda and waiting:
         last = min(each.priority for each in waiting) - 1
         return choose_aspect(activate_next(with_topic(interview, active, status="backlog", priority=last)))
     left = [each for each in others if interview.has_agenda or not each.answer or each.evaded]
@@ -207,6 +210,11 @@ def choose_aspect(interview: Interview) -> Interview:
     now_asked = {"asked": chosen.asked + 1, "answer": "", "evaded": False}
     aspects = tuple(each.model_copy(update=now_asked) if each is chosen else each for each in active.aspects)
     return with_topic(interview, active, aspects=aspects).model_copy(update={"asking": chosen.name})
+
+
+def _askable(topic: Topic) -> list[Aspect]:
+    """Return the open aspects that were not asked about often enough without an answer."""
+    return [each for each in topic.open_aspects if not (each.evaded and each.asked >= MOST_ASKED)]
 
 
 def _waiting(interview: Interview) -> list[Topic]:
@@ -227,8 +235,8 @@ def _gone_on(interview: Interview) -> Interview:
     complete."""
     waits = bool(_waiting(interview))
     active = interview.active
-    if active and interview.has_agenda and not active.open_aspects:
-        return complete(interview, active.title)
+    if active and interview.has_agenda:
+        return interview if _askable(active) else complete(interview, active.title)
     if interview.idle_turns < IDLE_TURNS or not waits or active is None:
         return interview
     return complete(interview, active.title).model_copy(update={"idle_turns": 0})
@@ -338,9 +346,9 @@ def complete(interview: Interview, title: str) -> Interview:
 def activate_next(interview: Interview) -> Interview:
     """Activate the topic of the highest priority, the first among equals; topics that were only mentioned come last.
     The active topic continues while nothing in the backlog has a higher priority, and while it is being summed up. In
-    an agenda, topics without open aspects are completed."""
+    an agenda, topics with nothing left to ask are completed."""
     if interview.has_agenda:
-        told = (each for each in _waiting(interview) if not each.open_aspects)
+        told = (each for each in _waiting(interview) if not _askable(each))
         for each in told:
             interview = with_topic(interview, each, status="completed")
     if interview.ended or not (waiting := _waiting(interview)):

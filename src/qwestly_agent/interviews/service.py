@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.clients.aws import Start
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.interview import Aspect, Ended, Interview, Said, Topic
@@ -67,7 +68,8 @@ async def known_of(services: Services, user_id: str) -> Known:
     )
     has_memories = bool(memories)
     newest = next(iter(resumes), None)
-    if newest is None or newest.status in UNDER_WAY or not (changes := profile_changes(newest, profile)):
+    today = to_datetime(services.clock()).date()
+    if newest is None or newest.status in UNDER_WAY or not (changes := profile_changes(newest, profile, today)):
         return Known(profile, has_memories=has_memories)
     quotes = {name: tuple(map(ShownQuote.model_validate, each)) for name, each in changes["quotes"].items()}
     read = [
@@ -128,13 +130,6 @@ def learnt_fields(interview: Interview) -> list[KnownField]:
             if value := _value(wanted, says.text):
                 found.append(KnownField(wanted, value, tuple(map(_shown_quote, says.quotes))))
     return found
-
-
-def known_before(interview: Interview) -> list[KnownField]:
-    """Return the learned fields that rest on earlier conversations only."""
-    return [
-        each for each in learnt_fields(interview) if each.quotes and all(quote.source != SAID for quote in each.quotes)
-    ]
 
 
 def _said_of(interview: Interview, title: str, name: str) -> _Says:

@@ -271,6 +271,22 @@ def test_short_answers_and_a_known_profile_do_not_end_an_onboarding() -> None:
     assert (interview.ended, active_of(interview)) == (None, "Work")
 
 
+def test_an_agenda_asks_twice_for_what_was_not_answered_and_goes_on_before_that() -> None:
+    interview, asked = activate_next(with_agenda(Interview(), Known())), list[str]()
+    for seq in range(1, 40):
+        message_id = f"m{seq}"
+        interview = choose_aspect(count_answer(interview, seq, 1, 1.0, message_id))
+        if interview.ended:
+            break
+        asked.append(interview.asking)
+        found = RunFindings(seq, interview.version, NextMove(), [])
+        interview = brought(interview, found, {message_id: QuotedSource(id=message_id, text="Hi!")}, 1.0)
+    wanted = [each.name for topic in interview.topics for each in topic.aspects]
+    assert asked[:4] == wanted[:4], "two greetings complete no topic"
+    assert sorted(filter(None, asked)) == sorted([*wanted, *wanted])
+    assert interview.ended == Ended(reason="nothing_new")
+
+
 def test_an_aspect_is_asked_for_once_and_again_only_where_its_answer_told_nothing() -> None:
     interview, told = interview_about("Acme", aspects=("size", "result", "own part")), ("m1", "m3", "m4")
     asked = list[str]()

@@ -22,7 +22,7 @@ from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.prompts import task_of
-from qwestly_agent.interviews.service import AGENDA, SAID, KnownField, known_before, learnt_fields
+from qwestly_agent.interviews.service import AGENDA, SAID, KnownField, learnt_fields
 from qwestly_agent.interviews.view import covered_so_far, draft_markdown
 from qwestly_agent.profile import UPDATE_PROFILE, ChangedField, Value
 from qwestly_agent.text.clean import quoted
@@ -121,8 +121,8 @@ async def propose_profile(
     learnt = [
         KnownField(each.field, to_json_types(each.value), found) for each in told if (found := _quotes(each, sources))
     ]
-    before = known_before(ctx.deps.interview.latest)
-    if not (proposed := await _with_known(ctx.deps, [*learnt, *before])):
+    drafted = learnt_fields(ctx.deps.interview.latest)
+    if not (proposed := await _with_known(ctx.deps, [*learnt, *drafted])):
         raise ToolFailed("They said none of that in these words. Quote them letter for letter.")
     return _proposal(proposed)
 
