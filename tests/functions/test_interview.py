@@ -11,6 +11,7 @@ from pymongo import MongoClient
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.interviews import service
 from tests.servers import ChatServer, Client
 
 ACME = {
@@ -83,10 +84,9 @@ def test_two_questions_are_shown_in_the_ai_sdks_protocol(client: Client, model: 
 
 def test_only_what_is_open_is_given_to_ask_about(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
-    knows(chat, conversation_id, topics=[ACME], directive="Ask for figures.")
+    knows(chat, conversation_id, topics=[ACME])
     client.say("I led eight people at Acme", conversation_id)
     assert "topic: Acme\nnot yet told: result" in told(model)
-    assert "advice: Ask for figures." in told(model)
     assert "team size" not in told(model)
 
 
@@ -103,6 +103,76 @@ def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatSer
     assert state_of(chat, conversation_id)["ended"]["quote"] == "that's enough"
     model.script_chat(Reply(text="You are welcome. Shall we go on?"))
     assert client.say("Thanks", conversation_id).text == "You are welcome. Shall we go on?"
+
+
+def orchestrator(**move: Any) -> Reply:
+    return Reply(tool_calls=[{"name": "final_result", "arguments": move}], to="You lead an interview")
+
+
+def test_the_question_follows_what_the_message_tells_and_the_page_says_why(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    beta = {"title": "Beta", "aspects": ["own part", "when"]}
+    move = {"topics": [beta], "topic": "Beta", "aspect": "when", "reasoning": "You told your part already."}
+    model.script(orchestrator(**move), Reply(text="When was that?", streams=True))
+    client.say("I built Beta by myself.", conversation_id)
+    assert "Ask exactly one question, about “when”" in told(model)
+    assert client.get(f"/api/interviews/{conversation_id}")["why"] == "You told your part already."
+    [request] = [each for each in model.requests if "You lead an interview" in str(each.json["messages"][0])][-1:]
+    assert "I built Beta by myself." in request.json["messages"][1]["content"]
+
+
+@pytest.mark.parametrize("said", ["my bus is here", "und Schluss damit", "on en reparle demain matin"])
+def test_a_stop_that_the_orchestrator_hears_is_the_end_at_once(
+    client: Client, chat: ChatServer, model: ModelServer, said: str
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME])
+    model.script(orchestrator(kind="stop", quote=said), Reply(text="Thank you.", streams=True))
+    assert client.say(said, conversation_id).text.startswith("Thank you.\n\n**")
+    assert "they asked to stop" in told(model)
+    assert state_of(chat, conversation_id)["ended"]["quote"] == said
+
+
+def test_a_counter_question_is_answered_and_no_answer(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME], asking="result", drafted_to=1)
+    model.script(orchestrator(kind="question"), Reply(text="So that others see it. What came of it?", streams=True))
+    client.say("Why do you ask me that?", conversation_id)
+    assert "They asked you something: answer it first" in told(model)
+    assert "one question, about “result”" in told(model)
+    state = state_of(chat, conversation_id)
+    assert (state["turns"], state["drafted_to"]) == (1, state["counted_to"]), "there is nothing to write"
+
+
+def test_an_orchestrator_that_is_late_is_not_waited_for_and_heard_all_the_same(
+    client: Client, chat: ChatServer, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation_id = begins(client, model)
+    open_ = [{"name": "team size"}, {"name": "result"}, {"name": "when"}]
+    knows(chat, conversation_id, topics=[{**ACME, "aspects": open_}], asking="team size")
+    monkeypatch.setattr(service, "PATIENCE_SECONDS", 0.0)
+    quote = "I do not count people"
+    model.script(orchestrator(kind="refusal", quote=quote), Reply(text="What came of it?", streams=True))
+    client.say(quote, conversation_id)
+    assert "about the first of “result”, “team size”, “when” that they did not tell" in told(model)
+    state = state_of(chat, conversation_id)
+    assert [each["status"] for each in state["topics"][0]["aspects"]] == ["closed", "open", "open"]
+    assert (state["asking"], state["turns"]) == ("result", 1)
+    model.script(orchestrator(kind="stop", quote="my bus is here"), Reply(text="When?", streams=True))
+    answer = client.say("my bus is here", conversation_id)
+    assert answer.text.startswith("When?\n\n**What is covered**"), "a stop that comes late ends the same answer"
+
+
+def test_without_an_orchestrator_the_interviewer_asks_all_the_same(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[{**ACME, "aspects": [{"name": "result"}]}], asking="")
+    model.script(*[Reply(fault=503, to="You lead an interview")] * 9, Reply(text="What came of it?", streams=True))
+    assert client.say("We cut it by half.", conversation_id).text == "What came of it?"
+    assert "one question, about “result”" in told(model)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +216,7 @@ def test_nobody_ends_it_by_words_that_the_person_did_not_say(
 def test_tired_answers_end_it_and_it_says_why(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME], lengths=[40, 35, 50, 2, 2])
-    client.say("Yes.", conversation_id)
+    client.say("Eight people.", conversation_id)
     assert "their answers have become very short" in told(model)
     assert state_of(chat, conversation_id)["ended"]["reason"] == "tired"
 
@@ -158,7 +228,7 @@ def test_another_topic_is_theirs_to_choose(client: Client, chat: ChatServer, mod
     model.script_chat(Reply(tool_calls=[call]), Reply(text="What did you study?"))
     client.say("Let's talk about my studies", conversation_id)
     topics = state_of(chat, conversation_id)["topics"]
-    assert [(each["title"], each["status"]) for each in topics] == [("Acme", "backlog"), ("My studies", "active")]
+    assert [(each["title"], each["status"]) for each in topics] == [("Acme", "backlog"), ("my studies", "active")]
 
 
 def test_what_is_there_is_shown_at_once(client: Client, chat: ChatServer, model: ModelServer) -> None:
@@ -202,7 +272,7 @@ def test_who_leaves_and_comes_back_after_a_restart_goes_on_with_the_topic(
         ChatServer(chat.settings, client.clock) as restarted,
         Client(restarted.url, client.user_id, client.clock) as me,
     ):
-        me.say("Where were we?", conversation_id)
+        me.say("I am back: I wrote the rota.", conversation_id)
         assert "topic: Beta\nnot yet told: own part\nparked topics: Acme" in told(model)
     assert state_of(chat, conversation_id)["turns"] == 2
 
@@ -283,12 +353,13 @@ def test_the_draft_stands_beside_the_conversation_with_what_each_version_changed
     conversation_id = begins(client, model)
     dropped = {**STATEMENT, "text": "Led ten people at Acme.", "until": 2}
     knows(chat, conversation_id, topics=[ACME], statements=[dropped, {**STATEMENT, "since": 2}], version=2)
+    knows(chat, conversation_id, drafted_to=0, reasoning="You named Acme.")
     seen = client.get(f"/api/interviews/{conversation_id}")
     assert [(each["title"], each["completeness"]) for each in seen["topics"]] == [("Acme", 0.5)]
     [aspect, *_] = seen["topics"][0]["aspects"]
     assert aspect == {"name": "team size", "status": "covered", "quotes": ["eight people"], "known_from": ""}
     assert [(each["text"], each["is_new"]) for each in seen["draft"]] == [("Led eight people at Acme.", True)]
-    assert (seen["why"], seen["is_writing"], seen["ended"]) == ("Acme", True, None)
+    assert (seen["why"], seen["is_writing"], seen["ended"]) == ("You named Acme.", True, None)
     assert [each["id"] for each in client.get("/api/interviews")["items"]] == [conversation_id]
     versions = client.get(f"/api/interviews/{conversation_id}/versions")["items"]
     assert versions[0] == {

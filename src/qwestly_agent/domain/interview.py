@@ -93,7 +93,9 @@ class Interview(_Frozen):
     version: int = 0
     """Version of the draft; counts additions, replacements and removals."""
     counted_to: int = 0
-    """`seq` of the person's last counted message."""
+    """`seq` of the person's last message whose kind is known."""
+    untold: tuple[str, ...] = ()
+    """Ids of messages that tell nothing: counter-questions, refusals. No draft rests on them."""
     drafted_to: int = 0
     """`seq` of the last message that the draft covers."""
     turns: int = 0
@@ -103,8 +105,8 @@ class Interview(_Frozen):
     """Number of words in each answer."""
     asking: str = ""
     """The aspect of the active topic to ask about now; empty if the model may choose."""
-    directive: str = ""
-    """The orchestrator's advice for the next question."""
+    reasoning: str = ""
+    """Why the current question is asked, in a sentence to the person; empty if code chose the aspect."""
     terms: tuple[str, ...] = ()
     """The person's own terms, which the draft keeps."""
     avoided: tuple[str, ...] = ()

@@ -133,13 +133,17 @@ PHASE_MOVES: Mapping[Phase, frozenset[Phase]] = {
 }
 
 MOST_TURNS_ON_A_TOPIC = 12
-ENOUGH, HALF = 0.7, 0.5
-"""Shares of the aspects that are covered or closed."""
+ENOUGH = 0.7
+"""Share of the aspects that are covered or closed."""
 FEWEST_TURNS = 5
 """Minimum number of answers before an interview ends because it is covered."""
 IDLE_TURNS = 2
 MOST_ASKED = 2
-"""How often an aspect is asked about without an answer."""
+"""How often an aspect is asked about without an answer, counter-questions aside."""
+MOST_CANDIDATES = 3
+MOST_UNTOLD = 12
+"""How many messages may tell nothing before the interview ends, if they are more than the answers."""
+MOST_UNTOLD_KEPT = 100
 HIGHEST_OF_MODELS = 9
 """The highest priority that a model may set; a topic that the person chose has a higher one."""
 TIRED_ANSWERS, TIRED_WORDS, TIRED_SHARE = 3, 5, 0.25
@@ -168,10 +172,10 @@ def count_answer(interview: Interview, seq: int, words: int, now: float, message
             for each in active.aspects
         )
         counted = with_topic(counted, active, turns=active.turns + 1, aspects=aspects)
-    return end_if_due(_nearer_to_its_end(counted), now)
+    return end_if_due(nearer_to_its_end(counted), now)
 
 
-def _nearer_to_its_end(interview: Interview) -> Interview:
+def nearer_to_its_end(interview: Interview) -> Interview:
     """Move a topic that is covered or has had its turns closer to its end: offer to sum up, then ask a last question,
     then complete it."""
     active = interview.active
@@ -188,14 +192,17 @@ def _nearer_to_its_end(interview: Interview) -> Interview:
     return interview
 
 
-def choose_aspect(interview: Interview) -> Interview:
-    """Choose the aspect to ask about next: the open one with the fewest questions, but not the previous one, whose
-    answer no draft covers yet. No aspect is chosen while memories may answer it. An agenda moves on to its next topic
-    meanwhile. Otherwise no aspect is asked about twice, unless the answer was evasive; after all aspects and one open
-    question, offer to sum up the topic."""
+def choose_aspect(interview: Interview, wanted: str = "") -> Interview:
+    """Choose the aspect to ask about next: the `wanted` one if it is open and was not asked about too often. Otherwise
+    the open one with the fewest questions, but not the previous one, whose answer no draft covers yet. No aspect is
+    chosen while memories may answer it. An agenda moves on to its next topic meanwhile. In an interview no aspect is
+    chosen twice, unless the answer was evasive; after all aspects and one open question, offer to sum up the topic."""
     active, before = interview.active, interview.asking
     if interview.ended or active is None or active.closing != "asking" or interview.may_be_known:
         return interview.model_copy(update={"asking": ""})
+    theirs = (each for each in _askable(active) if each.name.casefold() == wanted.strip().casefold())
+    if found := next((each for each in theirs if each.asked <= MOST_ASKED), None):
+        return _asking(interview, active, found)
     others = [each for each in _askable(active) if each.name != before]
     waiting = [each for each in _waiting(interview) if _askable(each)]
     if not others and interview.has_agenda and waiting:
@@ -206,10 +213,19 @@ def choose_aspect(interview: Interview) -> Interview:
         return _in_phase(with_topic(interview, active, closing="offered"))
     if not left:
         return interview.model_copy(update={"asking": ""})
-    chosen = min(left, key=lambda each: each.asked)
+    return _asking(interview, active, min(left, key=lambda each: each.asked))
+
+
+def _asking(interview: Interview, active: Topic, chosen: Aspect) -> Interview:
     now_asked = {"asked": chosen.asked + 1, "answer": "", "evaded": False}
     aspects = tuple(each.model_copy(update=now_asked) if each is chosen else each for each in active.aspects)
     return with_topic(interview, active, aspects=aspects).model_copy(update={"asking": chosen.name})
+
+
+def candidates(interview: Interview) -> list[str]:
+    """Return up to three aspects to ask about, the chosen one first."""
+    names = [each.name for each in _askable(interview.active)] if interview.active and interview.asking else []
+    return sorted(names, key=lambda name: name != interview.asking)[:MOST_CANDIDATES]
 
 
 def _askable(topic: Topic) -> list[Aspect]:
@@ -371,11 +387,3 @@ def prioritize(interview: Interview, titles: Iterable[str]) -> Interview:
 
     topics = tuple(each.model_copy(update={"priority": priority(each)}) for each in interview.topics)
     return activate_next(interview.model_copy(update={"topics": topics}))
-
-
-def offer_to_sum_up(interview: Interview) -> Interview:
-    """Offer to sum up the active topic if more than half of it is covered. Not in an agenda."""
-    active = interview.active
-    if active is None or interview.has_agenda or active.closing != "asking" or active.completeness <= HALF:
-        return interview
-    return with_topic(interview, active, closing="offered")

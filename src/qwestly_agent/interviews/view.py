@@ -181,7 +181,7 @@ def _why(interview: Interview) -> str:
     active = interview.active
     if interview.ended or active is None:
         return ""
-    return f"{active.title}: {interview.asking}" if interview.asking else active.title
+    return interview.reasoning or (f"{active.title}: {interview.asking}" if interview.asking else active.title)
 
 
 def versions_of(interview: Interview) -> list[Version]:
