@@ -50,6 +50,10 @@ def told(model: ModelServer) -> str:
     return [each["content"] for each in requests[-1].json["messages"] if each["role"] == "user"][-1]
 
 
+def orchestrator(**move: Any) -> Reply:
+    return Reply(tool_calls=[{"name": "final_result", "arguments": move}], to="You lead an interview")
+
+
 @pytest.mark.parametrize(
     "written",
     [
@@ -93,8 +97,8 @@ def test_only_what_is_open_is_given_to_ask_about(client: Client, chat: ChatServe
 def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
-    call: ToolCall = {"name": "that_is_enough", "arguments": {"of": "interview", "quote": "that's enough"}}
-    model.script_chat(Reply(tool_calls=[call]), Reply(text="Thank you, we stop here. Anything else? Bye."))
+    goodbye = Reply(text="Thank you, we stop here. Anything else? Bye.", streams=True)
+    model.script(orchestrator(kind="stop", quote="that's enough"), goodbye)
     answer = client.say("I think that's enough for today", conversation_id)
     assert answer.text == (
         "Thank you, we stop here. Anything else? Bye.\n\n**What is covered**\n\n- *Acme*, team size: “eight people”\n\n"
@@ -103,10 +107,6 @@ def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatSer
     assert state_of(chat, conversation_id)["ended"]["quote"] == "that's enough"
     model.script_chat(Reply(text="You are welcome. Shall we go on?"))
     assert client.say("Thanks", conversation_id).text == "You are welcome. Shall we go on?"
-
-
-def orchestrator(**move: Any) -> Reply:
-    return Reply(tool_calls=[{"name": "final_result", "arguments": move}], to="You lead an interview")
 
 
 def test_the_question_follows_what_the_message_tells_and_the_page_says_why(
@@ -207,8 +207,7 @@ def test_nobody_ends_it_by_words_that_the_person_did_not_say(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
-    call: ToolCall = {"name": "that_is_enough", "arguments": {"of": "interview", "quote": "stop"}}
-    model.script_chat(Reply(tool_calls=[call]), Reply(text="What came of it?"))
+    model.script(orchestrator(kind="stop", quote="stop"), Reply(text="What came of it?", streams=True))
     client.say("We never gave up", conversation_id)
     assert state_of(chat, conversation_id)["ended"] is None
 
@@ -224,11 +223,11 @@ def test_tired_answers_end_it_and_it_says_why(client: Client, chat: ChatServer, 
 def test_another_topic_is_theirs_to_choose(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
-    call: ToolCall = {"name": "change_topic", "arguments": {"topic": "My studies"}}
-    model.script_chat(Reply(tool_calls=[call]), Reply(text="What did you study?"))
+    move = orchestrator(kind="topic", topic="My studies", quote="talk about my studies")
+    model.script(move, Reply(text="What did you study?", streams=True))
     client.say("Let's talk about my studies", conversation_id)
     topics = state_of(chat, conversation_id)["topics"]
-    assert [(each["title"], each["status"]) for each in topics] == [("Acme", "backlog"), ("my studies", "active")]
+    assert [(each["title"], each["status"]) for each in topics] == [("Acme", "backlog"), ("My studies", "active")]
 
 
 def test_what_is_there_is_shown_at_once(client: Client, chat: ChatServer, model: ModelServer) -> None:
@@ -401,12 +400,51 @@ def test_a_topic_that_they_choose_is_asked_about_at_once_also_after_the_end(
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME], asking="result", idle_turns=2, turns=9, lengths=[40, 35, 50, 2, 2, 2])
     knows(chat, conversation_id, ended={"reason": "nothing_new"}, phase="end")
-    call: ToolCall = {"name": "change_topic", "arguments": {"topic": "My studies"}}
-    model.script_chat(Reply(tool_calls=[call]), Reply(text="What did you study?"))
+    move = orchestrator(kind="topic", topic="My studies", quote="talk about my studies")
+    model.script(move, Reply(text="What did you study?", streams=True))
     client.say("Let's talk about my studies", conversation_id)
-    assert "what else there is to tell of “My studies”" in _result(model)["now"]
+    assert "what else there is to tell of “My studies”" in told(model)
     client.say("I studied nursing in Porto", conversation_id)
     assert (state_of(chat, conversation_id)["ended"], state_of(chat, conversation_id)["phase"]) == (None, "deep_dive")
+
+
+OVER = {"reason": "asked", "quote": "my bus is here", "told_to": 1}
+
+
+def test_what_is_over_goes_on_by_words_by_the_tool_and_by_hand(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    left = [{"name": "result", "asked": 2, "evaded": True}]
+    over = {"topics": [{**ACME, "status": "completed", "aspects": left}], "ended": OVER, "phase": "end"}
+    knows(chat, conversation_id, **over)
+    model.script(orchestrator(kind="go_on", quote="Let's continue"), Reply(text="What came of it?", streams=True))
+    assert client.say("Let's continue", conversation_id).text == "What came of it?"
+    assert "one question, about “result”" in told(model)
+    knows(chat, conversation_id, **over)
+    call: ToolCall = {"name": "go_on", "arguments": {}}
+    model.script(orchestrator(kind="small_talk"))
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="What came of it?"))
+    client.say("I am back", conversation_id)
+    assert "one question, about “result”" in _result(model)["now"]
+    knows(chat, conversation_id, **over)
+    seen = client.request("POST", f"/api/interviews/{conversation_id}/continue").json()
+    assert (seen["ended"], seen["phase"], seen["topics"][0]["status"]) == (None, "deep_dive", "active")
+
+
+def test_a_fact_after_the_end_is_told_to_be_added_and_a_thank_you_is_not(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME], ended=OVER, phase="end", drafted_to=1)
+    model.script(orchestrator(kind="answer"), Reply(text="I added that.", streams=True))
+    assert client.say("We won a prize in 2021.", conversation_id).text == "I added that."
+    assert "what they tell now is added to its draft" in told(model)
+    knows(chat, conversation_id, drafted_to=3)
+    model.script(orchestrator(kind="small_talk"), Reply(text="You are welcome.", streams=True))
+    client.say("Thanks", conversation_id)
+    assert "The interview is over, as you said" in told(model)
+    assert state_of(chat, conversation_id)["ended"]["told_to"] == 1
 
 
 @pytest.mark.thorough

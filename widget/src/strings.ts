@@ -384,6 +384,10 @@ const ENGLISH = {
     finish: "Finish",
     finished: "finished",
     finishedAndSaved: "Finished. Your draft is saved.",
+    goesOn: "The interview goes on.",
+    goOn: "Go on",
+    /** Sent in the person's name. */
+    goOnWords: "Let’s go on.",
     howMuchCovered: "How much is covered",
     knownFrom: (source: string) => `We know this from ${source}:`,
     /** Sent in the person's name. */

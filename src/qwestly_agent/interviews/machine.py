@@ -341,14 +341,32 @@ def activate(interview: Interview, title: str, *, by_person: bool = False) -> In
     return _in_phase(with_topic(interview, topic, status="active", closing="asking", priority=priority))
 
 
+def go_on(interview: Interview) -> Interview:
+    """Continue an interview that had ended, with new counts: with its topic, the next one, or one that has open
+    aspects, else with the last one."""
+    if interview.ended is None:
+        return interview
+    minutes = None if interview.ended.reason == "out_of_time" else interview.minutes
+    counts = {"ended": None, "phase": "deep_dive", "turns": 0, "idle_turns": 0, "lengths": (), "asking": ""}
+    interview = interview.model_copy(
+        update={**counts, "minutes": minutes, "topics": tuple(map(_reopened, interview.topics))}
+    )
+    first = max(_waiting(interview), key=lambda each: each.priority, default=None)
+    others = [*([first] if first else []), *interview.topics[-1:]]
+    return interview if interview.active or not others else activate(interview, others[0].title, by_person=True)
+
+
+def _reopened(topic: Topic) -> Topic:
+    again = {"asked": 0, "answer": "", "evaded": False}
+    aspects = tuple(each.model_copy(update=again) if each.status == "open" else each for each in topic.aspects)
+    status = "backlog" if topic.status == "completed" and topic.open_aspects else topic.status
+    return topic.model_copy(update={"aspects": aspects, "status": status, "closing": "asking"})
+
+
 def talk_about(interview: Interview, title: str, aspects: Iterable[str] = ()) -> Interview:
-    """Make this topic active because the person wants it; it need not exist yet. An interview that had ended continues
-    with new counts."""
-    if interview.ended:
-        minutes = None if interview.ended.reason == "out_of_time" else interview.minutes
-        again = {"ended": None, "idle_turns": 0, "lengths": (), "minutes": minutes}
-        interview = interview.model_copy(update=again)
-    return activate(add_topic(interview, title, aspects), title, by_person=True)
+    """Make this topic active because the person wants it; it need not exist yet. Continues an interview that had
+    ended."""
+    return activate(add_topic(go_on(interview), title, aspects), title, by_person=True)
 
 
 def complete(interview: Interview, title: str) -> Interview:

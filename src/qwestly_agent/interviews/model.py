@@ -23,6 +23,7 @@ from qwestly_agent.interviews.machine import (
     cover,
     end,
     end_if_due,
+    go_on,
     nearer_to_its_end,
     talk_about,
 )
@@ -179,7 +180,7 @@ class NextMove(BaseModel):
     """Why the next question is asked, in a sentence to the person."""
     kind: MessageKind = "answer"
     quote: Annotated[str, StringConstraints(max_length=600)] = ""
-    """The person's words that refuse, stop or name another topic."""
+    """The person's words that refuse, stop, go on or name another topic."""
     topic: str = ""
     """Title of the topic to ask about next; of the kind `topic` the one that they want."""
     aspect: str = ""
@@ -226,8 +227,10 @@ def hear(
         return interview
     is_read = interview.drafted_to >= interview.counted_to and not interview.may_be_known
     heard = interview if asked is None else interview.model_copy(update={"asking": asked})
-    if not interview.ended:
-        words = _words_quoted(move.quote, message.id, said)
+    words = _words_quoted(move.quote, message.id, said)
+    if move.kind in ("go_on", "topic") and words:
+        heard = go_on(heard)
+    if not heard.ended:
         if move.kind == "stop" and words:
             heard = end(heard, Ended(reason="asked", quote=words[0].text, told_to=message.seq))
         else:

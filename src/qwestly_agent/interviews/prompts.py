@@ -8,7 +8,7 @@ from pydantic_ai.framing import wrap
 
 from qwestly_agent.domain.interview import DraftSentence, EndReason, Interview, Topic
 from qwestly_agent.interviews.machine import candidates
-from qwestly_agent.interviews.model import MessageKind, NextMove, Spoken, unwanted_in
+from qwestly_agent.interviews.model import TELLING, MessageKind, NextMove, Spoken, unwanted_in
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import BEFORE, INTERVIEW, SAID
 
@@ -37,7 +37,16 @@ def interviewer_context(interview: Interview, move: NextMove | None = None) -> s
     the interviewer picks one of the candidates."""
     first = _HEARD.get(move.kind, "") if move and not interview.ended else ""
     task = task_of(interview, picks=move is None)
+    if move and interview.ended and (interview.ended.told_to or 0) < interview.counted_to:
+        task = _ADDED if move.kind in TELLING else _STAYS_OVER
     return f"{wrap(INTERVIEW, chr(10).join(_state(interview)))}\n\n{first}{task}"
+
+
+_STAYS_OVER = "The interview is over, as you said. Answer them in at most two sentences. Ask nothing."
+_ADDED = (
+    "The interview is over; what they tell now is added to its draft. Say in one sentence that you added it, and that "
+    "they can go on with the interview whenever they like. Ask nothing."
+)
 
 
 def _state(interview: Interview) -> list[str]:

@@ -64,7 +64,7 @@ also where it grumbles, asks or refuses something beside it, and where it tells 
 ("pass", "I don't know", "later"); `correction`: it corrects what they said or what was written of them; `topic`: they \
 want to talk about something else; `stop`: they want or have to end the conversation now, in whatever words ("my bus \
 is here", "that will do"); `go_on`: they want to go on with it; `small_talk`: greetings, thanks, anything else.
-- `quote`: of a refusal, stop or other topic, their words in the last message, copied letter for letter.
+- `quote`: of `refusal`, `stop`, `go_on` and `topic`, their words in the last message, copied letter for letter.
 - `topic` and `aspect`, by their names: what to ask about next. Follow what they just said; never what it has told \
 already, nor what is covered or closed. Where they talk of something else, its title. After a question of theirs, the \
 aspect that was asked about. Where nothing is missing, no aspect.

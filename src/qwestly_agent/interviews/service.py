@@ -11,19 +11,14 @@ from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.clients.aws import Start
 from qwestly_agent.domain.approval import ShownQuote
-from qwestly_agent.domain.interview import Aspect, Ended, Interview, Said, Topic
+from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
 from qwestly_agent.domain.resume import UNDER_WAY
-from qwestly_agent.grounding.model import Quote, QuotedSource
-from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.machine import (
     activate_next,
     choose_aspect,
-    complete,
     drop_removed_words,
-    end,
-    end_if_due,
+    go_on,
     mark_end_announced,
-    talk_about,
 )
 from qwestly_agent.interviews.model import (
     TELLING,
@@ -294,26 +289,9 @@ class InterviewService:
         ended = self.latest.ended
         return ended is not None and (ended.told_to == self.seq or not self.is_new)
 
-    async def talk_about(self, title: str) -> Interview:
-        """Make this topic active because the person wants it; it need not exist yet."""
-        return await self._change(lambda interview: choose_aspect(talk_about(interview, title)))
-
-    async def enough(self, of: str, quote: str) -> bool:
-        """End the topic or the interview if the quote is in this message. Returns False if it is not."""
-        said = {"this": QuotedSource(id="this", text=typed_in(self.text))}
-        found = find_quote(Quote(source="this", text=quote), said)
-        if found is None:
-            return False
-        now = self.services.clock()
-
-        def over(interview: Interview) -> Interview:
-            active = interview.active
-            if of == "topic" and active:
-                return mark_end_announced(choose_aspect(end_if_due(complete(interview, active.title), now)), self.seq)
-            return end(interview, Ended(reason="asked", quote=found.text, told_to=self.seq))
-
-        await self._change(over)
-        return True
+    async def go_on(self) -> Interview:
+        """Continue the interview if it had ended."""
+        return await self._change(lambda interview: choose_aspect(go_on(interview)) if interview.ended else interview)
 
     async def _change(self, changed: Callable[[Interview], Interview], known: Interview | None = None) -> Interview:
         self.latest = await change(self.services, self.user_id, self.conversation_id, changed, known)

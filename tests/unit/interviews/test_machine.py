@@ -429,7 +429,7 @@ def a_move(chance: random.Random, interview: Interview, made: int) -> Move:
                 NewMessage("m1", interview.counted_to + chance.choice((-2, 0, 0, 2)), 9),
                 version=interview.version - chance.choice((0, 0, 0, 1)),
                 decision=NextMove(
-                    kind=chance.choice([each for each in get_args(MessageKind) if each != "topic"]),
+                    kind=chance.choice([each for each in get_args(MessageKind) if each not in ("topic", "go_on")]),
                     quote=chance.choice(("", "I led eight people")),
                     topic=chance.choice(TITLES),
                     topics=topics,

@@ -133,6 +133,11 @@ export class QwestlyInterview extends AgentElement {
     await this.#change("POST", "/finish", {}, strings.interview.finishedAndSaved);
   }
 
+  async #goOn() {
+    await this.#change("POST", "/continue", {}, strings.interview.goesOn);
+    if (!this.problem) this.#say(strings.interview.goOnWords);
+  }
+
   async #download() {
     await this.attempt(strings.shared.couldNotDownload, async () => {
       const response = await this.backend.call("GET", `${this.#path}/draft`);
@@ -224,7 +229,7 @@ export class QwestlyInterview extends AgentElement {
           ${choices.map((each) => html`<option value=${each} ?selected=${view.minutes === each}>${strings.interview.minutes(each)}</option>`)}</select></label>
         ${view.role === "onboarding" && !view.ended ? html`<button type="button" class="quiet" @click=${() => this.#say(strings.interview.skip)}>${strings.interview.skipButton}</button>
           <button type="button" class="quiet" @click=${() => this.#say(strings.interview.later)}>${strings.interview.laterButton}</button>` : nothing}
-        ${view.ended ? nothing : html`<button type="button" class="quiet" @click=${() => this.#finish()}>${strings.interview.finish}</button>`}
+        ${view.ended ? html`<button type="button" class="quiet" @click=${() => this.#goOn()}>${strings.interview.goOn}</button>` : html`<button type="button" class="quiet" @click=${() => this.#finish()}>${strings.interview.finish}</button>`}
       </div>
     </div>`;
   }

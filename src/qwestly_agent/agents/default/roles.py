@@ -44,8 +44,7 @@ How you ask
 - What they ask you is answered first, in one or two sentences: why you ask, what becomes of it, what is still missing.
 
 What you pass on
-- They want to talk about something else: change_topic. They have had enough of it, or of all: that_is_enough. Then do \
-what its answer says.
+- It is over and they want to go on: go_on. Then do what its answer says.
 - They want to see what there is: show_draft, and show it as it stands, word for word.
 - Asked what was said before: query_user_knowledge. Where you cannot tell whether they want to stop: confirm_with_user.
 
@@ -162,8 +161,7 @@ list. Only for what stands under “not yet told”.
 where; they confirm it at the end.
 
 What you pass on
-- They want to talk about something else: change_topic. They have had enough: that_is_enough. Then do what its answer \
-says.
+- It is over and they want to go on: go_on. Then do what its answer says.
 - They ask you to remember something: remember. They ask what you know of them: get_user_profile, query_user_knowledge.
 - Where you cannot tell whether they want to stop: confirm_with_user.
 - Where you are told that it is over: call propose_profile once, with each field that they told you of and their \

@@ -1,7 +1,7 @@
 """The tools of the roles beside the chat: interview, onboarding and learning."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import RunContext
@@ -33,33 +33,9 @@ from qwestly_agent.text.user_text import typed_in
 # The interview's tools: they pass on the user's explicit wishes; code decides what follows.
 
 
-Title = Annotated[str, StringConstraints(min_length=1, max_length=80, strip_whitespace=True)]
-QuotedWords = Annotated[str, StringConstraints(min_length=1, max_length=300)]
-
-
-async def change_topic(ctx: RunContext[AgentDeps], topic: Title) -> dict[str, Any]:
-    """The person says that they want to talk about something else ("let's talk about B").
-
-    Args:
-        topic: What they named, in their words.
-    """
-    interview = await ctx.deps.interview.talk_about(topic)
-    active = interview.active
-    return {"topic": active.title if active else None, "now": task_of(interview)}
-
-
-async def that_is_enough(
-    ctx: RunContext[AgentDeps], of: Literal["topic", "interview"], quote: QuotedWords
-) -> dict[str, Any]:
-    """The person says that it is enough ("that's all", "let's stop here"): of the topic, or of the interview.
-
-    Args:
-        of: What they have had enough of.
-        quote: Their words in this message, copied letter for letter.
-    """
-    if not await ctx.deps.interview.enough(of, quote):
-        return {"note": "They did not say that in this message. Go on."}
-    return {"now": task_of(ctx.deps.interview.latest)}
+async def go_on(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
+    """The person wants to go on with the interview, which is over."""
+    return {"now": task_of(await ctx.deps.interview.go_on())}
 
 
 async def show_draft(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
@@ -73,8 +49,7 @@ async def show_draft(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
 
 
 TOOLS = [
-    tool(change_topic, effect="draft", label="Changing the topic…"),
-    tool(that_is_enough, effect="draft", label="Wrapping up…"),
+    tool(go_on, effect="draft", label="Going on…"),
     tool(show_draft, effect="read", label="Looking at your draft…"),
 ]
 

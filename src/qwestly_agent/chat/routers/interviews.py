@@ -14,6 +14,7 @@ from qwestly_agent.interviews.machine import (
     add_topic,
     edit_aspect,
     end,
+    go_on,
     prioritize,
     talk_about,
 )
@@ -140,6 +141,12 @@ async def limit_time(conversation_id: str, body: TimeBudget, services: TheServic
     return await _change(
         services, user_id, conversation_id, lambda interview: interview.model_copy(update={"minutes": body.minutes})
     )
+
+
+@router.post("/api/interviews/{conversation_id}/continue")
+async def continue_interview(conversation_id: str, services: TheServices, user_id: TheUser) -> InterviewView:
+    """Continue an interview that had ended: the next answer asks on."""
+    return await _change(services, user_id, conversation_id, go_on)
 
 
 @router.post("/api/interviews/{conversation_id}/finish")
