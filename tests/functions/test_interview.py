@@ -408,6 +408,25 @@ def test_a_topic_that_they_choose_is_asked_about_at_once_also_after_the_end(
     assert (state_of(chat, conversation_id)["ended"], state_of(chat, conversation_id)["phase"]) == (None, "deep_dive")
 
 
+def test_a_sentence_is_struck_out_by_hand_and_by_the_tool(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    ten = {**STATEMENT, "text": "Led ten people at Acme."}
+    knows(chat, conversation_id, topics=[ACME], statements=[STATEMENT, ten], version=1, drafted_to=1)
+    path = f"/api/interviews/{conversation_id}/strike"
+    seen = client.request("POST", path, json={"text": "Led ten people at Acme."}).json()
+    assert [each["text"] for each in seen["draft"]] == ["Led eight people at Acme."]
+    again = client.request("POST", path, json={"text": "Led ten people at Acme."})
+    assert (again.status_code, again.json()["error"]["code"]) == (404, "not_found")
+    call: ToolCall = {"name": "strike_statement", "arguments": {"text": "Led eight people at Acme."}}
+    model.script(orchestrator(kind="small_talk"))
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="It is out."))
+    client.say("Strike the eight people, please", conversation_id)
+    assert _result(model)["note"] == "It is struck out. Say so in one sentence."
+    assert client.get(f"/api/interviews/{conversation_id}")["draft"] == []
+
+
 OVER = {"reason": "asked", "quote": "my bus is here", "told_to": 1}
 
 

@@ -27,6 +27,10 @@ class Said(_Frozen):
     known_from: str = ""
     """The earlier source that the quote comes from, such as "cv.pdf"; empty if it is from this conversation."""
 
+    def overlaps(self, other: "Said") -> bool:
+        mine, theirs = self.text.casefold(), other.text.casefold()
+        return self.message_id == other.message_id and (mine in theirs or theirs in mine)
+
 
 class Aspect(_Frozen):
     name: str
@@ -72,6 +76,14 @@ class DraftSentence(_Frozen):
     """Version of the draft that added it."""
     until: int | None = None
     """Version of the draft that dropped or replaced it."""
+    is_struck: bool = False
+    """True if it was replaced or struck out: it must not come back from the same words."""
+
+    def repeats(self, struck: "DraftSentence") -> bool:
+        """True if it says the same, or rests on the same words about the same aspects."""
+        within = all(any(each.overlaps(other) for other in struck.quotes) for each in self.quotes)
+        same_aspects = not (self.aspects and struck.aspects) or {*self.aspects} & {*struck.aspects}
+        return self.text.casefold() == struck.text.casefold() or bool(within and same_aspects)
 
 
 class Ended(_Frozen):

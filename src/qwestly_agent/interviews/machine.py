@@ -107,6 +107,28 @@ def drop_removed_words(interview: Interview, message_id: str, text: str) -> Inte
     return interview.model_copy(update=changes)
 
 
+def strike(interview: Interview, text: str) -> Interview:
+    """Strike this sentence out of the draft, and close the aspects that no other covers. Unchanged if the draft has no
+    such sentence."""
+    wanted = " ".join(text.split()).casefold()
+    if not (struck := [each for each in interview.draft if each.text.casefold() == wanted]):
+        return interview
+    version = interview.version + 1
+    gone = {"until": version, "is_struck": True}
+    statements = tuple(each.model_copy(update=gone) if each in struck else each for each in interview.statements)
+    changed = interview.model_copy(update={"statements": statements, "version": version})
+    told = {(each.topic, aspect) for each in changed.draft for aspect in each.aspects}
+    empty = {(each.topic, aspect) for each in struck for aspect in each.aspects} - told
+
+    def left(topic: Topic, aspect: Aspect) -> Aspect:
+        is_empty = (topic.title, aspect.name) in empty
+        return aspect.model_copy(update={"status": "closed", "quotes": ()}) if is_empty else aspect
+
+    for topic in changed.topics:
+        changed = with_topic(changed, topic, aspects=tuple(left(topic, each) for each in topic.aspects))
+    return changed
+
+
 def with_topic(interview: Interview, topic: Topic, **changes: object) -> Interview:
     changed: Callable[[Topic], Topic] = lambda each: each.model_copy(update=changes) if each is topic else each  # noqa: E731
     return interview.model_copy(update={"topics": tuple(map(changed, interview.topics))})

@@ -312,13 +312,15 @@ def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, Quo
 def apply_draft(
     interview: Interview, added: Sequence[DraftSentence], dropped: Sequence[int], now: float, *, idle: bool = True
 ) -> Interview:
-    """Add the new statements to the draft, and drop those at the positions `dropped`. Count an idle turn if nothing is
+    """Add the new statements to the draft, without those that were struck out, and replace those at the positions
+    `dropped`. Count an idle turn if nothing is
     new, unless not `idle`."""
     known = {each.text.casefold() for each in interview.draft}
-    new = [each for each in added if each.text.casefold() not in known]
+    struck = [each for each in interview.statements if each.is_struck]
+    new = [each for each in added if each.text.casefold() not in known and not any(map(each.repeats, struck))]
     version = interview.version + (1 if new else 0)
     kept = tuple(
-        each.model_copy(update={"until": version}) if new and place in dropped and each.until is None else each
+        each.model_copy(update={"until": version, "is_struck": True}) if new and place in dropped and each.until is None else each
         for place, each in enumerate(interview.statements)
     )
     changed = interview.model_copy(

@@ -137,6 +137,8 @@ def writer_context(interview: Interview, messages: Sequence[Spoken]) -> str:
     if interview.avoided:
         parts.append(f"Words that they do not want: {_listed(interview.avoided)}")
     parts.append(f"The draft so far:\n{wrap(BEFORE, quoted(chr(10).join(draft) or 'Nothing yet.'))}")
+    if struck := [f"- {each.text}" for each in interview.statements if each.is_struck]:
+        parts.append(f"Struck out or replaced, and not to be written again:\n{wrap(BEFORE, quoted(chr(10).join(struck)))}")
     return "\n\n".join([*parts, _encoded_messages(messages)])
 
 

@@ -19,6 +19,7 @@ from qwestly_agent.interviews.machine import (
     drop_removed_words,
     go_on,
     mark_end_announced,
+    strike,
 )
 from qwestly_agent.interviews.model import (
     TELLING,
@@ -292,6 +293,11 @@ class InterviewService:
     async def go_on(self) -> Interview:
         """Continue the interview if it had ended."""
         return await self._change(lambda interview: choose_aspect(go_on(interview)) if interview.ended else interview)
+
+    async def strike(self, text: str) -> bool:
+        """Strike this sentence out of the draft. Returns False if the draft has no such sentence."""
+        before = self.latest.draft
+        return (await self._change(lambda interview: strike(interview, text))).draft != before
 
     async def _change(self, changed: Callable[[Interview], Interview], known: Interview | None = None) -> Interview:
         self.latest = await change(self.services, self.user_id, self.conversation_id, changed, known)

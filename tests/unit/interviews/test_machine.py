@@ -26,6 +26,7 @@ from qwestly_agent.interviews.machine import (
     end_if_due,
     is_tired,
     prioritize,
+    strike,
     talk_about,
 )
 from qwestly_agent.interviews.model import (
@@ -408,6 +409,27 @@ def test_a_statement_that_is_replaced_stays_in_the_version_before() -> None:
         ("Led eight people.", 1, 2),
         ("Led nine people.", 2, None),
     ]
+
+
+def said_in(message_id: str, text: str) -> tuple[Said, ...]:
+    return (Said(message_id=message_id, text=text),)
+
+
+def test_what_was_replaced_or_struck_out_does_not_come_back_from_the_same_words() -> None:
+    eight = statement("Led a team of 8.", "size").model_copy(update={"quotes": said_in("m1", "I led a team of 8")})
+    corrected = statement("Led a team of 18.", "size").model_copy(update={"quotes": said_in("m3", "no, 18")})
+    interview = apply_draft(apply_draft(interview_about("Acme"), [eight], [], 1.0), [corrected], [0], 1.0)
+    again = eight.model_copy(update={"text": "Was the lead of 8 people.", "quotes": said_in("m1", "a team of 8")})
+    other = statement("Worked at night.", "result").model_copy(update={"quotes": said_in("m1", "I led a team of 8")})
+    told = apply_draft(interview, [eight, again, other], [], 1.0)
+    assert [each.text for each in told.draft] == ["Led a team of 18.", "Worked at night."]
+    struck = strike(told, "led a team of  18.")
+    assert [each.text for each in struck.draft] == ["Worked at night."]
+    assert [(each.name, each.status, each.quotes) for each in struck.topics[0].aspects][0] == ("size", "closed", ())
+    assert apply_draft(struck, [corrected], [], 1.0).draft == struck.draft
+    anew = corrected.model_copy(update={"quotes": said_in("m5", "we were 18 after all"), "text": "Led 18 people."})
+    assert [each.text for each in apply_draft(struck, [anew], [], 1.0).draft] == ["Worked at night.", "Led 18 people."]
+    assert strike(struck, "Nothing like that.") == struck
 
 
 # --- any order -----------------------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ How you ask
 
 What you pass on
 - It is over and they want to go on: go_on. Then do what its answer says.
+- They want a sentence of the draft out: strike_statement.
 - They want to see what there is: show_draft, and show it as it stands, word for word.
 - Asked what was said before: query_user_knowledge. Where you cannot tell whether they want to stop: confirm_with_user.
 

@@ -33,9 +33,23 @@ from qwestly_agent.text.user_text import typed_in
 # The interview's tools: they pass on the user's explicit wishes; code decides what follows.
 
 
+Sentence = Annotated[str, StringConstraints(min_length=1, max_length=5_000)]
+
+
 async def go_on(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     """The person wants to go on with the interview, which is over."""
     return {"now": task_of(await ctx.deps.interview.go_on())}
+
+
+async def strike_statement(ctx: RunContext[AgentDeps], text: Sentence) -> dict[str, Any]:
+    """The person wants a sentence out of the draft ("strike that", "that is wrong, take it out"). It stays out.
+
+    Args:
+        text: The sentence as show_draft has it, letter for letter.
+    """
+    if not await ctx.deps.interview.strike(text):
+        return {"note": "No sentence of the draft reads like that: look at show_draft."}
+    return {"note": "It is struck out. Say so in one sentence."}
 
 
 async def show_draft(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
@@ -50,6 +64,7 @@ async def show_draft(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
 
 TOOLS = [
     tool(go_on, effect="draft", label="Going on…"),
+    tool(strike_statement, effect="draft", label="Striking that out…"),
     tool(show_draft, effect="read", label="Looking at your draft…"),
 ]
 

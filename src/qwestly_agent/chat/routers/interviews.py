@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.interview import Ended, Interview
 from qwestly_agent.interviews.machine import (
@@ -16,6 +17,7 @@ from qwestly_agent.interviews.machine import (
     end,
     go_on,
     prioritize,
+    strike,
     talk_about,
 )
 from qwestly_agent.interviews.view import (
@@ -62,6 +64,11 @@ class EditedAspect(_Body):
 class NewAspect(_Body):
     topic: Title
     name: Title
+
+
+class StruckSentence(_Body):
+    text: Annotated[str, StringConstraints(min_length=1, max_length=5_000)]
+    """The sentence as it stands in the draft."""
 
 
 class TimeBudget(_Body):
@@ -133,6 +140,17 @@ async def edit_an_aspect(
     return await _change(
         services, user_id, conversation_id, lambda interview: edit_aspect(interview, body.topic, body.name, body.to)
     )
+
+
+@router.post("/api/interviews/{conversation_id}/strike")
+async def strike_a_sentence(
+    conversation_id: str, body: StruckSentence, services: TheServices, user_id: TheUser
+) -> InterviewView:
+    """Strike a sentence out of the draft, for good. 404 `not_found` if the draft has no such sentence."""
+    before = (await services.interviews.get_stored(user_id, conversation_id)).interview
+    if strike(before, body.text) == before:
+        raise NotFound("There is no such sentence in your draft.")
+    return await _change(services, user_id, conversation_id, lambda interview: strike(interview, body.text))
 
 
 @router.put("/api/interviews/{conversation_id}/time")
