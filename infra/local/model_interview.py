@@ -138,7 +138,7 @@ _GO_ON = re.compile(
 )
 _GREETS = re.compile(
     r"(?:hi|hello|hey|hallo|moin|guten (?:tag|morgen)|hola|buenas|bonjour|salut|olá|oi|thanks?|thank you|danke"
-    r"|gracias|merci|obrigad[oa])(?: there| you)?[ .!]*",
+    r"|gracias|merci|obrigad[oa]|interview me|help me set up my profile)(?: there| you)?[ .!]*",
     re.IGNORECASE,
 )
 _NOT = re.compile(r"\b(?:not|no|never|nicht|nie|ne|pas|não|nunca)\b|n['’]t\b", re.IGNORECASE)
