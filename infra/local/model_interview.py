@@ -206,10 +206,10 @@ def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str,
         return (
             "What else is there?" if parked else _fresh((opening, "Which piece of work shall we begin with?"), answered)
         )
-    if "seems well covered" in task:
-        return f"“{topic}” seems well covered. Shall we sum it up together?"
     if "Sum up" in task:
-        return f"That is what I have of “{topic}”. What is missing?"
+        told_of_it = "; ".join(f"“{each}”" for each in _line(state, "told of this topic").split("; ")[:3])
+        missing = (f"What is missing of “{topic}”?", f"Is there more to say of “{topic}”?")
+        return f"Of “{topic}” I have: {told_of_it}. {_fresh(missing, answered)}"
     if "to tell first" in task:
         return "I remember what you told me before. What else would you like to tell me first?"
     asked = re.search(r"one question, about (?:the first of )?“(.+?)”(?:, “(.+?)”)?(?:, “(.+?)”)?", html.unescape(task))

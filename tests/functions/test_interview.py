@@ -408,9 +408,7 @@ def test_a_topic_that_they_choose_is_asked_about_at_once_also_after_the_end(
     assert (state_of(chat, conversation_id)["ended"], state_of(chat, conversation_id)["phase"]) == (None, "deep_dive")
 
 
-def test_a_sentence_is_struck_out_by_hand_and_by_the_tool(
-    client: Client, chat: ChatServer, model: ModelServer
-) -> None:
+def test_a_sentence_is_struck_out_by_hand_and_by_the_tool(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     ten = {**STATEMENT, "text": "Led ten people at Acme."}
     knows(chat, conversation_id, topics=[ACME], statements=[STATEMENT, ten], version=1, drafted_to=1)

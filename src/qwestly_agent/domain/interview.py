@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 TopicStatus: TypeAlias = Literal["mentioned", "backlog", "active", "completed"]
 Phase: TypeAlias = Literal["divergence", "deep_dive", "convergence", "end"]
 Closing: TypeAlias = Literal["asking", "offered", "last"]
-"""How close a topic is to its end: questions continue; the person was offered to sum up; the last question was
-asked."""
+"""How close a topic is to its end: questions continue; or it is summed up, and the last question asked (`offered` is
+stored by earlier versions)."""
 EndReason: TypeAlias = Literal["covered", "nothing_new", "tired", "asked", "out_of_topics", "out_of_time"]
 
 

@@ -158,7 +158,7 @@ MOST_TURNS_ON_A_TOPIC = 12
 ENOUGH = 0.7
 """Share of the aspects that are covered or closed."""
 FEWEST_TURNS = 5
-"""Minimum number of answers before an interview ends because it is covered."""
+"""Number of answers before an interview without a draft ends because nothing new comes up."""
 IDLE_TURNS = 2
 MOST_ASKED = 2
 """How often an aspect is asked about without an answer, counter-questions aside."""
@@ -198,27 +198,24 @@ def count_answer(interview: Interview, seq: int, words: int, now: float, message
 
 
 def nearer_to_its_end(interview: Interview) -> Interview:
-    """Move a topic that is covered or has had its turns closer to its end: offer to sum up, then ask a last question,
-    then complete it."""
+    """Move a topic that is covered or has had its turns closer to its end: sum it up with a last question, then
+    complete it."""
     active = interview.active
     if active is None:
         return interview
-    if active.closing == "last" or active.turns >= MOST_TURNS_ON_A_TOPIC:
+    if active.closing != "asking" or active.turns >= MOST_TURNS_ON_A_TOPIC:
         return complete(interview, active.title)
-    if interview.has_agenda:
+    is_told = bool(active.aspects) and active.completeness > ENOUGH
+    if interview.has_agenda or not (is_told or active.turns >= MOST_TURNS_ON_A_TOPIC - 1):
         return interview
-    if active.closing == "offered":
-        return with_topic(interview, active, closing="last")
-    if (active.aspects and active.completeness > ENOUGH) or active.turns >= MOST_TURNS_ON_A_TOPIC - 2:
-        return with_topic(interview, active, closing="offered")
-    return interview
+    return with_topic(interview, active, closing="last")
 
 
 def choose_aspect(interview: Interview, wanted: str = "") -> Interview:
     """Choose the aspect to ask about next: the `wanted` one if it is open and was not asked about too often. Otherwise
     the open one with the fewest questions, but not the previous one, whose answer no draft covers yet. No aspect is
     chosen while memories may answer it. An agenda moves on to its next topic meanwhile. In an interview no aspect is
-    chosen twice, unless the answer was evasive; after all aspects and one open question, offer to sum up the topic."""
+    chosen twice, unless the answer was evasive; after all aspects and one open question, the topic is summed up."""
     active, before = interview.active, interview.asking
     if interview.ended or active is None or active.closing != "asking" or interview.may_be_known:
         return interview.model_copy(update={"asking": ""})
@@ -232,7 +229,7 @@ def choose_aspect(interview: Interview, wanted: str = "") -> Interview:
         return choose_aspect(activate_next(with_topic(interview, active, status="backlog", priority=last)))
     left = [each for each in others if interview.has_agenda or not each.answer or each.evaded]
     if not left and active.open_aspects and not before:
-        return _in_phase(with_topic(interview, active, closing="offered"))
+        return _in_phase(with_topic(interview, active, closing="last"))
     if not left:
         return interview.model_copy(update={"asking": ""})
     return _asking(interview, active, min(left, key=lambda each: each.asked))
@@ -284,27 +281,16 @@ def _why_over(interview: Interview, now: float) -> Ended | None:
     waiting = _waiting(interview)
     if interview.minutes and now - interview.started_at >= interview.minutes * 60:
         return Ended(reason="out_of_time")
-    if not interview.has_agenda and _is_covered(interview):
-        return Ended(reason="covered")
     if not interview.topics and interview.turns >= MOST_TURNS_ON_A_TOPIC:
         return Ended(reason="out_of_topics")
     if interview.topics and not waiting and interview.active is None:
-        return Ended(reason="out_of_topics")
+        is_covered = interview.completeness > ENOUGH and not interview.has_agenda
+        return Ended(reason="covered" if is_covered else "out_of_topics")
     if interview.idle_turns >= IDLE_TURNS and not waiting and (interview.statements or interview.turns > FEWEST_TURNS):
         return Ended(reason="nothing_new")
     if not interview.has_agenda and is_tired(interview.lengths):  # an agenda's questions have short answers
         return Ended(reason="tired")
     return None
-
-
-def _is_covered(interview: Interview) -> bool:
-    """True if most aspects are covered, enough turns have passed, and the backlog is empty. A topic that the person put
-    first must itself be covered."""
-    active = interview.active
-    is_theirs = active is not None and active.priority > HIGHEST_OF_MODELS
-    if (active and is_theirs and active.completeness <= ENOUGH) or any(t.status == "backlog" for t in interview.topics):
-        return False
-    return interview.completeness > ENOUGH and interview.turns > FEWEST_TURNS
 
 
 def is_tired(lengths: tuple[int, ...]) -> bool:

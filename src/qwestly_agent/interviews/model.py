@@ -320,7 +320,9 @@ def apply_draft(
     new = [each for each in added if each.text.casefold() not in known and not any(map(each.repeats, struck))]
     version = interview.version + (1 if new else 0)
     kept = tuple(
-        each.model_copy(update={"until": version, "is_struck": True}) if new and place in dropped and each.until is None else each
+        each.model_copy(update={"until": version, "is_struck": True})
+        if new and place in dropped and each.until is None
+        else each
         for place, each in enumerate(interview.statements)
     )
     changed = interview.model_copy(

@@ -22,6 +22,9 @@ REASONS: Mapping[EndReason, str] = {
 }
 
 
+MOST_TOLD = 12
+"""Number of newest statements."""
+
 # --- the interviewer --------------------------------------------------------------------------------------------------
 
 
@@ -56,6 +59,8 @@ def _state(interview: Interview) -> list[str]:
         lines.append(f"topic: {quoted(active.title)}")
     if active and not interview.may_be_known:
         lines.append(f"not yet told: {_listed(each.name for each in active.open_aspects)}")
+    if active and (told := interview.words_of(active).splitlines()):
+        lines.append(f"told of this topic: {_listed(told[-MOST_TOLD:])}")
     known = [
         f"{each.name} ({each.quotes[0].known_from})"
         for topic in interview.topics
@@ -90,10 +95,10 @@ def task_of(interview: Interview, *, picks: bool = False) -> str:
             "know of, or what else there is."
         )
     title = quoted(active.title)
-    if active.closing == "offered":
-        return f"“{title}” seems well covered. Say so, and ask whether you shall sum it up together."
-    if active.closing == "last":
-        return f"Sum up in two sentences, in their words, what they said of “{title}”, and ask for what is missing."
+    if active.closing != "asking":
+        return (
+            f"Sum up in two sentences, in their words, what they told of “{title}”, and ask what is missing or wrong."
+        )
     if interview.may_be_known:
         return (
             "What is remembered of them stands above. Say in one sentence what you know from there, and ask exactly "
@@ -104,12 +109,12 @@ def task_of(interview: Interview, *, picks: bool = False) -> str:
     if len(names) > 1:
         return (
             f"Ask exactly one question, about the first of {', '.join(names)} that they did not tell in their newest "
-            "message. Build on what they said last."
+            "message. Build on what they told of it."
         )
     if asked:
         again = " You asked for it before: use other words, or a smaller question." if asked.asked > 1 else ""
-        return f"Ask exactly one question, about “{quoted(asked.name)}”.{again} Build on what they said last."
-    return f"Ask exactly one question: what else there is to tell of “{title}”. Build on what they said last."
+        return f"Ask exactly one question, about “{quoted(asked.name)}”.{again} Build on what they told of it."
+    return f"Ask exactly one question: what else there is to tell of “{title}”. Build on what they told of it."
 
 
 # --- the orchestrator and the writer ----------------------------------------------------------------------------------
@@ -138,7 +143,9 @@ def writer_context(interview: Interview, messages: Sequence[Spoken]) -> str:
         parts.append(f"Words that they do not want: {_listed(interview.avoided)}")
     parts.append(f"The draft so far:\n{wrap(BEFORE, quoted(chr(10).join(draft) or 'Nothing yet.'))}")
     if struck := [f"- {each.text}" for each in interview.statements if each.is_struck]:
-        parts.append(f"Struck out or replaced, and not to be written again:\n{wrap(BEFORE, quoted(chr(10).join(struck)))}")
+        parts.append(
+            f"Struck out or replaced, and not to be written again:\n{wrap(BEFORE, quoted(chr(10).join(struck)))}"
+        )
     return "\n\n".join([*parts, _encoded_messages(messages)])
 
 

@@ -110,7 +110,7 @@ def test_a_topic_of_a_higher_priority_is_next_unless_this_one_is_being_summed_up
         interview = cover(interview, "A", aspect, QUOTE)
     interview = apply_decision(after(interview, 20), nine, SAID, 1.0)
     once = after(interview, 20)
-    assert [active_of(interview), active_of(once), active_of(after(once, 20))] == ["A", "A", "B"]
+    assert [active_of(interview), active_of(once)] == ["A", "B"]
 
 
 def test_a_topic_that_a_model_switches_to_or_that_its_person_chooses_is_kept() -> None:
@@ -122,7 +122,7 @@ def test_a_topic_that_a_model_switches_to_or_that_its_person_chooses_is_kept() -
     assert active_of(apply_decision(chosen, NextMove(topics=[nine]), SAID, 1.0)) == "C"
 
 
-def test_what_was_only_mentioned_comes_last_and_is_no_reason_to_go_on() -> None:
+def test_what_was_only_mentioned_comes_last() -> None:
     mentioned = NextMove(topics=[ProposedTopic(title="B", priority=9)])
     interview = apply_decision(interview_about("A"), mentioned, SAID, 1.0)
     assert [(each.title, each.status) for each in interview.topics] == [("A", "active"), ("B", "mentioned")]
@@ -130,9 +130,6 @@ def test_what_was_only_mentioned_comes_last_and_is_no_reason_to_go_on() -> None:
     assert active_of(complete(interview, "A")) == "B"
     asked = NextMove(topics=[ProposedTopic(title="B", aspects=["what"])])
     assert apply_decision(interview, asked, SAID, 1.0).topics[1].status == "backlog"
-    for aspect in ("size", "result", "own part"):
-        interview = cover(interview, "A", aspect, QUOTE)
-    assert after(interview.model_copy(update={"turns": 5}), 20).ended == Ended(reason="covered")
 
 
 def test_an_interview_that_its_person_opens_again_is_not_ended_by_what_ended_it() -> None:
@@ -174,15 +171,15 @@ def test_a_covered_aspect_is_not_closed_and_one_without_a_quote_is_not_covered()
 # --- how a topic ends ------------------------------------------------------------------------------------------------
 
 
-def test_before_a_topic_is_closed_it_is_offered_to_sum_it_up_and_one_last_question_is_asked() -> None:
+def test_before_a_topic_is_closed_it_is_summed_up_with_one_last_question() -> None:
     interview = interview_about("A", "B")
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
     stages = []
-    for _ in range(3):
+    for _ in range(2):
         interview = after(interview, 20)
         stages.append((interview.active and interview.active.title, interview.active and interview.active.closing))
-    assert stages == [("A", "offered"), ("A", "last"), ("B", "asking")]
+    assert stages == [("A", "last"), ("B", "asking")]
 
 
 def test_no_topic_is_asked_about_longer_than_twelve_turns() -> None:
@@ -205,15 +202,13 @@ def test_an_answer_is_counted_once() -> None:
 # --- how an interview ends -------------------------------------------------------------------------------------------
 
 
-def test_it_ends_when_most_is_covered_after_more_than_five_turns_and_nothing_waits() -> None:
+def test_it_ends_when_most_is_covered_summed_up_and_nothing_waits() -> None:
     interview = interview_about("A")
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
-    assert after(interview, 20, 20).ended is None
-    waiting = add_topic(interview, "B", ["when"])
-    assert after(waiting, 20, 20, 20).ended is None
-    five = interview.model_copy(update={"turns": 5})
-    assert after(five, 20).ended == Ended(reason="covered")
+    assert after(interview.model_copy(update={"turns": 9}), 20).ended is None, "it is summed up first"
+    assert after(interview, 20, 20).ended == Ended(reason="covered")
+    assert after(add_topic(interview, "B", ["when"]), 20, 20, 20).ended is None
 
 
 def test_two_turns_without_a_new_statement_whose_draft_is_ready_end_it() -> None:
@@ -256,11 +251,7 @@ def test_a_models_end_ends_nothing_that_is_not_counted() -> None:
     assert interview.ended is None
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
-    once = apply_decision(after(interview, 20), NextMove(), SAID, 1.0)
-    assert once.ended is None, "after one answer"
-    five = interview.model_copy(update={"turns": 6})
-    assert apply_decision(five, NextMove(), SAID, 1.0).ended == Ended(reason="covered")
-    assert apply_decision(add_topic(five, "B", ["when"]), NextMove(), SAID, 1.0).ended is None
+    assert apply_decision(after(interview, 20), NextMove(), SAID, 1.0).ended is None
 
 
 def test_short_answers_and_a_known_profile_do_not_end_an_onboarding() -> None:
@@ -306,7 +297,7 @@ def test_an_aspect_is_asked_for_once_and_again_only_where_its_answer_told_nothin
     assert asked == ["size", "result", "own part", "result", "", ""]
     active = interview.active
     assert active
-    assert (active.closing, interview.ended) == ("offered", None)
+    assert (active.closing, interview.ended) == ("last", None)
 
 
 def test_what_was_asked_before_the_person_changed_the_topic_is_asked_again() -> None:

@@ -23,7 +23,7 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.prompts import task_of
 from qwestly_agent.interviews.service import AGENDA, SAID, KnownField, learnt_fields
-from qwestly_agent.interviews.view import covered_so_far, draft_markdown
+from qwestly_agent.interviews.view import covered_so_far, draft_text
 from qwestly_agent.profile import UPDATE_PROFILE, ChangedField, Value
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
@@ -58,7 +58,7 @@ async def show_draft(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     if interview.draft:
         behind = interview.drafted_to < interview.counted_to
         note = {"note": "Their newest answers are not in it yet; it is being written."} if behind else {}
-        return {"version": interview.version, "draft": draft_markdown(interview), **note}
+        return {"version": interview.version, "draft": draft_text(interview), **note}
     return {"note": "Nothing is written yet; the first draft is on its way.", "covered": covered_so_far(interview)}
 
 
