@@ -41,6 +41,8 @@ _PRAISE = re.compile(
     r"|(?:excelente|buena) (?:elección|pregunta|idea)|(?:excelente|boa|ótima) (?:escolha|pergunta|ideia)",
     re.IGNORECASE,
 )
+_UNDER_A_CARD = re.compile(r"[^.!?\n]*\? You can answer yes or no\.")
+"""The question by code under a card."""
 _OPENING_WORDS = 5
 
 
@@ -258,5 +260,5 @@ def _of_draft(case: Case, talk: Talk) -> Iterator[str]:
 
 
 def questions_in(answer: str) -> list[str]:
-    """Return the questions of an answer, ignoring quotations."""
-    return _QUESTION.findall(_QUOTED.sub("", answer))
+    """Return the questions of an answer, ignoring quotations and the one that code asks under a card."""
+    return _QUESTION.findall(_QUOTED.sub("", _UNDER_A_CARD.sub("", answer)))

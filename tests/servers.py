@@ -30,8 +30,11 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
+from qwestly_agent.interviews import service as interviews
 from qwestly_agent.llm.models import make_models
 
+interviews.PATIENCE_SECONDS, interviews.READ_SECONDS = 60.0, 60.0
+"""No test but the one of a late orchestrator depends on how fast it answers."""
 API_SECRET = "the-second-secret-which-signs-towards-the-candidate-app"
 SECRET = "a-shared-secret-of-the-tests-with-32-bytes-or-more"
 USER = "auth0|tester"

@@ -59,6 +59,7 @@ ENDING = " \t\r\n.!…,;"
 LONGEST_PART, MOST_PARTS = 300, 12
 """Characters and number of a message's parts that are looked at."""
 NEVER = -9.0
+INTERVIEWER = "You interview one person"
 
 
 class IntentError(Exception):
@@ -259,6 +260,11 @@ class Intents:
                 found = (len(text) for text in each.words if not each.to and has_words(part, text))
                 scores[each.intent] = max(scores.get(each.intent, NEVER), *(1.0 + size / 100 for size in found), NEVER)
         return sorted(((scores.get(each.intent, NEVER), each) for each in among), key=lambda each: -each[0])
+
+    def meant_by_an_interviewee(self, message: str) -> str:
+        """Return the name of the intent that a message in an interview is sure to be; empty without one."""
+        found = self._strong(message, [each for each in self.intents if each.to == INTERVIEWER and _has_examples(each)])
+        return found.intent.intent if found else ""
 
     def play(self, chat: Chat) -> Played | None:
         """Return the next step of a chat; None if the results are to be described."""

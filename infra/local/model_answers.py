@@ -15,6 +15,7 @@ from typing_extensions import TypedDict  # pydantic requires this one before Pyt
 
 from infra.local.intents import Chat, Intents, Json, fill_first, json_in, object_in, typed_and_context
 from infra.local.model_functions import FUNCTIONS
+from infra.local.model_interview import lead_interview
 from infra.local.model_schema import instance
 
 Message: TypeAlias = Mapping[str, Json]
@@ -35,6 +36,8 @@ class Thought:
     tool_calls: Sequence[ToolCall] = ()
 
 
+ORCHESTRATOR = "You lead an interview"
+"""How the instructions begin of the request that intents help to answer."""
 NOBODY_YET = (
     "I don't know anything about you yet. Tell me what you do and what you are looking for, for example: “I lead a "
     "team of five, and I want to work on climate.” I remember what you tell me, and you can see, correct or delete "
@@ -59,7 +62,10 @@ def think(body: Mapping[str, Json], intents: Intents) -> Thought:
         after = played.after if played else ""
     if output or schema:
         function = next((each for begins, each in FUNCTIONS.items() if instructions.startswith(begins)), None)
-        given = function([said[0], *map(_text, messages[1:])]) if function else None
+        texts = [said[0], *map(_text, messages[1:])]
+        given = function(texts) if function else None
+        if instructions.startswith(ORCHESTRATOR):
+            given = lead_interview(texts, intents.meant_by_an_interviewee)
         if output:
             return Thought(tool_calls=[_call(output, words, given)])
         return Thought(json.dumps(instance(schema, words) if given is None else given, ensure_ascii=False))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from infra.local.model_interview import interviewer, lead_interview, onboard, write_interview
+from infra.local.model_interview import interviewer, onboard, write_interview
 from infra.local.model_jobs import compare_jobs, cover_advert
 from infra.local.model_learning import OF_LEARNING, agree, guide, restart
 from infra.local.model_memory import compare_notes, correct, extract_notes, forget, remember
@@ -149,7 +149,7 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
         return {"id": asked["id"], "why": f"Its quotes do not say “{more[0]}”."}
     # Code found each mark's letters in these, with other spaces between them.
     meant = [_written(mark, [*quotes, *_known(asked)]) for mark in asked.get("look_at", ())]
-    return {"id": asked["id"], "span": " ".join(quotes[0].split()[:3]), **({"as": meant} if meant else {})}
+    return {"id": asked["id"], "span": quotes[0][:1_000], **({"as": meant} if meant else {})}
 
 
 def _written(mark: str, texts: Sequence[str]) -> str:
@@ -468,7 +468,6 @@ FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
     "You compare notes about one person": compare_notes,
     "You note what is worth remembering about a person": extract_notes,
     "You sum up the older part of a conversation": _sum_up,
-    "You lead an interview": lead_interview,
     "You write the draft of an interview": write_interview,
     **OF_LEARNING,
 }

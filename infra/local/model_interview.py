@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qwestly_agent.text.language import language_of
@@ -66,6 +66,92 @@ _NOTHING_TO_TELL = re.compile(
     r"[^.!?\n]*|^\W*(?:(?:maybe|perhaps|ask me) )?later(?:,? please)?(?=[.!\n]|$)",
     re.IGNORECASE,
 )
+_REFUSES = re.compile(
+    r"(?:^|[.!?,;] *)(?:ok(?:ay)?,? |no,? |nein,? )?(?:"
+    + "|".join(
+        (
+            r"(?:pass|next|skip|weiter|nächste|paso|siguiente|passe|suivante?|próxima|passo|no comment)(?: please)?",
+            r"(?:i['’]?d |i would )?(?:rather|prefer) not\b.*|absolutely not|none of your\b.*",
+            r".*\b(?:don['’]?t|do not|not going to|won['’]?t|will not|not) (?:(?:want|like) to |wanna )?"
+            r"(?:talk|speak|discuss|answer|say|tell|naming|name|go into|get into|share)\b.*",
+            r".*\b(?:lieber nicht|(?:möchte|will|sage?) ich nicht|geht (?:dich|sie) nichts an).*",
+            r".*\b(?:prefiero no|no quiero hablar|no voy a (?:decir|hablar)|no lo sé|no sé).*",
+            r".*\b(?:je préfère (?:ne )?pas|je ne veux pas|je ne sais pas).*",
+            r".*\b(?:prefiro não|não quero falar|não vou dizer|não sei).*",
+        )
+    )
+    + r")[.!]*\s*$",
+    re.IGNORECASE,
+)
+_LEAVES = (
+    r"(?:i )?(?:have|need|got|gotta|['’]?ve got|must|should|better)(?: to)? (?:go|run|leave|stop|head \w+|dash)",
+    r"i['’]?m off",
+    r"ich muss (?:jetzt |leider |nun )*(?:los|weg|gehen|aufhören|schluss machen)",
+    r"me (?:tengo que ir|voy|marcho)|(?:ya )?debo irme",
+    r"je dois (?:y aller|partir|filer|vous laisser)",
+    r"(?:eu )?(?:tenho (?:de|que) (?:ir|sair)(?: embora)?|preciso (?:de )?ir)",
+)
+_IS_DONE = (
+    r"(?:that['’]?s|that is|this is) (?:it|all|enough)(?: (?:for|from) .*)?|enough(?: for (?:today|now))?",
+    r"(?:i['’]?m|i am|we['’]?re|we are) (?:done|finished|through)(?: (?:here|now|for today))?|that will do",
+    r"i['’]?ve had enough",
+    r"(?:das (?:reicht|war['’]?s|genügt)|schluss|feierabend|fertig|genug)(?: .{0,20})?|ich bin (?:fertig|durch)",
+    r"(?:basta|ya está|es todo|suficiente|hasta aquí)(?: (?:ya|por hoy|gracias))*",
+    r"(?:ça suffit|c['’]est tout|stop|terminé)(?: pour aujourd['’]hui)?|je n['’]ai plus rien à (?:ajouter|dire)",
+    r"(?:chega|é tudo|para|já chega)(?: por hoje)?",
+    r"(?:nada más|mais nada|nichts mehr|nothing (?:more|else))(?: .{0,25})?",
+)
+_ENDS = (
+    r"(?:no|keine|sin|pas de|sem) (?:more |weiteren |más |autres |mais )?(?:questions?|fragen|preguntas|perguntas)",
+    r"(?:i['’]?d like to |i want to |i would like to |can we |could we |let['’]?s |please |shall we |we can )"
+    r"(?:please )?(?:stop|end|finish|quit|wrap (?:this )?up|leave it|call it a day|close)"
+    r"(?: (?:this|it|the interview|here|now|there|for today|at this point))*",
+    r"i don['’]?t want to (?:answer (?:any )?more.*|continue|go on)|stop(?: it| now| asking)*",
+    r".*\b(?:gespräch|interview|entrevista|conversa|conversación)\b.*\b(?:beenden|abbrechen|terminar|acabar|encerrar)",
+    r"(?:lass uns |ich (?:möchte|will) )(?:hier |jetzt |nun )*(?:aufhören|schluss machen|stoppen|abbrechen)",
+    r".*\bmettre fin\b.*|(?:prefiero|quiero|prefiro|quero|podemos) (?:terminar|parar|acabar|dejarlo)(?: .{0,30})?",
+    r".*\b(?:another time|some other time|ein ander(?:es|mal)|otro día|otra vez|une autre fois|outro dia)",
+    r".*\b(?:continue|resume|pick (?:this|it) up|go on) .*(?:later|tomorrow|again|another day)|morgen weiter.*",
+)
+_CALLED_AWAY = (
+    r".*\b(?:bus|train|taxi|ride|break|shift|boss|kid|baby|zug|bahn|chef(?:in)?|kleine|autobús|tren|jef[ea]|ônibus"
+    r"|autocarro|comboio|trem|chefe|bebé|bebê|métro|patronne?)\b.{0,20}\b(?:here|over|up|awake|calling|waiting|arriv\w*"
+    r"|coming|fährt|da|kommt|ruft|vorbei|aufgewacht|llega|llegó|llamando|va|chegou|vindo|acordou|appelle|là)\b.*",
+)
+_STOPS = re.compile(
+    r"(?:.*[.!?,;:] *)?(?:(?:ok(?:ay)?|so|well|right|ya|voilà|bon)[, ]+)*(?:"
+    + "|".join((*_LEAVES, *_IS_DONE, *_ENDS, *_CALLED_AWAY))
+    + r")(?:[, ]+(?:thanks?|thank you|please|bye|danke|bitte|tschüss|gracias|chao|merci|désolée?|obrigad[oa]|tchau|fui"
+    r"|bonne \w+|muchas|now|here|for today|then|cheers))*[ .!?…)]*",
+    re.IGNORECASE,
+)
+"""Wishes to stop in five languages, as far as the script knows them."""
+_OWN = re.compile(r"\b(?:I|I['’]\w+|my|we|our|ich|mein\w*|wir|yo|mi|je|j['’]|mon|ma|eu|meu|minha)\b", re.IGNORECASE)
+_TOPIC = re.compile(
+    r"\b(?:talk|speak|ask me) about (?P<topic>[^.!?]+)|(?:reden|sprechen) wir (?:lieber )?über (?P<german>[^.!?]+)",
+    re.IGNORECASE,
+)
+_GO_ON = re.compile(
+    r"(?:ok(?:ay)?,? )?(?:let['’]?s (?:go on|continue)|(?:can|shall|could) we (?:go on|continue)|go on|continue"
+    r"|i(?:['’]m| am) back|lass uns weitermachen|sigamos|on continue|continuons|vamos continuar)[ .!?]*",
+    re.IGNORECASE,
+)
+_GREETS = re.compile(
+    r"(?:hi|hello|hey|hallo|moin|guten (?:tag|morgen)|hola|buenas|bonjour|salut|olá|oi|thanks?|thank you|danke"
+    r"|gracias|merci|obrigad[oa]|interview me|help me set up my profile)(?: there| you)?[ .!]*",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\b(?:not|no|never|nicht|nie|ne|pas|não|nunca)\b|n['’]t\b", re.IGNORECASE)
+_BARE_YES = re.compile(r"(?:ok(?:ay)?|yes|ja|sí|oui|sim|sure|great)[ .!]*", re.IGNORECASE)
+_LONGEST_STOP = 14
+"""Number of words."""
+_KINDS: Mapping[str, str] = {
+    "stop the interview": "stop",
+    "the draft": "small_talk",
+    "why do you ask": "question",
+    "how many questions": "question",
+}
+"""What the intents of `intents/interview.yaml` are to the orchestrator."""
 _CORRECTS = re.compile(r"^(?:sorry|no,|actually|i meant)\b", re.IGNORECASE)
 _TO_US = re.compile(
     r"^(?:let['’]s|let us|show|please|can you|could you|that['’]s (?:enough|all)|thanks|hello|hi\b|no\b|why\b|you\b|"
@@ -88,11 +174,21 @@ def interviewer(names: Mapping[str, Any]) -> str:
         why = re.search(r"because (.+?)\. In their language", task)
         reason = why and why[1].replace("they asked", "you asked").replace("their answers", "your answers")
         return f"We stop here, because {reason}. Thank you for your time." if reason else "Thank you for your time."
-    if names["reply"]:
+    aside = next((words for begins, words in _ASIDE.items() if begins in task), "")
+    if names["reply"] or aside:
+        names = {**names, "reply": names["reply"] or aside}
         return f"{names['reply']} {_asks(state, task, topic, names['answered'], told, language)}"
     question = _asks(state, task, topic, names["answered"], told, language)
     heard = "Verstanden" if language == "de" else "I understand"
     return f"{heard}: “{told}” {question}" if told and "about “" in task else question
+
+
+_ASIDE: Mapping[str, str] = {
+    "They asked you something": "What you tell stays yours: you see all of it, and decide what others see.",
+    "They do not want to tell": "All right, we leave that.",
+    "They correct something": "I have changed that.",
+}
+"""What is said before the question, by how the task begins."""
 
 
 def _task(names: Mapping[str, Any]) -> str:
@@ -110,13 +206,17 @@ def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str,
         return (
             "What else is there?" if parked else _fresh((opening, "Which piece of work shall we begin with?"), answered)
         )
-    if "seems well covered" in task:
-        return f"“{topic}” seems well covered. Shall we sum it up together?"
     if "Sum up" in task:
-        return f"That is what I have of “{topic}”. What is missing?"
+        told_of_it = "; ".join(f"“{each}”" for each in _line(state, "told of this topic").split("; ")[:3])
+        missing = (f"What is missing of “{topic}”?", f"Is there more to say of “{topic}”?")
+        return f"Of “{topic}” I have: {told_of_it}. {_fresh(missing, answered)}"
     if "to tell first" in task:
         return "I remember what you told me before. What else would you like to tell me first?"
-    asked = re.search(r"one question, about “(.+?)”", html.unescape(task))
+    asked = re.search(r"one question, about (?:the first of )?“(.+?)”(?:, “(.+?)”)?(?:, “(.+?)”)?", html.unescape(task))
+    if asked and asked[2]:
+        open_ = [each for each in asked.groups() if each]
+        untold = [each for each in open_ if not re.search(QUESTIONS.get(each, ("", r"\0"))[1], told)]
+        return _fresh([QUESTIONS[each][0] for each in untold or open_ if each in QUESTIONS], answered)
     if not asked:
         return _fresh(("What else is there to tell?", "Is there anything else about it?"), answered)
     missing = asked[1]
@@ -190,15 +290,54 @@ def _value(name: str, found: re.Match[str]) -> Any:
             return found["value"]
 
 
-def lead_interview(texts: Sequence[str]) -> Object:
-    """Open a topic for each named place, and close those about which the user has nothing to add."""
-    topics: list[Object] = _state(texts[0]).get("topics", [])
+def _kind(text: str, asked: str, meant: Callable[[str], str]) -> str:
+    """Return what a message is, by rule; `meant` names the intent that it is sure to be, if any."""
+    few = len(text.split()) <= _LONGEST_STOP
+    if _GO_ON.fullmatch(text.strip()):
+        return "go_on"
+    if few and _STOPS.fullmatch(text.strip()):
+        return "stop"
+    if few and not _NOT.search(text) and (intent := _KINDS.get(meant(text))):
+        return intent
+    if _TOPIC.search(text):
+        return "topic"
+    if all(_GREETS.fullmatch(each) for each in _sentences(text)):
+        return "small_talk"
+    told = [each for each in _sentences(text) if _tells(each) and not _REFUSES.search(each)]
+    if "?" in text or text.strip(" .!").lower() in ("why", "what", "how so", "warum", "wieso", "por qué", "pourquoi"):
+        return "answer" if any(map(_OWN.search, told)) else "question"
+    if (_REFUSES.search(text) or _NOTHING_TO_TELL.search(text)) and not any(map(_OWN.search, told)):
+        return "refusal"
+    return "correction" if _CORRECTS.match(text) and asked not in AGENDA else "answer"
+
+
+def _next(topics: Sequence[Object], opened: Sequence[str], asked: str, kind: str, text: str) -> Object:
+    """Return topic and aspect to ask about: open, and not what the message tells."""
+    if kind not in ("answer", "refusal") and asked:
+        return {}
+    active = [each for each in topics if each["status"] == "active"]
+    others = [each for each in topics if each["status"] == "backlog" and {*each["aspects"]} & {*AGENDA}]
+    for topic in [*active, *others]:
+        left = [name for name, status in topic["aspects"].items() if status == "open" and name != asked]
+        if kind == "answer":
+            left = [each for each in left if not re.search(QUESTIONS.get(each, ("", r"\0"))[1], text)]
+        if left:
+            return {"topic": topic["title"], "aspect": left[0]}
+    left = [each for each in ASPECTS if not re.search(ASPECTS[each][1], text)]
+    return {"topic": opened[0], "aspect": left[0]} if opened and not active and left else {}
+
+
+def lead_interview(texts: Sequence[str], meant: Callable[[str], str]) -> Object:
+    """Say what the newest message is, open a topic for each named place, and choose what is asked next."""
+    state = _state(texts[0])
+    topics: list[Object] = state.get("topics", [])
     newest = next((each for each in reversed(_messages(texts[0])) if each["by"] == "the person"), None)
     if newest is None:
         return {}
-    text = newest["text"]
-    names = [match["name"] for match in _PLACE.finditer(text)]
-    if not topics and not names and len(text.split()) >= _FEWEST_WORDS:
+    text, asked = newest["text"], state.get("asked", "")
+    kind = _kind(text, asked, meant)
+    names = [match["name"] for match in _PLACE.finditer(text)] if kind in ("answer", "correction") else []
+    if not topics and not names and kind == "answer":
         names = ["My work"]
     known = {each["title"].casefold() for each in topics}
     opened = [
@@ -212,15 +351,17 @@ def lead_interview(texts: Sequence[str]) -> Object:
         if not each["aspects"] and each["status"] != "completed"
     ]
     active = next((each for each in topics if each["status"] == "active"), None)
-    missing = [name for name, status in active["aspects"].items() if status == "open"] if active else []
     skipped = _NOTHING_TO_TELL.search(text)
     closed: list[Object] = []
-    if active and missing and skipped:
+    if active and asked in active["aspects"] and skipped and kind == "answer":
         quote = skipped[0].strip()
-        closed = [{"topic": active["title"], "aspect": missing[0], "message_id": newest["message_id"], "quote": quote}]
-        missing = missing[1:]
-    directive = f"Ask for this: {missing[0]}." if missing else ""
-    return {"move": "continue", "topics": [*opened, *bare], "closed": closed, "directive": directive}
+        closed = [{"topic": active["title"], "aspect": asked, "message_id": newest["message_id"], "quote": quote}]
+    after = _next(topics, [each["title"] for each in opened], asked, kind, text)
+    if kind == "topic" and (named := _TOPIC.search(text)):
+        after = {"topic": (named["topic"] or named["german"]).strip()[:80]}
+    reasoning = f"Others would want to know this of “{after['topic']}”: {after['aspect']}." if "aspect" in after else ""
+    found = {"kind": kind, "topics": [*opened, *bare], "closed": closed, "reasoning": reasoning, **after}
+    return {**found, **({"quote": text[:600]} if kind in ("stop", "refusal", "topic") else {})}
 
 
 def write_interview(texts: Sequence[str]) -> Object:
@@ -267,9 +408,11 @@ def _asked_in(question: str) -> str:
 
 
 def _answers(sentence: str, asked: str) -> bool:
-    """True for words that can answer a question of the agenda, however few."""
+    """True for words that can answer a question, however few."""
+    if _BARE_YES.fullmatch(sentence):
+        return False
     to_us = _TO_US.match(sentence) and not re.match(r"no \w", sentence, re.IGNORECASE)
-    return asked in AGENDA and not (sentence.endswith("?") or to_us or _NOTHING_TO_TELL.search(sentence))
+    return asked in QUESTIONS and not (sentence.endswith("?") or to_us or _NOTHING_TO_TELL.search(sentence))
 
 
 def _told(topics: Mapping[str, Sequence[str]], sentence: str, asked: str) -> dict[str, list[str]]:

@@ -47,10 +47,10 @@ def test_from_an_empty_profile_to_an_approved_one_by_keyboard_on_a_phone(
     press(page.get_by_role("navigation", name="Views").get_by_role("button", name="Interview"))
     interviews = page.locator("qwestly-interview")
     press(interviews.get_by_role("button", name="Set up my profile"))
-    expect(interviews.get_by_role("heading", name="Profile setup")).to_be_focused()
     box = interviews.get_by_role("textbox", name="Your message")
-    go_to(box)
-    for number, line in enumerate(ANSWERS, 1):
+    expect(interviews.get_by_role("log").get_by_text("What do you do at present?")).to_be_visible()
+    expect(interviews.get_by_role("button", name="Send", exact=True)).to_be_visible()
+    for number, line in enumerate(ANSWERS, 2):  # after the message that began it
         expect(box).to_be_focused()
         page.keyboard.type(line)
         page.keyboard.press("Enter")

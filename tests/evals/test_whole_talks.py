@@ -91,7 +91,7 @@ def test_a_guide_that_asks_for_the_same_yes_again_begins_no_lesson_and_fails(sta
 @pytest.mark.thorough
 def test_a_talk_whose_answers_run_out_fails(stage: Stage) -> None:
     [steps] = GOOD["payroll"]
-    assert "the draft of turn 2 was not written: ModelRefused" in problems(stage, {"payroll": [steps[:6]]})["payroll"]
+    assert "the draft of turn 2 was not written: ModelRefused" in problems(stage, {"payroll": [steps[:7]]})["payroll"]
 
 
 # --- what the product itself prevents ---------------------------------------------------------------------------------

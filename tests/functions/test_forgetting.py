@@ -571,7 +571,7 @@ async def test_an_interview_loses_what_quotes_it_and_what_that_covered(talk: Tal
     statement = {"topic": "Work", "aspects": ["until when"], "text": "A nurse.", "quotes": quotes, "since": 1}
     statements = [statement, {**statement, "text": "Led eight people.", "quotes": other}]
     topics = [{"title": "Work", "status": "active", "aspects": aspects}]
-    interview = {"topics": topics, "statements": statements, "version": 1, "directive": "Ask why they left Acme."}
+    interview = {"topics": topics, "statements": statements, "version": 1, "reasoning": "Ask why they left Acme."}
     changes = {"role": "interview", "interview": interview, "interview_work": {"run_id": "r1", "seq": 9, "version": 1}}
     await kept.update_one({"id": conversation["id"], "user_id": talk.user_id}, {"$set": changes})
     evidence = await words_of_topics(talk.services.interviews, talk.user_id)

@@ -11,6 +11,7 @@ from pymongo import MongoClient
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.interviews import service
 from tests.servers import ChatServer, Client
 
 ACME = {
@@ -49,6 +50,10 @@ def told(model: ModelServer) -> str:
     return [each["content"] for each in requests[-1].json["messages"] if each["role"] == "user"][-1]
 
 
+def orchestrator(**move: Any) -> Reply:
+    return Reply(tool_calls=[{"name": "final_result", "arguments": move}], to="You lead an interview")
+
+
 @pytest.mark.parametrize(
     "written",
     [
@@ -83,18 +88,17 @@ def test_two_questions_are_shown_in_the_ai_sdks_protocol(client: Client, model: 
 
 def test_only_what_is_open_is_given_to_ask_about(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
-    knows(chat, conversation_id, topics=[ACME], directive="Ask for figures.")
+    knows(chat, conversation_id, topics=[ACME])
     client.say("I led eight people at Acme", conversation_id)
     assert "topic: Acme\nnot yet told: result" in told(model)
-    assert "advice: Ask for figures." in told(model)
     assert "team size" not in told(model)
 
 
 def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
-    call: ToolCall = {"name": "that_is_enough", "arguments": {"of": "interview", "quote": "that's enough"}}
-    model.script_chat(Reply(tool_calls=[call]), Reply(text="Thank you, we stop here. Anything else? Bye."))
+    goodbye = Reply(text="Thank you, we stop here. Anything else? Bye.", streams=True)
+    model.script(orchestrator(kind="stop", quote="that's enough"), goodbye)
     answer = client.say("I think that's enough for today", conversation_id)
     assert answer.text == (
         "Thank you, we stop here. Anything else? Bye.\n\n**What is covered**\n\n- *Acme*, team size: “eight people”\n\n"
@@ -103,6 +107,72 @@ def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatSer
     assert state_of(chat, conversation_id)["ended"]["quote"] == "that's enough"
     model.script_chat(Reply(text="You are welcome. Shall we go on?"))
     assert client.say("Thanks", conversation_id).text == "You are welcome. Shall we go on?"
+
+
+def test_the_question_follows_what_the_message_tells_and_the_page_says_why(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    beta = {"title": "Beta", "aspects": ["own part", "when"]}
+    move = {"topics": [beta], "topic": "Beta", "aspect": "when", "reasoning": "You told your part already."}
+    model.script(orchestrator(**move), Reply(text="When was that?", streams=True))
+    client.say("I built Beta by myself.", conversation_id)
+    assert "Ask exactly one question, about “when”" in told(model)
+    assert client.get(f"/api/interviews/{conversation_id}")["why"] == "You told your part already."
+    [request] = [each for each in model.requests if "You lead an interview" in str(each.json["messages"][0])][-1:]
+    assert "I built Beta by myself." in request.json["messages"][1]["content"]
+
+
+@pytest.mark.parametrize("said", ["my bus is here", "und Schluss damit", "on en reparle demain matin"])
+def test_a_stop_that_the_orchestrator_hears_is_the_end_at_once(
+    client: Client, chat: ChatServer, model: ModelServer, said: str
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME])
+    model.script(orchestrator(kind="stop", quote=said), Reply(text="Thank you.", streams=True))
+    assert client.say(said, conversation_id).text.startswith("Thank you.\n\n**")
+    assert "they asked to stop" in told(model)
+    assert state_of(chat, conversation_id)["ended"]["quote"] == said
+
+
+def test_a_counter_question_is_answered_and_no_answer(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME], asking="result", drafted_to=1)
+    model.script(orchestrator(kind="question"), Reply(text="So that others see it. What came of it?", streams=True))
+    client.say("Why do you ask me that?", conversation_id)
+    assert "They asked you something: answer it first" in told(model)
+    assert "one question, about “result”" in told(model)
+    state = state_of(chat, conversation_id)
+    assert (state["turns"], state["drafted_to"]) == (1, state["counted_to"]), "there is nothing to write"
+
+
+def test_an_orchestrator_that_is_late_is_not_waited_for_and_heard_all_the_same(
+    client: Client, chat: ChatServer, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation_id = begins(client, model)
+    open_ = [{"name": "team size"}, {"name": "result"}, {"name": "when"}]
+    knows(chat, conversation_id, topics=[{**ACME, "aspects": open_}], asking="team size")
+    monkeypatch.setattr(service, "PATIENCE_SECONDS", 0.0)
+    quote = "I do not count people"
+    model.script(orchestrator(kind="refusal", quote=quote), Reply(text="What came of it?", streams=True))
+    client.say(quote, conversation_id)
+    assert "about the first of “result”, “team size”, “when” that they did not tell" in told(model)
+    state = state_of(chat, conversation_id)
+    assert [each["status"] for each in state["topics"][0]["aspects"]] == ["closed", "open", "open"]
+    assert (state["asking"], state["turns"]) == ("result", 1)
+    model.script(orchestrator(kind="stop", quote="my bus is here"), Reply(text="When?", streams=True))
+    answer = client.say("my bus is here", conversation_id)
+    assert answer.text.startswith("When?\n\n**What is covered**"), "a stop that comes late ends the same answer"
+
+
+def test_without_an_orchestrator_the_interviewer_asks_all_the_same(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[{**ACME, "aspects": [{"name": "result"}]}], asking="")
+    model.script(*[Reply(fault=503, to="You lead an interview")] * 9, Reply(text="What came of it?", streams=True))
+    assert client.say("We cut it by half.", conversation_id).text == "What came of it?"
+    assert "one question, about “result”" in told(model)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +207,7 @@ def test_nobody_ends_it_by_words_that_the_person_did_not_say(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
-    call: ToolCall = {"name": "that_is_enough", "arguments": {"of": "interview", "quote": "stop"}}
-    model.script_chat(Reply(tool_calls=[call]), Reply(text="What came of it?"))
+    model.script(orchestrator(kind="stop", quote="stop"), Reply(text="What came of it?", streams=True))
     client.say("We never gave up", conversation_id)
     assert state_of(chat, conversation_id)["ended"] is None
 
@@ -146,7 +215,7 @@ def test_nobody_ends_it_by_words_that_the_person_did_not_say(
 def test_tired_answers_end_it_and_it_says_why(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME], lengths=[40, 35, 50, 2, 2])
-    client.say("Yes.", conversation_id)
+    client.say("Eight people.", conversation_id)
     assert "their answers have become very short" in told(model)
     assert state_of(chat, conversation_id)["ended"]["reason"] == "tired"
 
@@ -154,8 +223,8 @@ def test_tired_answers_end_it_and_it_says_why(client: Client, chat: ChatServer, 
 def test_another_topic_is_theirs_to_choose(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
-    call: ToolCall = {"name": "change_topic", "arguments": {"topic": "My studies"}}
-    model.script_chat(Reply(tool_calls=[call]), Reply(text="What did you study?"))
+    move = orchestrator(kind="topic", topic="My studies", quote="talk about my studies")
+    model.script(move, Reply(text="What did you study?", streams=True))
     client.say("Let's talk about my studies", conversation_id)
     topics = state_of(chat, conversation_id)["topics"]
     assert [(each["title"], each["status"]) for each in topics] == [("Acme", "backlog"), ("My studies", "active")]
@@ -202,7 +271,7 @@ def test_who_leaves_and_comes_back_after_a_restart_goes_on_with_the_topic(
         ChatServer(chat.settings, client.clock) as restarted,
         Client(restarted.url, client.user_id, client.clock) as me,
     ):
-        me.say("Where were we?", conversation_id)
+        me.say("I am back: I wrote the rota.", conversation_id)
         assert "topic: Beta\nnot yet told: own part\nparked topics: Acme" in told(model)
     assert state_of(chat, conversation_id)["turns"] == 2
 
@@ -283,12 +352,13 @@ def test_the_draft_stands_beside_the_conversation_with_what_each_version_changed
     conversation_id = begins(client, model)
     dropped = {**STATEMENT, "text": "Led ten people at Acme.", "until": 2}
     knows(chat, conversation_id, topics=[ACME], statements=[dropped, {**STATEMENT, "since": 2}], version=2)
+    knows(chat, conversation_id, drafted_to=0, reasoning="You named Acme.")
     seen = client.get(f"/api/interviews/{conversation_id}")
     assert [(each["title"], each["completeness"]) for each in seen["topics"]] == [("Acme", 0.5)]
     [aspect, *_] = seen["topics"][0]["aspects"]
     assert aspect == {"name": "team size", "status": "covered", "quotes": ["eight people"], "known_from": ""}
     assert [(each["text"], each["is_new"]) for each in seen["draft"]] == [("Led eight people at Acme.", True)]
-    assert (seen["why"], seen["is_writing"], seen["ended"]) == ("Acme", True, None)
+    assert (seen["why"], seen["is_writing"], seen["ended"]) == ("You named Acme.", True, None)
     assert [each["id"] for each in client.get("/api/interviews")["items"]] == [conversation_id]
     versions = client.get(f"/api/interviews/{conversation_id}/versions")["items"]
     assert versions[0] == {
@@ -330,12 +400,68 @@ def test_a_topic_that_they_choose_is_asked_about_at_once_also_after_the_end(
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME], asking="result", idle_turns=2, turns=9, lengths=[40, 35, 50, 2, 2, 2])
     knows(chat, conversation_id, ended={"reason": "nothing_new"}, phase="end")
-    call: ToolCall = {"name": "change_topic", "arguments": {"topic": "My studies"}}
-    model.script_chat(Reply(tool_calls=[call]), Reply(text="What did you study?"))
+    move = orchestrator(kind="topic", topic="My studies", quote="talk about my studies")
+    model.script(move, Reply(text="What did you study?", streams=True))
     client.say("Let's talk about my studies", conversation_id)
-    assert "what else there is to tell of “My studies”" in _result(model)["now"]
+    assert "what else there is to tell of “My studies”" in told(model)
     client.say("I studied nursing in Porto", conversation_id)
     assert (state_of(chat, conversation_id)["ended"], state_of(chat, conversation_id)["phase"]) == (None, "deep_dive")
+
+
+def test_a_sentence_is_struck_out_by_hand_and_by_the_tool(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    ten = {**STATEMENT, "text": "Led ten people at Acme."}
+    knows(chat, conversation_id, topics=[ACME], statements=[STATEMENT, ten], version=1, drafted_to=1)
+    path = f"/api/interviews/{conversation_id}/strike"
+    seen = client.request("POST", path, json={"text": "Led ten people at Acme."}).json()
+    assert [each["text"] for each in seen["draft"]] == ["Led eight people at Acme."]
+    again = client.request("POST", path, json={"text": "Led ten people at Acme."})
+    assert (again.status_code, again.json()["error"]["code"]) == (404, "not_found")
+    call: ToolCall = {"name": "strike_statement", "arguments": {"text": "Led eight people at Acme."}}
+    model.script(orchestrator(kind="small_talk"))
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="It is out."))
+    client.say("Strike the eight people, please", conversation_id)
+    assert _result(model)["note"] == "It is struck out. Say so in one sentence."
+    assert client.get(f"/api/interviews/{conversation_id}")["draft"] == []
+
+
+OVER = {"reason": "asked", "quote": "my bus is here", "told_to": 1}
+
+
+def test_what_is_over_goes_on_by_words_by_the_tool_and_by_hand(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    left = [{"name": "result", "asked": 2, "evaded": True}]
+    over = {"topics": [{**ACME, "status": "completed", "aspects": left}], "ended": OVER, "phase": "end"}
+    knows(chat, conversation_id, **over)
+    model.script(orchestrator(kind="go_on", quote="Let's continue"), Reply(text="What came of it?", streams=True))
+    assert client.say("Let's continue", conversation_id).text == "What came of it?"
+    assert "one question, about “result”" in told(model)
+    knows(chat, conversation_id, **over)
+    call: ToolCall = {"name": "go_on", "arguments": {}}
+    model.script(orchestrator(kind="small_talk"))
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="What came of it?"))
+    client.say("I am back", conversation_id)
+    assert "one question, about “result”" in _result(model)["now"]
+    knows(chat, conversation_id, **over)
+    seen = client.request("POST", f"/api/interviews/{conversation_id}/continue").json()
+    assert (seen["ended"], seen["phase"], seen["topics"][0]["status"]) == (None, "deep_dive", "active")
+
+
+def test_a_fact_after_the_end_is_told_to_be_added_and_a_thank_you_is_not(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME], ended=OVER, phase="end", drafted_to=1)
+    model.script(orchestrator(kind="answer"), Reply(text="I added that.", streams=True))
+    assert client.say("We won a prize in 2021.", conversation_id).text == "I added that."
+    assert "what they tell now is added to its draft" in told(model)
+    knows(chat, conversation_id, drafted_to=3)
+    model.script(orchestrator(kind="small_talk"), Reply(text="You are welcome.", streams=True))
+    client.say("Thanks", conversation_id)
+    assert "The interview is over, as you said" in told(model)
+    assert state_of(chat, conversation_id)["ended"]["told_to"] == 1
 
 
 @pytest.mark.thorough

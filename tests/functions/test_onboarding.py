@@ -2,12 +2,15 @@
 
 import json
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from pymongo import MongoClient
 
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.interviews.service import AGENDA
 from tests.functions.test_interview import knows, state_of, told
 from tests.servers import ChatServer, Client, seconds
@@ -35,13 +38,17 @@ def ends(
     return conversation_id, client.say("Ok", conversation_id)
 
 
-def has_resume(chat: ChatServer, user_id: str, status: str = "done") -> None:
-    """One that says where they live and where they studied, if it was read."""
-    text = "Ana\nPorto, Portugal\nUniversity of Porto\n"
-    found = {"/basics/location": "Porto, Portugal", "/education/0/institution": "University of Porto"}
+LIVES_AND_STUDIED = {"/basics/location": "Porto, Portugal", "/education/0/institution": "University of Porto"}
+
+
+def has_resume(
+    chat: ChatServer, user_id: str, status: str = "done", found: Mapping[str, str] = LIVES_AND_STUDIED
+) -> None:
+    """One with these fields, if it was read."""
+    text = "\n".join(("Ana", *found.values(), ""))
     read = [
-        {"path": path, "value": value, "original": value, "quote": value, "is_checked": True}
-        | {"start": text.index(value), "end": text.index(value) + len(value)}
+        {"path": path, "value": "" if value == "to now" else value, "original": value, "quote": value}
+        | {"start": text.index(value), "end": text.index(value) + len(value), "is_checked": True}
         for path, value in found.items()
     ]
     document = {"_id": f"res_{user_id}", "user_id": user_id, "run_id": "run", "name": "cv.pdf", "status": status}
@@ -124,6 +131,33 @@ def test_what_the_resume_says_is_not_asked_and_is_confirmed_with_the_rest(
     }
 
 
+def test_what_they_do_where_and_since_when_is_taken_from_the_positions_of_a_resume(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    work = {"/work/0/position": "Ward manager", "/work/0/name": "Santa Marta", "/work/0/location": "Lisbon"}
+    work |= {"/work/0/startDate": "2019-03", "/work/0/endDate": "to now"}
+    work |= {"/work/1/position": "Nurse", "/work/1/startDate": "2012", "/work/1/endDate": "2019-07"}
+    has_resume(chat, client.user_id, found=work)
+    conversation_id = begins(client, model, says="Hello")
+    assert "not yet told: what you are proud of\n" in told(model)
+    client.request("POST", f"/api/interviews/{conversation_id}/finish").raise_for_status()
+    client.say("Bye", conversation_id)
+    [approval] = approvals(client)
+    years = to_datetime(client.clock()).year - 2012
+    changes = {each["name"]: (each["after"], [q["quote"] for q in each["quotes"]]) for each in changes_of(approval)}
+    assert changes["Headline"] == ("Ward manager, Santa Marta", ["Ward manager", "Santa Marta"])
+    assert changes["Location"] == ("Lisbon", ["Lisbon"])
+    assert int(changes["Years of experience"][0]) in (years, years - 1)
+    assert changes["Years of experience"][1] == ["2019-03", "to now", "2012", "2019-07"]
+
+
+def test_who_is_between_positions_is_asked_what_they_do(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    work = {"/work/0/position": "Nurse", "/work/0/startDate": "2012-01", "/work/0/endDate": "2019-07"}
+    has_resume(chat, client.user_id, found=work)
+    begins(client, model)
+    assert "not yet told: current role; where you live; what you are proud of\n" in told(model)
+
+
 @pytest.mark.parametrize("status", ["reading", "failed"])
 def test_a_resume_that_is_not_read_is_not_known(
     client: Client, chat: ChatServer, model: ModelServer, status: str
@@ -203,6 +237,32 @@ def test_what_they_did_not_say_is_not_proposed(client: Client, chat: ChatServer,
     ends(client, chat, model, HEADLINE, invented, more)
     [approval] = approvals(client)
     assert [each["name"] for each in approval["preview"]["changes"]] == ["Headline"]
+
+
+def test_what_the_model_leaves_out_is_proposed_from_the_draft(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    client.say(SPEAKS, conversation_id)
+    told = [
+        ("Work", "current role", "Works as a nurse."),
+        ("Work", "years of experience", "Has 12 years of experience."),
+        ("Skills", "languages", "English and Portuguese."),
+    ]
+    statements = [
+        {"topic": topic, "aspects": [aspect], "text": text, "since": 1, "quotes": [{"message_id": "m", "text": SPEAKS}]}
+        for topic, aspect, text in told
+    ]
+    knows(chat, conversation_id, topics=[{"title": "Work", "status": "completed"}], statements=statements, version=1)
+    call: ToolCall = {"name": "propose_profile", "arguments": {"fields": [HEADLINE]}}
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="That is all."))
+    client.say("Ok", conversation_id)
+    [approval] = approvals(client)
+    assert {each["name"]: each["after"] for each in changes_of(approval)} == {
+        "Headline": "Nurse at Mercy Hospital",
+        "Years of experience": "12",
+        "Languages": "English and Portuguese",
+    }
 
 
 def test_where_nothing_was_said_nothing_is_proposed(client: Client, chat: ChatServer, model: ModelServer) -> None:

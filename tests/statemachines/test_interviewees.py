@@ -130,6 +130,7 @@ def test_an_onboarding_from_an_empty_profile_to_an_approved_one(ada: Interviewee
             "Headline",
             "Years of experience",
             "Location",
+            "Summary",
             "Skills",
             "Languages",
             "Education",

@@ -61,16 +61,15 @@ def test_an_interview_is_begun_in_its_role_and_the_draft_grows_while_one_talks(p
     room = view(page, "Interview")
     expect(room).to_contain_text("No interviews yet.")
     backend.next_steps = [{"label": "Draft my Qwestly Card", "does": "say"}]
-    room.get_by_role("button", name="Start an interview").click()
     stream = backend.stream("c1")
-    room.get_by_role("button", name="Interview me").click()
+    room.get_by_role("button", name="Start an interview").click()
     [posted] = [call.body for call in backend.wait_for(1, "POST", "/api/chat")]
     assert posted["role"] == "interview"
 
-    backend.interviews["c1"] = interview(draft=[], version=0, is_writing=True)
+    backend.interviews["c1"] = interview(draft=[], version=0, is_writing=True, why="You named a move.")
     stream.begin().text("What are you proud of?").done("What are you proud of?")
     expect(side(room)).to_contain_text("Writing…")
-    expect(side(room)).to_contain_text("Why this question? It’s about The move: How long.")
+    expect(side(room)).to_contain_text("Why this question? You named a move.")
 
     backend.interviews["c1"] = interview(draft=[sentence("Ada led six people.", is_new=True)])
     expect(side(room).get_by_text("New", exact=True)).to_be_visible()
@@ -84,6 +83,21 @@ def test_an_interview_is_begun_in_its_role_and_the_draft_grows_while_one_talks(p
     assert "role" not in second
     expect(room.get_by_role("log").get_by_text("And then?")).to_be_visible()
     assert backend.asked("GET", "/api/suggestions") == [], "a click would be a word of the interview"
+
+
+@pytest.mark.thorough
+def test_a_sentence_is_struck_out_and_what_is_over_goes_on(page: Page, backend: ScriptedBackend):
+    room = opened(page, backend)
+    backend.interviews["c1"] = interview(ended="asked", phase="end")
+    side(room).get_by_role("button", name="Strike out: Ada led six people.").click()
+    [struck] = backend.wait_for(1, "POST", "/api/interviews/c1/strike")
+    assert struck.body == {"text": "Ada led six people."}
+    stream = backend.stream("c1")
+    side(room).get_by_role("button", name="Go on").click()
+    backend.wait_for(1, "POST", "/api/interviews/c1/continue")
+    [posted] = [call.body for call in backend.wait_for(1, "POST", "/api/chat")]
+    assert posted["message"] == "Let’s go on."
+    stream.begin().done("What came of it?")
 
 
 @pytest.mark.thorough

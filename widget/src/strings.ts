@@ -384,11 +384,12 @@ const ENGLISH = {
     finish: "Finish",
     finished: "finished",
     finishedAndSaved: "Finished. Your draft is saved.",
+    goesOn: "The interview goes on.",
+    goOn: "Go on",
+    /** Sent in the person's name. */
+    goOnWords: "Let’s go on.",
     howMuchCovered: "How much is covered",
     knownFrom: (source: string) => `We know this from ${source}:`,
-    /** Sent in the person's name. */
-    later: "Later, please.",
-    laterButton: "Later",
     list: "Your interviews",
     minutes: (count: number) => `${count} minutes`,
     minutesTotal: (count: string) => `${count} minutes total.`,
@@ -415,6 +416,8 @@ const ENGLISH = {
     skip: "Skip this one.",
     skipButton: "Skip",
     start: "Start an interview",
+    strikeOut: "Strike out",
+    struckOut: "Struck out.",
     talkNow: "Talk about this now",
     time: "Time",
     title: "Interviews",
@@ -426,7 +429,10 @@ const ENGLISH = {
     version: (number: number) => `Version ${number}`,
     versions: "Versions",
     waitForAnswer: "Please wait for the answer to finish.",
-    whyAsked: (reason: string) => `Why this question? It’s about ${reason}.`,
+    whyAsked: (reason: string) => `Why this question? ${reason}`,
+    whyButton: "Why do you ask?",
+    /** Sent in the person's name. */
+    whyWords: "Why do you ask me that?",
     writing: "Writing…",
   },
   learning: {

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 TopicStatus: TypeAlias = Literal["mentioned", "backlog", "active", "completed"]
 Phase: TypeAlias = Literal["divergence", "deep_dive", "convergence", "end"]
 Closing: TypeAlias = Literal["asking", "offered", "last"]
-"""How close a topic is to its end: questions continue; the person was offered to sum up; the last question was
-asked."""
+"""How close a topic is to its end: questions continue; or it is summed up, and the last question asked (`offered` is
+stored by earlier versions)."""
 EndReason: TypeAlias = Literal["covered", "nothing_new", "tired", "asked", "out_of_topics", "out_of_time"]
 
 
@@ -26,6 +26,10 @@ class Said(_Frozen):
     text: str
     known_from: str = ""
     """The earlier source that the quote comes from, such as "cv.pdf"; empty if it is from this conversation."""
+
+    def overlaps(self, other: "Said") -> bool:
+        mine, theirs = self.text.casefold(), other.text.casefold()
+        return self.message_id == other.message_id and (mine in theirs or theirs in mine)
 
 
 class Aspect(_Frozen):
@@ -72,6 +76,14 @@ class DraftSentence(_Frozen):
     """Version of the draft that added it."""
     until: int | None = None
     """Version of the draft that dropped or replaced it."""
+    is_struck: bool = False
+    """True if it was replaced or struck out: it must not come back from the same words."""
+
+    def repeats(self, struck: "DraftSentence") -> bool:
+        """True if it says the same, or rests on the same words about the same aspects."""
+        within = all(any(each.overlaps(other) for other in struck.quotes) for each in self.quotes)
+        same_aspects = not (self.aspects and struck.aspects) or {*self.aspects} & {*struck.aspects}
+        return self.text.casefold() == struck.text.casefold() or bool(within and same_aspects)
 
 
 class Ended(_Frozen):
@@ -93,7 +105,9 @@ class Interview(_Frozen):
     version: int = 0
     """Version of the draft; counts additions, replacements and removals."""
     counted_to: int = 0
-    """`seq` of the person's last counted message."""
+    """`seq` of the person's last message whose kind is known."""
+    untold: tuple[str, ...] = ()
+    """Ids of messages that tell nothing: counter-questions, refusals. No draft rests on them."""
     drafted_to: int = 0
     """`seq` of the last message that the draft covers."""
     turns: int = 0
@@ -103,8 +117,8 @@ class Interview(_Frozen):
     """Number of words in each answer."""
     asking: str = ""
     """The aspect of the active topic to ask about now; empty if the model may choose."""
-    directive: str = ""
-    """The orchestrator's advice for the next question."""
+    reasoning: str = ""
+    """Why the current question is asked, in a sentence to the person; empty if code chose the aspect."""
     terms: tuple[str, ...] = ()
     """The person's own terms, which the draft keeps."""
     avoided: tuple[str, ...] = ()

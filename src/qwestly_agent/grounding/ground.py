@@ -108,6 +108,12 @@ def _rank(source: QuotedSource) -> int:
     return TRUST_FROM_LOWEST.index(source.trust) if source.trust in TRUST_FROM_LOWEST else 0
 
 
+def _carries(span: str, quote: FoundQuote) -> bool:
+    """True if the quote has these words, of which one has content, or which are all that answered a question."""
+    is_whole_answer = bool(quote.source.context) and len(span.split()) == len(quote.source.text.split())
+    return bool(content_stems(span) or is_whole_answer) and find_span(span, quote.text) is not None
+
+
 def _unsaid(question: Question, judged: Judged) -> list[str]:
     """Return the marks for which the judge gave no words of the quotes that can mean them."""
     given = [*judged.meant, *[""] * len(question.look_at)]
@@ -134,7 +140,7 @@ async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judg
 def _judged(by_code: GroundingVerdict, question: Question, judged: Judged) -> GroundingVerdict:
     if judged.why or not judged.span:  # in doubt, refuse
         reasons = (judged.why or NOT_SAID,)
-    elif not content_stems(judged.span) or not any(find_span(judged.span, each.text) for each in question.quotes):
+    elif not any(_carries(judged.span, each) for each in question.quotes):
         reasons = (NO_SPAN,)
     elif unsaid := _unsaid(question, judged):
         reasons = tuple(f"Its quotes do not say “{mark}”." for mark in unsaid)

@@ -107,6 +107,28 @@ def drop_removed_words(interview: Interview, message_id: str, text: str) -> Inte
     return interview.model_copy(update=changes)
 
 
+def strike(interview: Interview, text: str) -> Interview:
+    """Strike this sentence out of the draft, and close the aspects that no other covers. Unchanged if the draft has no
+    such sentence."""
+    wanted = " ".join(text.split()).casefold()
+    if not (struck := [each for each in interview.draft if each.text.casefold() == wanted]):
+        return interview
+    version = interview.version + 1
+    gone = {"until": version, "is_struck": True}
+    statements = tuple(each.model_copy(update=gone) if each in struck else each for each in interview.statements)
+    changed = interview.model_copy(update={"statements": statements, "version": version})
+    told = {(each.topic, aspect) for each in changed.draft for aspect in each.aspects}
+    empty = {(each.topic, aspect) for each in struck for aspect in each.aspects} - told
+
+    def left(topic: Topic, aspect: Aspect) -> Aspect:
+        is_empty = (topic.title, aspect.name) in empty
+        return aspect.model_copy(update={"status": "closed", "quotes": ()}) if is_empty else aspect
+
+    for topic in changed.topics:
+        changed = with_topic(changed, topic, aspects=tuple(left(topic, each) for each in topic.aspects))
+    return changed
+
+
 def with_topic(interview: Interview, topic: Topic, **changes: object) -> Interview:
     changed: Callable[[Topic], Topic] = lambda each: each.model_copy(update=changes) if each is topic else each  # noqa: E731
     return interview.model_copy(update={"topics": tuple(map(changed, interview.topics))})
@@ -133,11 +155,17 @@ PHASE_MOVES: Mapping[Phase, frozenset[Phase]] = {
 }
 
 MOST_TURNS_ON_A_TOPIC = 12
-ENOUGH, HALF = 0.7, 0.5
-"""Shares of the aspects that are covered or closed."""
+ENOUGH = 0.7
+"""Share of the aspects that are covered or closed."""
 FEWEST_TURNS = 5
-"""Minimum number of answers before an interview ends because it is covered."""
+"""Number of answers before an interview without a draft ends because nothing new comes up."""
 IDLE_TURNS = 2
+MOST_ASKED = 2
+"""How often an aspect is asked about without an answer, counter-questions aside."""
+MOST_CANDIDATES = 3
+MOST_UNTOLD = 12
+"""How many messages may tell nothing before the interview ends, if they are more than the answers."""
+MOST_UNTOLD_KEPT = 100
 HIGHEST_OF_MODELS = 9
 """The highest priority that a model may set; a topic that the person chose has a higher one."""
 TIRED_ANSWERS, TIRED_WORDS, TIRED_SHARE = 3, 5, 0.25
@@ -166,47 +194,62 @@ def count_answer(interview: Interview, seq: int, words: int, now: float, message
             for each in active.aspects
         )
         counted = with_topic(counted, active, turns=active.turns + 1, aspects=aspects)
-    return end_if_due(_nearer_to_its_end(counted), now)
+    return end_if_due(nearer_to_its_end(counted), now)
 
 
-def _nearer_to_its_end(interview: Interview) -> Interview:
-    """Move a topic that is covered or has had its turns closer to its end: offer to sum up, then ask a last question,
-    then complete it."""
+def nearer_to_its_end(interview: Interview) -> Interview:
+    """Move a topic that is covered or has had its turns closer to its end: sum it up with a last question, then
+    complete it."""
     active = interview.active
     if active is None:
         return interview
-    if active.closing == "last" or active.turns >= MOST_TURNS_ON_A_TOPIC:
+    if active.closing != "asking" or active.turns >= MOST_TURNS_ON_A_TOPIC:
         return complete(interview, active.title)
-    if interview.has_agenda:
+    is_told = bool(active.aspects) and active.completeness > ENOUGH
+    if interview.has_agenda or not (is_told or active.turns >= MOST_TURNS_ON_A_TOPIC - 1):
         return interview
-    if active.closing == "offered":
-        return with_topic(interview, active, closing="last")
-    if (active.aspects and active.completeness > ENOUGH) or active.turns >= MOST_TURNS_ON_A_TOPIC - 2:
-        return with_topic(interview, active, closing="offered")
-    return interview
+    return with_topic(interview, active, closing="last")
 
 
-def choose_aspect(interview: Interview) -> Interview:
-    """Choose the aspect to ask about next: the open one with the fewest questions, but not the previous one, whose
-    answer no draft covers yet. No aspect is chosen while memories may answer it. An agenda moves on to its next topic
-    meanwhile. Otherwise no aspect is asked about twice, unless the answer was evasive; after all aspects and one open
-    question, offer to sum up the topic."""
+def choose_aspect(interview: Interview, wanted: str = "") -> Interview:
+    """Choose the aspect to ask about next: the `wanted` one if it is open and was not asked about too often. Otherwise
+    the open one with the fewest questions, but not the previous one, whose answer no draft covers yet. No aspect is
+    chosen while memories may answer it. An agenda moves on to its next topic meanwhile. In an interview no aspect is
+    chosen twice, unless the answer was evasive; after all aspects and one open question, the topic is summed up."""
     active, before = interview.active, interview.asking
     if interview.ended or active is None or active.closing != "asking" or interview.may_be_known:
         return interview.model_copy(update={"asking": ""})
-    others = [each for each in active.open_aspects if each.name != before]
-    if not others and interview.has_agenda and (waiting := _waiting(interview)):
+    theirs = (each for each in _askable(active) if each.name.casefold() == wanted.strip().casefold())
+    if found := next((each for each in theirs if each.asked <= MOST_ASKED), None):
+        return _asking(interview, active, found)
+    others = [each for each in _askable(active) if each.name != before]
+    waiting = [each for each in _waiting(interview) if _askable(each)]
+    if not others and interview.has_agenda and waiting:
         last = min(each.priority for each in waiting) - 1
         return choose_aspect(activate_next(with_topic(interview, active, status="backlog", priority=last)))
     left = [each for each in others if interview.has_agenda or not each.answer or each.evaded]
     if not left and active.open_aspects and not before:
-        return _in_phase(with_topic(interview, active, closing="offered"))
+        return _in_phase(with_topic(interview, active, closing="last"))
     if not left:
         return interview.model_copy(update={"asking": ""})
-    chosen = min(left, key=lambda each: each.asked)
+    return _asking(interview, active, min(left, key=lambda each: each.asked))
+
+
+def _asking(interview: Interview, active: Topic, chosen: Aspect) -> Interview:
     now_asked = {"asked": chosen.asked + 1, "answer": "", "evaded": False}
     aspects = tuple(each.model_copy(update=now_asked) if each is chosen else each for each in active.aspects)
     return with_topic(interview, active, aspects=aspects).model_copy(update={"asking": chosen.name})
+
+
+def candidates(interview: Interview) -> list[str]:
+    """Return up to three aspects to ask about, the chosen one first."""
+    names = [each.name for each in _askable(interview.active)] if interview.active and interview.asking else []
+    return sorted(names, key=lambda name: name != interview.asking)[:MOST_CANDIDATES]
+
+
+def _askable(topic: Topic) -> list[Aspect]:
+    """Return the open aspects that were not asked about often enough without an answer."""
+    return [each for each in topic.open_aspects if not (each.evaded and each.asked >= MOST_ASKED)]
 
 
 def _waiting(interview: Interview) -> list[Topic]:
@@ -227,8 +270,8 @@ def _gone_on(interview: Interview) -> Interview:
     complete."""
     waits = bool(_waiting(interview))
     active = interview.active
-    if active and interview.has_agenda and not active.open_aspects:
-        return complete(interview, active.title)
+    if active and interview.has_agenda:
+        return interview if _askable(active) else complete(interview, active.title)
     if interview.idle_turns < IDLE_TURNS or not waits or active is None:
         return interview
     return complete(interview, active.title).model_copy(update={"idle_turns": 0})
@@ -238,27 +281,16 @@ def _why_over(interview: Interview, now: float) -> Ended | None:
     waiting = _waiting(interview)
     if interview.minutes and now - interview.started_at >= interview.minutes * 60:
         return Ended(reason="out_of_time")
-    if not interview.has_agenda and _is_covered(interview):
-        return Ended(reason="covered")
     if not interview.topics and interview.turns >= MOST_TURNS_ON_A_TOPIC:
         return Ended(reason="out_of_topics")
     if interview.topics and not waiting and interview.active is None:
-        return Ended(reason="out_of_topics")
+        is_covered = interview.completeness > ENOUGH and not interview.has_agenda
+        return Ended(reason="covered" if is_covered else "out_of_topics")
     if interview.idle_turns >= IDLE_TURNS and not waiting and (interview.statements or interview.turns > FEWEST_TURNS):
         return Ended(reason="nothing_new")
     if not interview.has_agenda and is_tired(interview.lengths):  # an agenda's questions have short answers
         return Ended(reason="tired")
     return None
-
-
-def _is_covered(interview: Interview) -> bool:
-    """True if most aspects are covered, enough turns have passed, and the backlog is empty. A topic that the person put
-    first must itself be covered."""
-    active = interview.active
-    is_theirs = active is not None and active.priority > HIGHEST_OF_MODELS
-    if (active and is_theirs and active.completeness <= ENOUGH) or any(t.status == "backlog" for t in interview.topics):
-        return False
-    return interview.completeness > ENOUGH and interview.turns > FEWEST_TURNS
 
 
 def is_tired(lengths: tuple[int, ...]) -> bool:
@@ -317,14 +349,32 @@ def activate(interview: Interview, title: str, *, by_person: bool = False) -> In
     return _in_phase(with_topic(interview, topic, status="active", closing="asking", priority=priority))
 
 
+def go_on(interview: Interview) -> Interview:
+    """Continue an interview that had ended, with new counts: with its topic, the next one, or one that has open
+    aspects, else with the last one."""
+    if interview.ended is None:
+        return interview
+    minutes = None if interview.ended.reason == "out_of_time" else interview.minutes
+    counts = {"ended": None, "phase": "deep_dive", "turns": 0, "idle_turns": 0, "lengths": (), "asking": ""}
+    interview = interview.model_copy(
+        update={**counts, "minutes": minutes, "topics": tuple(map(_reopened, interview.topics))}
+    )
+    first = max(_waiting(interview), key=lambda each: each.priority, default=None)
+    others = [*([first] if first else []), *interview.topics[-1:]]
+    return interview if interview.active or not others else activate(interview, others[0].title, by_person=True)
+
+
+def _reopened(topic: Topic) -> Topic:
+    again = {"asked": 0, "answer": "", "evaded": False}
+    aspects = tuple(each.model_copy(update=again) if each.status == "open" else each for each in topic.aspects)
+    status = "backlog" if topic.status == "completed" and topic.open_aspects else topic.status
+    return topic.model_copy(update={"aspects": aspects, "status": status, "closing": "asking"})
+
+
 def talk_about(interview: Interview, title: str, aspects: Iterable[str] = ()) -> Interview:
-    """Make this topic active because the person wants it; it need not exist yet. An interview that had ended continues
-    with new counts."""
-    if interview.ended:
-        minutes = None if interview.ended.reason == "out_of_time" else interview.minutes
-        again = {"ended": None, "idle_turns": 0, "lengths": (), "minutes": minutes}
-        interview = interview.model_copy(update=again)
-    return activate(add_topic(interview, title, aspects), title, by_person=True)
+    """Make this topic active because the person wants it; it need not exist yet. Continues an interview that had
+    ended."""
+    return activate(add_topic(go_on(interview), title, aspects), title, by_person=True)
 
 
 def complete(interview: Interview, title: str) -> Interview:
@@ -338,9 +388,9 @@ def complete(interview: Interview, title: str) -> Interview:
 def activate_next(interview: Interview) -> Interview:
     """Activate the topic of the highest priority, the first among equals; topics that were only mentioned come last.
     The active topic continues while nothing in the backlog has a higher priority, and while it is being summed up. In
-    an agenda, topics without open aspects are completed."""
+    an agenda, topics with nothing left to ask are completed."""
     if interview.has_agenda:
-        told = (each for each in _waiting(interview) if not each.open_aspects)
+        told = (each for each in _waiting(interview) if not _askable(each))
         for each in told:
             interview = with_topic(interview, each, status="completed")
     if interview.ended or not (waiting := _waiting(interview)):
@@ -363,11 +413,3 @@ def prioritize(interview: Interview, titles: Iterable[str]) -> Interview:
 
     topics = tuple(each.model_copy(update={"priority": priority(each)}) for each in interview.topics)
     return activate_next(interview.model_copy(update={"topics": topics}))
-
-
-def offer_to_sum_up(interview: Interview) -> Interview:
-    """Offer to sum up the active topic if more than half of it is covered. Not in an agenda."""
-    active = interview.active
-    if active is None or interview.has_agenda or active.closing != "asking" or active.completeness <= HALF:
-        return interview
-    return with_topic(interview, active, closing="offered")

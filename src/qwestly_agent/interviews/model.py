@@ -7,12 +7,26 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from qwestly_agent.domain.interview import Aspect, DraftSentence, Interview, Said
+from qwestly_agent.domain.interview import Aspect, DraftSentence, Ended, Interview, Said
 from qwestly_agent.domain.memory import MEMORY, Memory, evidence_id
 from qwestly_agent.grounding import model as grounding
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote, quoted_words
-from qwestly_agent.interviews.machine import activate, activate_next, add_topic, cover, end_if_due, offer_to_sum_up
+from qwestly_agent.interviews.machine import (
+    MOST_UNTOLD,
+    MOST_UNTOLD_KEPT,
+    activate,
+    activate_next,
+    add_topic,
+    choose_aspect,
+    count_answer,
+    cover,
+    end,
+    end_if_due,
+    go_on,
+    nearer_to_its_end,
+    talk_about,
+)
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.messages import Message
 from qwestly_agent.text.clean import quoted, safe_text, visible, well_formed
@@ -132,7 +146,7 @@ def is_behind(interview: Interview, state: DraftState) -> bool:
 
 
 # --- decision ---------------------------------------------------------------------------------------------------------
-# The models' proposals after an answer, and the code that applies them.
+# What a model makes of the newest message, and the code that applies it.
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=80)]
@@ -154,12 +168,23 @@ class ClosedAspect(BaseModel):
     quote: Words
 
 
-class NextMove(BaseModel):
-    """The next step of the interview."""
+MessageKind = Literal["answer", "question", "refusal", "correction", "topic", "stop", "go_on", "small_talk"]
+TELLING: frozenset[MessageKind] = frozenset({"answer", "correction"})
+"""The draft rests on these."""
 
-    move: Literal["continue", "switch", "converge", "end"] = "continue"
-    switch_to: str = ""
-    """Title of the topic."""
+
+class NextMove(BaseModel):
+    """What the person's newest message is, and the next step of the interview."""
+
+    reasoning: Annotated[str, StringConstraints(max_length=600)] = ""
+    """Why the next question is asked, in a sentence to the person."""
+    kind: MessageKind = "answer"
+    quote: Annotated[str, StringConstraints(max_length=600)] = ""
+    """The person's words that refuse, stop, go on or name another topic."""
+    topic: str = ""
+    """Title of the topic to ask about next; of the kind `topic` the one that they want."""
+    aspect: str = ""
+    """The aspect to ask about next."""
     topics: Annotated[list[ProposedTopic], Field(max_length=12)] = []
     """New topics, and new aspects of known ones."""
     closed: Annotated[list[ClosedAspect], Field(max_length=20)] = []
@@ -167,41 +192,113 @@ class NextMove(BaseModel):
     """The person's own terms, which the draft should keep."""
     avoided: Annotated[list[Name], Field(max_length=12)] = []
     """Words that the person does not want."""
-    directive: Annotated[str, StringConstraints(max_length=300)] = ""
-    """What to ask about next, and how."""
-    reasoning: Annotated[str, StringConstraints(max_length=600)] = ""
 
 
 MOST_WORDS_KEPT = 24
 
 
+@dataclass(frozen=True)
+class NewMessage:
+    id: str
+    seq: int
+    words: int
+    """Number of words."""
+
+
+def newest_message(messages: Sequence[Message]) -> NewMessage | None:
+    """Return the person's newest message, with the words that they typed."""
+    theirs = [each for each in messages if each.role == "user"]
+    return NewMessage(theirs[-1].id, theirs[-1].seq, len(typed_in(theirs[-1].content).split())) if theirs else None
+
+
+def hear(
+    interview: Interview,
+    move: NextMove,
+    message: NewMessage,
+    said: Mapping[str, QuotedSource],
+    now: float,
+    *,
+    asked: str | None = None,
+) -> Interview:
+    """Apply what a model made of this message, once: count an answer, close what is refused, end the interview if the
+    person's own words ask for it, and choose the next aspect. If the next question is asked already, no aspect is
+    chosen, and the message belongs to the aspect that was `asked` about before."""
+    if message.seq <= interview.counted_to:
+        return interview
+    is_read = interview.drafted_to >= interview.counted_to and not interview.may_be_known
+    heard = interview if asked is None else interview.model_copy(update={"asking": asked})
+    words = _words_quoted(move.quote, message.id, said)
+    if move.kind in ("go_on", "topic") and words:
+        heard = go_on(heard)
+    if not heard.ended:
+        if move.kind == "stop" and words:
+            heard = end(heard, Ended(reason="asked", quote=words[0].text, told_to=message.seq))
+        else:
+            heard = _heard(heard, move, message, words, said, now)
+        if asked is None:
+            keeps = "" if move.kind in ("answer", "refusal") else interview.asking
+            heard = choose_aspect(heard, move.aspect or keeps)
+        elif not heard.ended:
+            heard = heard.model_copy(update={"asking": interview.asking})
+    told: dict[str, object] = {"counted_to": message.seq, "reasoning": move.reasoning if asked is None else ""}
+    if move.kind not in TELLING:
+        told |= {"untold": (*heard.untold, message.id)[-MOST_UNTOLD_KEPT:]}
+        told |= {"drafted_to": message.seq} if is_read else {}  # there is nothing to draft
+    heard = heard.model_copy(update=told)
+    tells_nothing = move.kind not in TELLING and len(heard.untold) >= max(MOST_UNTOLD, heard.turns + 1)
+    return end(heard, Ended(reason="nothing_new")) if tells_nothing and not heard.ended else heard
+
+
+def _heard(
+    interview: Interview,
+    move: NextMove,
+    message: NewMessage,
+    words: tuple[Said, ...],
+    said: Mapping[str, QuotedSource],
+    now: float,
+) -> Interview:
+    interview = _with_found(interview, move, said)
+    if move.kind == "refusal" and interview.active:
+        interview = cover(interview, interview.active.title, interview.asking, words, closed=True)
+        interview = nearer_to_its_end(interview)
+    if move.kind == "answer":
+        interview = count_answer(interview, message.seq, message.words, now, message.id)
+    if move.kind == "topic" and move.topic and words:
+        interview = talk_about(interview, move.topic)
+    return _moved_on(interview, move, now)
+
+
+def _words_quoted(quote: str, message_id: str, said: Mapping[str, QuotedSource]) -> tuple[Said, ...]:
+    found = find_quote(Quote(source=message_id, text=quote), said)
+    return (Said(message_id=message_id, text=found.text),) if found else ()
+
+
 def apply_decision(interview: Interview, decision: NextMove, said: Mapping[str, QuotedSource], now: float) -> Interview:
     """Apply the proposals that the transition tables allow. `said` is the text that the person typed, by message id.
 
-    A model cannot end anything: `converge` and `end` only offer to sum up the topic; `switch` must name an existing
-    topic, and does not displace one that the person put first.
+    A model cannot end anything by itself. Its next topic must exist, and does not displace one that the person put
+    first.
     """
+    return _moved_on(_with_found(interview, decision, said), decision, now)
+
+
+def _with_found(interview: Interview, decision: NextMove, said: Mapping[str, QuotedSource]) -> Interview:
     for topic in () if interview.has_agenda else decision.topics:
         status = "backlog" if topic.aspects else "mentioned"
         interview = add_topic(interview, topic.title, topic.aspects, topic.priority, status)
     for each in decision.closed:
-        if found := find_quote(Quote(source=each.message_id, text=each.quote), said):
-            words = Said(message_id=each.message_id, text=found.text)
-            interview = cover(interview, each.topic, each.aspect, (words,), closed=True)
-    interview = interview.model_copy(
+        words = _words_quoted(each.quote, each.message_id, said)
+        interview = cover(interview, each.topic, each.aspect, words, closed=True)
+    return interview.model_copy(
         update={
             "terms": _with_words(interview.terms, decision.terms, said),
             "avoided": _with_words(interview.avoided, decision.avoided, said),
-            "directive": decision.directive,
         }
     )
-    match decision.move:
-        case "switch":
-            interview = activate(interview, decision.switch_to)
-        case "converge" | "end":
-            interview = offer_to_sum_up(interview)
-        case "continue":
-            pass
+
+
+def _moved_on(interview: Interview, decision: NextMove, now: float) -> Interview:
+    interview = activate(interview, decision.topic)
     return interview if interview.ended else end_if_due(activate_next(interview), now)
 
 
@@ -213,22 +310,26 @@ def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, Quo
 
 
 def apply_draft(
-    interview: Interview, added: Sequence[DraftSentence], dropped: Sequence[int], now: float, *, closed: bool = False
+    interview: Interview, added: Sequence[DraftSentence], dropped: Sequence[int], now: float, *, idle: bool = True
 ) -> Interview:
-    """Add the new statements to the draft, and drop those at the positions `dropped`. Count an idle turn if nothing is
-    new and no aspect was `closed`."""
+    """Add the new statements to the draft, without those that were struck out, and replace those at the positions
+    `dropped`. Count an idle turn if nothing is
+    new, unless not `idle`."""
     known = {each.text.casefold() for each in interview.draft}
-    new = [each for each in added if each.text.casefold() not in known]
+    struck = [each for each in interview.statements if each.is_struck]
+    new = [each for each in added if each.text.casefold() not in known and not any(map(each.repeats, struck))]
     version = interview.version + (1 if new else 0)
     kept = tuple(
-        each.model_copy(update={"until": version}) if new and place in dropped and each.until is None else each
+        each.model_copy(update={"until": version, "is_struck": True})
+        if new and place in dropped and each.until is None
+        else each
         for place, each in enumerate(interview.statements)
     )
     changed = interview.model_copy(
         update={
             "statements": (*kept, *(each.model_copy(update={"since": version}) for each in new)),
             "version": version,
-            "idle_turns": 0 if new or closed else interview.idle_turns + 1,
+            "idle_turns": 0 if new or not idle else interview.idle_turns + 1,
         }
     )
     for each in new:

@@ -2,13 +2,13 @@
 sees a covered or closed aspect."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.domain.interview import DraftSentence, EndReason, Interview, Topic
-from qwestly_agent.interviews.model import Spoken, unwanted_in
+from qwestly_agent.interviews.machine import candidates
+from qwestly_agent.interviews.model import TELLING, MessageKind, NextMove, Spoken, unwanted_in
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import BEFORE, INTERVIEW, SAID
 
@@ -22,12 +22,34 @@ REASONS: Mapping[EndReason, str] = {
 }
 
 
+MOST_TOLD = 12
+"""Number of newest statements."""
+
 # --- the interviewer --------------------------------------------------------------------------------------------------
 
 
-def interviewer_context(interview: Interview) -> str:
-    """Return the state, and the instruction for this turn."""
-    return f"{wrap(INTERVIEW, chr(10).join(_state(interview)))}\n\n{task_of(interview)}"
+_HEARD: Mapping[MessageKind, str] = {
+    "question": "They asked you something: answer it first, in one or two sentences, from what you know here. ",
+    "refusal": "They do not want to tell that, or cannot: accept it in a few words. ",
+    "correction": "They correct something: say in a few words what holds now. ",
+}
+
+
+def interviewer_context(interview: Interview, move: NextMove | None = None) -> str:
+    """Return the state, and the instruction for this turn. Without a `move`, nothing has read the newest message yet:
+    the interviewer picks one of the candidates."""
+    first = _HEARD.get(move.kind, "") if move and not interview.ended else ""
+    task = task_of(interview, picks=move is None)
+    if move and interview.ended and (interview.ended.told_to or 0) < interview.counted_to:
+        task = _ADDED if move.kind in TELLING else _STAYS_OVER
+    return f"{wrap(INTERVIEW, chr(10).join(_state(interview)))}\n\n{first}{task}"
+
+
+_STAYS_OVER = "The interview is over, as you said. Answer them in at most two sentences. Ask nothing."
+_ADDED = (
+    "The interview is over; what they tell now is added to its draft. Say in one sentence that you added it, and that "
+    "they can go on with the interview whenever they like. Ask nothing."
+)
 
 
 def _state(interview: Interview) -> list[str]:
@@ -37,6 +59,8 @@ def _state(interview: Interview) -> list[str]:
         lines.append(f"topic: {quoted(active.title)}")
     if active and not interview.may_be_known:
         lines.append(f"not yet told: {_listed(each.name for each in active.open_aspects)}")
+    if active and (told := interview.words_of(active).splitlines()):
+        lines.append(f"told of this topic: {_listed(told[-MOST_TOLD:])}")
     known = [
         f"{each.name} ({each.quotes[0].known_from})"
         for topic in interview.topics
@@ -47,17 +71,7 @@ def _state(interview: Interview) -> list[str]:
     parked = [each.title for each in interview.topics if each.status in ("mentioned", "backlog")]
     lines += [f"parked topics: {_listed(parked)}"] if parked else []
     lines += [f"words that they do not want: {_listed(interview.avoided)}"] if interview.avoided else []
-    lines += [f"their own words: {_listed(interview.terms)}"] if interview.terms else []
-    advice = "" if interview.ended else _advice(interview)
-    return [*lines, f"advice: {quoted(advice)}"] if advice else lines
-
-
-def _advice(interview: Interview) -> str:
-    """Return the orchestrator's directive, unless it names a covered aspect: it may be older than the draft."""
-    still_open = {each.name.casefold() for each in interview.active.open_aspects} if interview.active else set()
-    told = {each.name.casefold() for topic in interview.topics for each in topic.aspects if each.status != "open"}
-    words = interview.directive.casefold()
-    return "" if any(re.search(rf"\b{re.escape(name)}\b", words) for name in told - still_open) else interview.directive
+    return [*lines, *([f"their own words: {_listed(interview.terms)}"] if interview.terms else [])]
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -67,7 +81,7 @@ def _listed(names: Iterable[str]) -> str:
 _FIRST = "Call propose_profile now, if you have not yet. "
 
 
-def task_of(interview: Interview) -> str:
+def task_of(interview: Interview, *, picks: bool = False) -> str:
     active = interview.active
     if interview.ended:
         return (
@@ -81,20 +95,26 @@ def task_of(interview: Interview) -> str:
             "know of, or what else there is."
         )
     title = quoted(active.title)
-    if active.closing == "offered":
-        return f"“{title}” seems well covered. Say so, and ask whether you shall sum it up together."
-    if active.closing == "last":
-        return f"Sum up in two sentences, in their words, what they said of “{title}”, and ask for what is missing."
+    if active.closing != "asking":
+        return (
+            f"Sum up in two sentences, in their words, what they told of “{title}”, and ask what is missing or wrong."
+        )
     if interview.may_be_known:
         return (
             "What is remembered of them stands above. Say in one sentence what you know from there, and ask exactly "
             "one open question: what else they would like to tell first. Ask for nothing that stands there."
         )
     asked = next((each for each in active.open_aspects if each.name == interview.asking), None)
+    names = [f"“{quoted(each)}”" for each in candidates(interview)] if picks else []
+    if len(names) > 1:
+        return (
+            f"Ask exactly one question, about the first of {', '.join(names)} that they did not tell in their newest "
+            "message. Build on what they told of it."
+        )
     if asked:
         again = " You asked for it before: use other words, or a smaller question." if asked.asked > 1 else ""
-        return f"Ask exactly one question, about “{quoted(asked.name)}”.{again} Build on what they said last."
-    return f"Ask exactly one question: what else there is to tell of “{title}”. Build on what they said last."
+        return f"Ask exactly one question, about “{quoted(asked.name)}”.{again} Build on what they told of it."
+    return f"Ask exactly one question: what else there is to tell of “{title}”. Build on what they told of it."
 
 
 # --- the orchestrator and the writer ----------------------------------------------------------------------------------
@@ -102,7 +122,7 @@ def task_of(interview: Interview) -> str:
 
 def orchestrator_context(interview: Interview, messages: Sequence[Spoken]) -> str:
     topics = [_topic_fields(each) for each in interview.topics]
-    state = {"phase": interview.phase, "answers": interview.turns, "topics": topics}
+    state = {"phase": interview.phase, "answers": interview.turns, "asked": interview.asking, "topics": topics}
     return f"{wrap(INTERVIEW, quoted(json.dumps(state, ensure_ascii=False)))}\n\n{_encoded_messages(messages)}"
 
 
@@ -122,6 +142,10 @@ def writer_context(interview: Interview, messages: Sequence[Spoken]) -> str:
     if interview.avoided:
         parts.append(f"Words that they do not want: {_listed(interview.avoided)}")
     parts.append(f"The draft so far:\n{wrap(BEFORE, quoted(chr(10).join(draft) or 'Nothing yet.'))}")
+    if struck := [f"- {each.text}" for each in interview.statements if each.is_struck]:
+        parts.append(
+            f"Struck out or replaced, and not to be written again:\n{wrap(BEFORE, quoted(chr(10).join(struck)))}"
+        )
     return "\n\n".join([*parts, _encoded_messages(messages)])
 
 

@@ -6,28 +6,36 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.clients.aws import Start
 from qwestly_agent.domain.approval import ShownQuote
-from qwestly_agent.domain.interview import Aspect, Ended, Interview, Said, Topic
+from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
 from qwestly_agent.domain.resume import UNDER_WAY
-from qwestly_agent.grounding.model import Quote, QuotedSource
-from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.machine import (
     activate_next,
     choose_aspect,
-    complete,
-    count_answer,
     drop_removed_words,
-    end,
-    end_if_due,
+    go_on,
     mark_end_announced,
-    talk_about,
+    strike,
 )
-from qwestly_agent.interviews.model import own_words
+from qwestly_agent.interviews.model import (
+    TELLING,
+    NewMessage,
+    NextMove,
+    Spoken,
+    hear,
+    own_words,
+    sources_of,
+    transcript_of,
+)
+from qwestly_agent.interviews.reader import MOST_HEARD, next_move
 from qwestly_agent.interviews.writer import change
 from qwestly_agent.profile import ChangedField, read_fields
 from qwestly_agent.resumes.model import profile_changes
-from qwestly_agent.services import Services
+from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.text.clean import visible
 from qwestly_agent.text.plain_words import is_stop
 from qwestly_agent.text.user_text import typed_in
@@ -67,7 +75,8 @@ async def known_of(services: Services, user_id: str) -> Known:
     )
     has_memories = bool(memories)
     newest = next(iter(resumes), None)
-    if newest is None or newest.status in UNDER_WAY or not (changes := profile_changes(newest, profile)):
+    today = to_datetime(services.clock()).date()
+    if newest is None or newest.status in UNDER_WAY or not (changes := profile_changes(newest, profile, today)):
         return Known(profile, has_memories=has_memories)
     quotes = {name: tuple(map(ShownQuote.model_validate, each)) for name, each in changes["quotes"].items()}
     read = [
@@ -130,13 +139,6 @@ def learnt_fields(interview: Interview) -> list[KnownField]:
     return found
 
 
-def known_before(interview: Interview) -> list[KnownField]:
-    """Return the learned fields that rest on earlier conversations only."""
-    return [
-        each for each in learnt_fields(interview) if each.quotes and all(quote.source != SAID for quote in each.quotes)
-    ]
-
-
 def _said_of(interview: Interview, title: str, name: str) -> _Says:
     says = [each for each in interview.draft if each.topic == title and name in each.aspects]
     quotes = tuple(dict.fromkeys(quote for each in says for quote in each.quotes))
@@ -182,12 +184,16 @@ def _in_words(value: Any) -> str:
 # The interview within a running turn, for its agent and for the tools that pass on the person's wishes.
 
 
+PATIENCE_SECONDS, READ_SECONDS = 0.8, 8.0
+"""How long the interviewer waits for the orchestrator, and how long its request may take."""
+
+
 @dataclass
 class InterviewService:
-    """Holds the newest state that this turn knows. A message that only asks to stop ends the interview, whatever the
-    model does; other wishes to stop are heard by the model."""
+    """Holds the newest state that this turn knows. A message that only asks to stop ends the interview, whatever models
+    do; all others are read by the orchestrator, with one typed request that starts with the turn."""
 
-    services: Services
+    services: ModelServices
     user_id: str
     conversation_id: str
     run_id: str
@@ -201,27 +207,37 @@ class InterviewService:
     starts: list[Start]
     """Workflows to start once the turn is recorded."""
     latest: Interview = field(default_factory=Interview)
+    _reading: "asyncio.Task[NextMove | None] | None" = None
+    """The orchestrator's request; None once its answer was applied."""
+    _asked: str = ""
+    """The aspect that was asked about before this turn."""
 
-    async def begin_turn(self, first: Callable[[Interview], Interview]) -> Interview:
-        """Count the person's answer. `first` fills a new interview. The draft of this turn is started at its end."""
+    async def begin_turn(self, first: Callable[[Interview], Interview]) -> NextMove | None:
+        """Apply what the orchestrator makes of the person's message; None if it is not known in time, in which case
+        `settle` applies it. `first` fills a new interview. The draft of this turn is started at its end."""
         typed = typed_in(self.text)
-        now, words, stops = self.services.clock(), len(typed.split()), is_stop(self.text)
 
-        def counted(interview: Interview) -> Interview:
+        def begun(interview: Interview) -> Interview:
             is_new = not interview.turns and not interview.topics
-            begun = activate_next(first(interview)) if is_new else interview
-            if not self.is_new:
-                again = drop_removed_words(begun, self.message_id, typed) if self.text else begun
-                return mark_end_announced(again, self.seq)
-            if stops and not begun.ended:
-                return end(begun, Ended(reason="asked", quote=typed.strip(), told_to=self.seq))
-            return mark_end_announced(
-                choose_aspect(count_answer(begun, self.seq, words, now, self.message_id) if self.text else begun),
-                self.seq,
-            )
+            return activate_next(first(interview)) if is_new else interview
 
-        await self._change(counted, self.latest)
-        if self.text:
+        move = NextMove(kind="stop", quote=typed.strip()) if is_stop(self.text) else None
+        if self.text and move is None:
+            self._asked = self.latest.asking
+            self._reading = asyncio.ensure_future(self._read(begun(self.latest), typed))
+            await asyncio.wait({self._reading}, timeout=PATIENCE_SECONDS)
+            if self._reading.done():
+                move, self._reading = self._reading.result(), None
+
+        def heard(interview: Interview) -> Interview:
+            interview = begun(interview)
+            if not self.is_new:
+                again = drop_removed_words(interview, self.message_id, typed) if self.text else interview
+                return self._as_told(again, move)
+            return self._heard(interview, move) if move else choose_aspect(interview)
+
+        await self._change(lambda interview: mark_end_announced(heard(interview), self.seq), self.latest)
+        if self.text and self.latest.drafted_to < self.seq:
             given = {
                 "user_id": self.user_id,
                 "conversation_id": self.conversation_id,
@@ -229,7 +245,41 @@ class InterviewService:
                 "seq": self.seq,
             }
             self.starts.append(Start("write_draft", f"interview-{self.run_id}", given))
-        return self.latest
+        return move
+
+    async def settle(self) -> None:
+        """Wait for the orchestrator and apply its answer, all but the next aspect, which was asked about without it."""
+        reading, self._reading = self._reading, None
+        if reading and (move := await reading) and self.is_new:
+            await self._change(
+                lambda interview: mark_end_announced(self._heard(interview, move, self._asked), self.seq)
+            )
+
+    def give_up(self) -> None:
+        """Cancel the orchestrator's request, if it is still running."""
+        if self._reading:
+            self._reading.cancel()
+
+    async def _read(self, interview: Interview, typed: str) -> NextMove | None:
+        before = self.services.messages.list_recent(self.user_id, self.conversation_id, MOST_HEARD - 1, before=self.seq)
+        try:
+            said = [*transcript_of(await before), Spoken(self.message_id, "the person", typed)]
+            return await next_move(self.services, self.user_id, interview, said, READ_SECONDS, retries=0)
+        except AgentError as error:  # `write_draft` asks again
+            self.services.logger.warning(Event.REQUEST_FAILED, extra={"path": "orchestrator", **cause_of(error)})
+            return None
+
+    def _heard(self, interview: Interview, move: NextMove, asked: str | None = None) -> Interview:
+        typed = typed_in(self.text)
+        message = NewMessage(self.message_id, self.seq, len(typed.split()))
+        said = sources_of([Spoken(self.message_id, "the person", typed)])
+        return hear(interview, move, message, said, self.services.clock(), asked=asked)
+
+    def _as_told(self, interview: Interview, move: NextMove | None) -> Interview:
+        """Return the interview with the kind of a message that is answered again. It was counted before."""
+        others = tuple(each for each in interview.untold if each != self.message_id)
+        untold = (*others, self.message_id) if move and move.kind not in TELLING else others
+        return interview.model_copy(update={"untold": untold, "counted_to": self.seq})
 
     async def known(self) -> Known:
         return await known_of(self.services, self.user_id)
@@ -240,26 +290,14 @@ class InterviewService:
         ended = self.latest.ended
         return ended is not None and (ended.told_to == self.seq or not self.is_new)
 
-    async def talk_about(self, title: str) -> Interview:
-        """Make this topic active because the person wants it; it need not exist yet."""
-        return await self._change(lambda interview: choose_aspect(talk_about(interview, title)))
+    async def go_on(self) -> Interview:
+        """Continue the interview if it had ended."""
+        return await self._change(lambda interview: choose_aspect(go_on(interview)) if interview.ended else interview)
 
-    async def enough(self, of: str, quote: str) -> bool:
-        """End the topic or the interview if the quote is in this message. Returns False if it is not."""
-        said = {"this": QuotedSource(id="this", text=typed_in(self.text))}
-        found = find_quote(Quote(source="this", text=quote), said)
-        if found is None:
-            return False
-        now = self.services.clock()
-
-        def over(interview: Interview) -> Interview:
-            active = interview.active
-            if of == "topic" and active:
-                return mark_end_announced(choose_aspect(end_if_due(complete(interview, active.title), now)), self.seq)
-            return end(interview, Ended(reason="asked", quote=found.text, told_to=self.seq))
-
-        await self._change(over)
-        return True
+    async def strike(self, text: str) -> bool:
+        """Strike this sentence out of the draft. Returns False if the draft has no such sentence."""
+        before = self.latest.draft
+        return (await self._change(lambda interview: strike(interview, text))).draft != before
 
     async def _change(self, changed: Callable[[Interview], Interview], known: Interview | None = None) -> Interview:
         self.latest = await change(self.services, self.user_id, self.conversation_id, changed, known)

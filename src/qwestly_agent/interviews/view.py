@@ -22,14 +22,20 @@ _IN_ENGLISH = ("What is covered", "What is still open")
 
 
 def draft_markdown(interview: Interview, version: int | None = None) -> str:
+    """Render the newest or an older version for a file: its head, and its text."""
+    at = interview.version if version is None else version
+    head = ["---", f"version: {at}", f"topics: {len(interview.topics)}", f"completeness: {interview.completeness:.0%}"]
+    return "\n".join([*head, "---", draft_text(interview, version)])
+
+
+def draft_text(interview: Interview, version: int | None = None) -> str:
     """Render the newest or an older version: a heading for each topic, a line for each statement."""
     at = interview.version if version is None else version
     there = [each for each in interview.statements if each.since <= at and (each.until is None or each.until > at)]
     lines = list[str]()
     for topic in dict.fromkeys(each.topic for each in there):
         lines += ["", f"## {topic}", "", *(f"- {each.text}" for each in there if each.topic == topic)]
-    head = ["---", f"version: {at}", f"topics: {len(interview.topics)}", f"completeness: {interview.completeness:.0%}"]
-    return "\n".join([*head, "---", *lines, ""])
+    return "\n".join([*lines, ""])
 
 
 def difference(interview: Interview, version: int) -> tuple[list[DraftSentence], list[DraftSentence]]:
@@ -181,7 +187,7 @@ def _why(interview: Interview) -> str:
     active = interview.active
     if interview.ended or active is None:
         return ""
-    return f"{active.title}: {interview.asking}" if interview.asking else active.title
+    return interview.reasoning or (f"{active.title}: {interview.asking}" if interview.asking else active.title)
 
 
 def versions_of(interview: Interview) -> list[Version]:

@@ -1,7 +1,7 @@
 """The state of `write_draft` that has effects: apply the decision and the new statements."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from qwestly_agent.domain.interview import DraftSentence, Interview, Said
 from qwestly_agent.grounding.model import Quote, QuotedSource
@@ -9,9 +9,11 @@ from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.model import (
     MOST_MESSAGES,
     DraftState,
+    NewMessage,
     NextMove,
-    apply_decision,
     apply_draft,
+    hear,
+    newest_message,
     sources_of,
     still_remembered,
     transcript_of,
@@ -50,11 +52,12 @@ async def change(
 class RunFindings:
     """The results of a run."""
 
-    seq: int
-    """`seq` of the answer that started the run."""
+    message: NewMessage
+    """The message that started the run."""
     version: int
     """The version of the draft that they belong to."""
-    decision: NextMove = field(default_factory=NextMove)
+    decision: NextMove | None = None
+    """None if the turn made it."""
     statements: Sequence[DraftSentence] = ()
     dropped: Sequence[int] = ()
 
@@ -66,6 +69,7 @@ async def keep(services: Services, given: DraftState) -> DraftState:
     work = await services.interviews.get_work(user_id, conversation_id, given.run_id)
     if work is None:
         return given.model_copy(update={"overtaken": True})
+    decision = NextMove.model_validate(work["decision"]) if "decision" in work else None
     recent = await services.messages.list_recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
     sources = sources_of(transcript_of(recent))
     statements = [DraftSentence.model_validate(each) for each in work.get("statements", [])]
@@ -79,9 +83,9 @@ async def keep(services: Services, given: DraftState) -> DraftState:
         )
 
     found = RunFindings(
-        seq=given.seq,
+        message=newest_message(recent) or NewMessage("", given.seq, 0),
         version=work["version"],
-        decision=NextMove.model_validate(work.get("decision", {})),
+        decision=decision,
         # Messages that were changed or excluded from prompts since are no longer evidence.
         statements=[each for each in statements if all(map(stands, each.quotes))],
         dropped=work.get("dropped", []),
@@ -94,15 +98,19 @@ async def keep(services: Services, given: DraftState) -> DraftState:
 def brought(interview: Interview, found: RunFindings, said: Mapping[str, QuotedSource], now: float) -> Interview:
     """Apply a run's results. Nothing happens if the draft already covers its answer. If the draft has another version
     by now, the answer counts as covered and the results are dropped."""
-    if found.seq <= interview.drafted_to:
+    if found.message.seq <= interview.drafted_to:
         return interview
-    heard = interview.model_copy(update={"drafted_to": found.seq})
-    if interview.version != found.version:
+    if found.decision:
+        interview = hear(interview, found.decision, found.message, said, now, asked="")
+    heard = interview.model_copy(update={"drafted_to": found.message.seq})
+    if heard.version != found.version:
         return heard
-    moved_on = apply_decision(heard, found.decision, said, now)
-    closed = _closed(moved_on) > _closed(heard)
-    return with_evaded(apply_draft(moved_on, found.statements, found.dropped, now, closed=closed), said.keys())
+    drafted = apply_draft(heard, found.statements, found.dropped, now, idle=_is_idle(heard, found.message.id))
+    return with_evaded(drafted, said.keys())
 
 
-def _closed(interview: Interview) -> int:
-    return sum(each.status == "closed" for topic in interview.topics for each in topic.aspects)
+def _is_idle(interview: Interview, message_id: str) -> bool:
+    """True for an answer that closed no aspect: it should have told something."""
+    closed = (each for topic in interview.topics for each in topic.aspects if each.status == "closed")
+    closed_by = {quote.message_id for each in closed for quote in each.quotes}
+    return message_id not in {*interview.untold, *closed_by}

@@ -69,7 +69,7 @@ def without_in_interview(
         ),
         "terms": tuple(each for each in interview.terms if not contains_forgotten(each)),
         "avoided": tuple(each for each in interview.avoided if not contains_forgotten(each)),
-        "directive": "",
+        "reasoning": "",
     }
     if interview.ended and contains_forgotten(interview.ended.quote):
         changes["ended"] = interview.ended.model_copy(update={"quote": ""})

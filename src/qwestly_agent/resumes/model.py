@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, ClassVar, cast
 
 from pydantic import ValidationError
@@ -129,6 +130,7 @@ def _folded_name(text: str, between: str = "") -> str:
 
 MOST_QUOTES = 20
 """Maximum number of quotes for a list."""
+MONTHS_OF_A_YEAR = 12
 LONGEST_LINE, LONGEST_TEXT, MOST_ITEMS, MOST_SCHOOLS = 300, 5_000, 100, 30
 """Limits in docs/candidate-app-api.yaml."""
 _TEXTS: Mapping[ProfileField, tuple[str, int]] = {
@@ -139,9 +141,11 @@ _TEXTS: Mapping[ProfileField, tuple[str, int]] = {
 _LISTS: Mapping[ProfileField, str] = {"skills": "/skills/", "languages": "/languages/"}
 
 
-def profile_changes(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[str, Any] | None:
+def profile_changes(
+    record: ResumeRecord, profile: Mapping[str, Any], today: date | None = None
+) -> dict[str, Any] | None:
     """Return the arguments of `update_profile`; None if the profile has everything. Existing entries of lists are
-    kept."""
+    kept. With `today`, role, place and years of experience are derived from the positions if no field says them."""
     read = record.read or ()
     proposed: dict[ProfileField, tuple[Any, list[ReadField]]] = {}
     for field, (path, longest) in _TEXTS.items():
@@ -156,6 +160,8 @@ def profile_changes(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[st
     if schools := list(_new_schools(known_schools, read)):
         values = [*known_schools, *(school for school, _ in schools)][:MOST_SCHOOLS]
         proposed["education"] = (values, [each for _, fields in schools for each in fields])
+    if today:
+        proposed = {**_from_positions(read, today), **proposed}
     fitting = {field: each for field, each in proposed.items() if _fits(field, each[0])}
     if not fitting:
         return None
@@ -163,6 +169,43 @@ def profile_changes(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[st
         "changes": [{"field": field, "value": value} for field, (value, _) in fitting.items()],
         "quotes": {field: quotes_of(record, fields) for field, (_, fields) in fitting.items()},
     }
+
+
+_MONTH = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d))?")
+
+
+def _from_positions(read: Sequence[ReadField], today: date) -> dict[ProfileField, tuple[Any, list[ReadField]]]:
+    """Return role and place of the present position, and the whole years of all positions, months that overlap once.
+    Each has the fields that it is derived from."""
+    found: dict[ProfileField, tuple[Any, list[ReadField]]] = {}
+    months, dates = set[int](), list[ReadField]()
+    positions = _items_of(read, "/work/")
+    for item in positions:
+        start, end = item.get("startDate"), item.get("endDate")
+        since, until = _month_of(start, today), _month_of(end, today)
+        if start and start.value and since and until:
+            months |= {*range(since, until)}
+            dates += [start, *([end] if end else [])]
+    present = next((each for each in positions if "startDate" in each and not _ended(each)), {})
+    if role := [present[name] for name in ("position", "name") if name in present]:
+        found["headline"] = (", ".join(each.value for each in role), role)
+    if place := present.get("location"):
+        found["location"] = (place.value, [place])
+    if len(months) >= MONTHS_OF_A_YEAR:
+        found["years_of_experience"] = (len(months) // MONTHS_OF_A_YEAR, dates)
+    return found
+
+
+def _ended(position: Mapping[str, ReadField]) -> bool:
+    return "endDate" in position and bool(position["endDate"].value)
+
+
+def _month_of(written: ReadField | None, today: date) -> int | None:
+    """Return the number of months since the year 0, of a year its first; None if the date is ambiguous."""
+    if written is None or not written.value:
+        return today.year * MONTHS_OF_A_YEAR + today.month
+    found = _MONTH.match(written.value)
+    return int(found["year"]) * MONTHS_OF_A_YEAR + int(found["month"] or 1) if found else None
 
 
 def _fits(field: ProfileField, value: Any) -> bool:
@@ -203,12 +246,7 @@ def _name_in(item: str) -> str:
 def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tuple[dict[str, Any], list[ReadField]]]:
     """Yield each school that the profile lacks with this degree."""
     said = {(_folded(each.get("school")), _folded(each.get("degree"))) for each in known if isinstance(each, dict)}
-    items: dict[str, dict[str, ReadField]] = {}
-    for each in read:
-        item, _, name = each.path.rpartition("/")
-        if item.startswith("/education/"):
-            items.setdefault(item, {})[name] = each
-    for item in items.values():
+    for item in _items_of(read, "/education/"):
         if "institution" not in item or any(len(each.value) > LONGEST_LINE for each in item.values()):
             continue
         school, degree = item["institution"].value, item["studyType"].value if "studyType" in item else ""
@@ -217,6 +255,16 @@ def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tu
         if (_folded(school), _folded(degree)) not in said:
             value: dict[str, Any] = {"school": school, **({"degree": degree} if degree else {})}
             yield {**value, **({"year": int(year)} if year else {})}, list(item.values())
+
+
+def _items_of(read: Iterable[ReadField], section: str) -> list[dict[str, ReadField]]:
+    """Return the fields of each position or school by name."""
+    items: dict[str, dict[str, ReadField]] = {}
+    for each in read:
+        item, _, name = each.path.rpartition("/")
+        if item.startswith(section):
+            items.setdefault(item, {})[name] = each
+    return list(items.values())
 
 
 def _list(value: Any) -> list[Any]:

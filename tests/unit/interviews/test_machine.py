@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -26,9 +26,19 @@ from qwestly_agent.interviews.machine import (
     end_if_due,
     is_tired,
     prioritize,
+    strike,
     talk_about,
 )
-from qwestly_agent.interviews.model import ClosedAspect, NextMove, ProposedTopic, apply_decision, apply_draft
+from qwestly_agent.interviews.model import (
+    ClosedAspect,
+    MessageKind,
+    NewMessage,
+    NextMove,
+    ProposedTopic,
+    apply_decision,
+    apply_draft,
+    hear,
+)
 from qwestly_agent.interviews.service import Known, with_agenda
 from qwestly_agent.interviews.writer import RunFindings, brought
 
@@ -89,7 +99,7 @@ def test_the_person_orders_the_topics_and_the_first_is_asked_about_at_once() -> 
     assert active_of(ordered) == "C"
     assert active_of(complete(ordered, "C")) == "A"
     nine = ProposedTopic(title="D", aspects=["what"], priority=9)
-    assert active_of(apply_decision(ordered, NextMove(topics=[nine], move="switch", switch_to="B"), SAID, 1.0)) == "C"
+    assert active_of(apply_decision(ordered, NextMove(topics=[nine], topic="B"), SAID, 1.0)) == "C"
 
 
 def test_a_topic_of_a_higher_priority_is_next_unless_this_one_is_being_summed_up() -> None:
@@ -100,19 +110,19 @@ def test_a_topic_of_a_higher_priority_is_next_unless_this_one_is_being_summed_up
         interview = cover(interview, "A", aspect, QUOTE)
     interview = apply_decision(after(interview, 20), nine, SAID, 1.0)
     once = after(interview, 20)
-    assert [active_of(interview), active_of(once), active_of(after(once, 20))] == ["A", "A", "B"]
+    assert [active_of(interview), active_of(once)] == ["A", "B"]
 
 
 def test_a_topic_that_a_model_switches_to_or_that_its_person_chooses_is_kept() -> None:
     interview = interview_about("A", "B", "C")
-    switched = apply_decision(interview, NextMove(move="switch", switch_to="B"), SAID, 1.0)
+    switched = apply_decision(interview, NextMove(topic="B"), SAID, 1.0)
     assert active_of(apply_decision(switched, NextMove(), SAID, 1.0)) == "B"
     chosen = talk_about(switched, "C")
     nine = ProposedTopic(title="D", aspects=["what"], priority=9)
     assert active_of(apply_decision(chosen, NextMove(topics=[nine]), SAID, 1.0)) == "C"
 
 
-def test_what_was_only_mentioned_comes_last_and_is_no_reason_to_go_on() -> None:
+def test_what_was_only_mentioned_comes_last() -> None:
     mentioned = NextMove(topics=[ProposedTopic(title="B", priority=9)])
     interview = apply_decision(interview_about("A"), mentioned, SAID, 1.0)
     assert [(each.title, each.status) for each in interview.topics] == [("A", "active"), ("B", "mentioned")]
@@ -120,17 +130,6 @@ def test_what_was_only_mentioned_comes_last_and_is_no_reason_to_go_on() -> None:
     assert active_of(complete(interview, "A")) == "B"
     asked = NextMove(topics=[ProposedTopic(title="B", aspects=["what"])])
     assert apply_decision(interview, asked, SAID, 1.0).topics[1].status == "backlog"
-    for aspect in ("size", "result", "own part"):
-        interview = cover(interview, "A", aspect, QUOTE)
-    assert after(interview.model_copy(update={"turns": 5}), 20).ended == Ended(reason="covered")
-
-
-def test_a_model_that_converges_has_the_topic_summed_up_where_half_of_it_is_told() -> None:
-    interview = cover(interview_about("A"), "A", "size", QUOTE)
-    assert apply_decision(interview, NextMove(move="converge"), SAID, 1.0).topics[0].closing == "asking"
-    told = apply_decision(cover(interview, "A", "result", QUOTE), NextMove(move="converge"), SAID, 1.0)
-    assert (told.topics[0].closing, told.phase) == ("offered", "convergence")
-    assert after(told, 20).phase == "convergence"
 
 
 def test_an_interview_that_its_person_opens_again_is_not_ended_by_what_ended_it() -> None:
@@ -145,7 +144,7 @@ def test_an_interview_that_its_person_opens_again_is_not_ended_by_what_ended_it(
 
 def test_a_late_decision_moves_nothing_once_it_is_over() -> None:
     ended = end(interview_about("A", "B"), Ended(reason="asked"))
-    late = apply_decision(ended, NextMove(move="switch", switch_to="B"), SAID, 1.0)
+    late = apply_decision(ended, NextMove(topic="B"), SAID, 1.0)
     assert (late.phase, active_of(late)) == ("end", "A")
 
 
@@ -172,15 +171,15 @@ def test_a_covered_aspect_is_not_closed_and_one_without_a_quote_is_not_covered()
 # --- how a topic ends ------------------------------------------------------------------------------------------------
 
 
-def test_before_a_topic_is_closed_it_is_offered_to_sum_it_up_and_one_last_question_is_asked() -> None:
+def test_before_a_topic_is_closed_it_is_summed_up_with_one_last_question() -> None:
     interview = interview_about("A", "B")
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
     stages = []
-    for _ in range(3):
+    for _ in range(2):
         interview = after(interview, 20)
         stages.append((interview.active and interview.active.title, interview.active and interview.active.closing))
-    assert stages == [("A", "offered"), ("A", "last"), ("B", "asking")]
+    assert stages == [("A", "last"), ("B", "asking")]
 
 
 def test_no_topic_is_asked_about_longer_than_twelve_turns() -> None:
@@ -203,15 +202,13 @@ def test_an_answer_is_counted_once() -> None:
 # --- how an interview ends -------------------------------------------------------------------------------------------
 
 
-def test_it_ends_when_most_is_covered_after_more_than_five_turns_and_nothing_waits() -> None:
+def test_it_ends_when_most_is_covered_summed_up_and_nothing_waits() -> None:
     interview = interview_about("A")
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
-    assert after(interview, 20, 20).ended is None
-    waiting = add_topic(interview, "B", ["when"])
-    assert after(waiting, 20, 20, 20).ended is None
-    five = interview.model_copy(update={"turns": 5})
-    assert after(five, 20).ended == Ended(reason="covered")
+    assert after(interview.model_copy(update={"turns": 9}), 20).ended is None, "it is summed up first"
+    assert after(interview, 20, 20).ended == Ended(reason="covered")
+    assert after(add_topic(interview, "B", ["when"]), 20, 20, 20).ended is None
 
 
 def test_two_turns_without_a_new_statement_whose_draft_is_ready_end_it() -> None:
@@ -250,15 +247,11 @@ def test_the_time_that_a_person_gave_ends_it() -> None:
 
 
 def test_a_models_end_ends_nothing_that_is_not_counted() -> None:
-    interview = apply_decision(interview_about("A"), NextMove(move="end"), SAID, 1.0)
+    interview = apply_decision(interview_about("A"), NextMove(), SAID, 1.0)
     assert interview.ended is None
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
-    once = apply_decision(after(interview, 20), NextMove(move="end"), SAID, 1.0)
-    assert once.ended is None, "after one answer"
-    five = interview.model_copy(update={"turns": 6})
-    assert apply_decision(five, NextMove(move="end"), SAID, 1.0).ended == Ended(reason="covered")
-    assert apply_decision(add_topic(five, "B", ["when"]), NextMove(move="end"), SAID, 1.0).ended is None
+    assert apply_decision(after(interview, 20), NextMove(), SAID, 1.0).ended is None
 
 
 def test_short_answers_and_a_known_profile_do_not_end_an_onboarding() -> None:
@@ -267,8 +260,24 @@ def test_short_answers_and_a_known_profile_do_not_end_an_onboarding() -> None:
     known |= {"roles": ["Nurse"], "locations": ["Porto"], "work_mode": "office"}
     interview = activate_next(with_agenda(Interview(), Known(known)))
     assert interview.completeness > ENOUGH
-    interview = apply_decision(after(interview, 40, 40, 40, 1, 1, 1), NextMove(move="end"), SAID, 1.0)
+    interview = apply_decision(after(interview, 40, 40, 40, 1, 1, 1), NextMove(), SAID, 1.0)
     assert (interview.ended, active_of(interview)) == (None, "Work")
+
+
+def test_an_agenda_asks_twice_for_what_was_not_answered_and_goes_on_before_that() -> None:
+    interview, asked = activate_next(with_agenda(Interview(), Known())), list[str]()
+    for seq in range(1, 40):
+        message_id = f"m{seq}"
+        interview = choose_aspect(count_answer(interview, seq, 1, 1.0, message_id))
+        if interview.ended:
+            break
+        asked.append(interview.asking)
+        found = RunFindings(NewMessage(message_id, seq, 1), interview.version)
+        interview = brought(interview, found, {message_id: QuotedSource(id=message_id, text="Hi!")}, 1.0)
+    wanted = [each.name for topic in interview.topics for each in topic.aspects]
+    assert asked[:4] == wanted[:4], "two greetings complete no topic"
+    assert sorted(filter(None, asked)) == sorted([*wanted, *wanted])
+    assert interview.ended == Ended(reason="out_of_topics")
 
 
 def test_an_aspect_is_asked_for_once_and_again_only_where_its_answer_told_nothing() -> None:
@@ -281,12 +290,14 @@ def test_an_aspect_is_asked_for_once_and_again_only_where_its_answer_told_nothin
         new = statement(f"Did it {seq}.").model_copy(
             update={"quotes": (Said(message_id=message_id, text="We did it."),)}
         )
-        found = RunFindings(seq, interview.version, NextMove(), [new] if message_id in told else [])
+        found = RunFindings(
+            NewMessage(message_id, seq, 9), interview.version, None, [new] if message_id in told else []
+        )
         interview = brought(interview, found, said, 1.0)
     assert asked == ["size", "result", "own part", "result", "", ""]
     active = interview.active
     assert active
-    assert (active.closing, interview.ended) == ("offered", None)
+    assert (active.closing, interview.ended) == ("last", None)
 
 
 def test_what_was_asked_before_the_person_changed_the_topic_is_asked_again() -> None:
@@ -300,7 +311,7 @@ def test_a_model_that_always_goes_on_and_opens_topics_ends_all_the_same() -> Non
     interview = Interview()
     for turn in range(400):
         topic = ProposedTopic(title=f"Topic{turn}", aspects=["what"], priority=9)
-        interview = apply_decision(after(interview, 20), NextMove(move="continue", topics=[topic]), SAID, 1.0)
+        interview = apply_decision(after(interview, 20), NextMove(topics=[topic]), SAID, 1.0)
         if interview.ended:
             break
     assert interview.ended
@@ -322,6 +333,62 @@ def test_an_aspect_is_closed_by_the_persons_words_alone() -> None:
     assert [each.status for each in interview.topics[0].aspects] == ["open", "closed", "open"]
 
 
+# --- what a message is -----------------------------------------------------------------------------------------------
+
+
+def heard(interview: Interview, **move: Any) -> Interview:
+    message = NewMessage("m1", interview.counted_to + 2, 9)
+    return hear(interview, NextMove(**move), message, SAID, 1.0)
+
+
+@pytest.mark.parametrize("kind", ["question", "small_talk", "go_on", "refusal", "correction"])
+def test_only_an_answer_is_counted(kind: str) -> None:
+    interview = heard(interview_about("A"), aspect="size")
+    again = heard(interview, kind=kind)
+    assert (again.turns, again.lengths, again.idle_turns) == (interview.turns, interview.lengths, 0)
+    assert heard(interview).turns == interview.turns + 1
+    assert again.asking == ("size" if kind != "refusal" else "result")
+    assert again.untold == (("m1",) if kind != "correction" else ())
+
+
+def test_what_is_refused_in_the_persons_words_is_closed_and_not_asked_again() -> None:
+    interview = heard(interview_about("A"), aspect="result")
+    invented = heard(interview, kind="refusal", quote="skip that")
+    assert [each.status for each in invented.topics[0].aspects] == ["open", "open", "open"]
+    refused = heard(interview, kind="refusal", quote="I don't know the budget")
+    assert [each.status for each in refused.topics[0].aspects] == ["open", "closed", "open"]
+    assert refused.asking == "size"
+
+
+def test_a_stop_in_the_persons_words_is_the_end_and_no_other_is() -> None:
+    interview = interview_about("A")
+    assert heard(interview, kind="stop", quote="my bus is here").ended is None
+    ended = heard(interview, kind="stop", quote="I don't know the budget")
+    assert ended.ended == Ended(reason="asked", quote="I don't know the budget", told_to=2)
+    assert (ended.asking, ended.draft) == ("", ())
+
+
+def test_the_orchestrator_chooses_what_is_asked_but_not_what_is_told_or_was_asked_three_times() -> None:
+    interview = heard(interview_about("A", "B"), topic="B", aspect="own part")
+    assert (active_of(interview), interview.asking) == ("B", "own part")
+    covered = cover(interview, "B", "size", QUOTE)
+    assert heard(covered, topic="B", aspect="size").asking == "result"
+    for _ in range(2):
+        interview = heard(interview, kind="question", aspect="own part")
+        assert interview.asking == "own part"
+    assert heard(interview, kind="question", aspect="own part").asking != "own part"
+
+
+def test_what_is_heard_after_the_next_question_belongs_to_the_one_before() -> None:
+    interview = choose_aspect(heard(interview_about("A"), aspect="size"))
+    assert interview.asking == "result"
+    message = NewMessage("m1", 4, 9)
+    late = hear(interview, NextMove(kind="refusal", quote="I don't know"), message, SAID, 1.0, asked="size")
+    assert [each.status for each in late.topics[0].aspects] == ["closed", "open", "open"]
+    assert late.asking == "result"
+    assert hear(late, NextMove(kind="stop", quote="I don't know"), message, SAID, 1.0, asked="size") == late, "once"
+
+
 # --- the draft -----------------------------------------------------------------------------------------------------
 
 
@@ -333,6 +400,27 @@ def test_a_statement_that_is_replaced_stays_in_the_version_before() -> None:
         ("Led eight people.", 1, 2),
         ("Led nine people.", 2, None),
     ]
+
+
+def said_in(message_id: str, text: str) -> tuple[Said, ...]:
+    return (Said(message_id=message_id, text=text),)
+
+
+def test_what_was_replaced_or_struck_out_does_not_come_back_from_the_same_words() -> None:
+    eight = statement("Led a team of 8.", "size").model_copy(update={"quotes": said_in("m1", "I led a team of 8")})
+    corrected = statement("Led a team of 18.", "size").model_copy(update={"quotes": said_in("m3", "no, 18")})
+    interview = apply_draft(apply_draft(interview_about("Acme"), [eight], [], 1.0), [corrected], [0], 1.0)
+    again = eight.model_copy(update={"text": "Was the lead of 8 people.", "quotes": said_in("m1", "a team of 8")})
+    other = statement("Worked at night.", "result").model_copy(update={"quotes": said_in("m1", "I led a team of 8")})
+    told = apply_draft(interview, [eight, again, other], [], 1.0)
+    assert [each.text for each in told.draft] == ["Led a team of 18.", "Worked at night."]
+    struck = strike(told, "led a team of  18.")
+    assert [each.text for each in struck.draft] == ["Worked at night."]
+    assert [(each.name, each.status, each.quotes) for each in struck.topics[0].aspects][0] == ("size", "closed", ())
+    assert apply_draft(struck, [corrected], [], 1.0).draft == struck.draft
+    anew = corrected.model_copy(update={"quotes": said_in("m5", "we were 18 after all"), "text": "Led 18 people."})
+    assert [each.text for each in apply_draft(struck, [anew], [], 1.0).draft] == ["Worked at night.", "Led 18 people."]
+    assert strike(struck, "Nothing like that.") == struck
 
 
 # --- any order -----------------------------------------------------------------------------------------------------
@@ -351,11 +439,12 @@ def a_move(chance: random.Random, interview: Interview, made: int) -> Move:
         case 2 | 3:
             topics = [ProposedTopic(title=title, aspects=["what", "when"][: chance.randrange(3)], priority=made % 10)]
             found = RunFindings(
-                seq=interview.counted_to + chance.choice((-2, 0, 0, 0)),
+                NewMessage("m1", interview.counted_to + chance.choice((-2, 0, 0, 2)), 9),
                 version=interview.version - chance.choice((0, 0, 0, 1)),
                 decision=NextMove(
-                    move=chance.choice(("continue", "switch", "converge", "end")),
-                    switch_to=chance.choice(TITLES),
+                    kind=chance.choice([each for each in get_args(MessageKind) if each not in ("topic", "go_on")]),
+                    quote=chance.choice(("", "I led eight people")),
+                    topic=chance.choice(TITLES),
                     topics=topics,
                 ),
                 statements=[statement(f"Said {made}.", "what", topic=title)] if chance.random() < 0.5 else [],
@@ -388,7 +477,7 @@ def test_only_moves_of_the_tables_are_made_whatever_models_and_deliveries_do() -
             moves += at_once
             late += interview.ended is not None
         for seq in range(2, interview.drafted_to + 1):
-            found = RunFindings(seq=seq, version=interview.version, statements=[statement("Late.")])
+            found = RunFindings(NewMessage("m1", seq, 9), version=interview.version, statements=[statement("Late.")])
             assert brought(interview, found, SAID, 1.0) == interview, "a draft that comes twice adds nothing"
 
 

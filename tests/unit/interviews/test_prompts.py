@@ -4,7 +4,7 @@ import json
 import random
 
 from qwestly_agent.domain.interview import Aspect, DraftSentence, Ended, Interview, Said, Topic
-from qwestly_agent.interviews.model import Spoken
+from qwestly_agent.interviews.model import NextMove, Spoken
 from qwestly_agent.interviews.prompts import interviewer_context, orchestrator_context, task_of, writer_context
 
 QUOTE = (Said(message_id="m1", text="eight people"),)
@@ -32,25 +32,29 @@ def test_the_interviewer_is_told_what_is_open_and_what_the_person_wants() -> Non
         phase="deep_dive",
         topics=TOPICS,
         asking="result",
-        directive="Ask for figures.",
         avoided=("crew",),
         terms=("shift",),
     )
-    assert interviewer_context(interview) == (
+    assert interviewer_context(interview, NextMove()) == (
         "<interview>phase: deep dive\ntopic: Acme\nnot yet told: result\nparked topics: Studies\n"
-        "words that they do not want: crew\ntheir own words: shift\nadvice: Ask for figures.</interview>\n\n"
-        "Ask exactly one question, about “result”. Build on what they said last."
+        "words that they do not want: crew\ntheir own words: shift</interview>\n\n"
+        "Ask exactly one question, about “result”. Build on what they told of it."
     )
 
 
-def test_advice_that_the_draft_has_overtaken_is_not_given() -> None:
-    interview = Interview(topics=TOPICS, directive="Ask for this: Team size.", asking="team size")
-    assert "team size" not in interviewer_context(interview).casefold()
-    other = TOPICS[0].model_copy(update={"title": "Beta", "status": "backlog", "aspects": (Aspect(name="team size"),)})
-    switched = (TOPICS[0].model_copy(update={"status": "backlog"}), other.model_copy(update={"status": "active"}))
-    assert "advice: Ask for this: Team size." in interviewer_context(
-        interview.model_copy(update={"topics": switched})
-    ), "where it is open of the topic that is asked about"
+def test_before_anything_has_read_the_message_it_picks_one_of_three() -> None:
+    aspects = tuple(Aspect(name=each) for each in ("size", "result", "own part", "when"))
+    interview = Interview(topics=(TOPICS[0].model_copy(update={"aspects": aspects}),), asking="result")
+    assert "about the first of “result”, “size”, “own part” that they did not tell" in interviewer_context(interview)
+    assert "one question, about “result”." in interviewer_context(interview, NextMove())
+
+
+def test_what_is_no_answer_is_met_first() -> None:
+    interview = Interview(topics=TOPICS, asking="result")
+    assert "answer it first" in interviewer_context(interview, NextMove(kind="question"))
+    assert "accept it in a few words" in interviewer_context(interview, NextMove(kind="refusal"))
+    over = interview.model_copy(update={"ended": Ended(reason="asked")})
+    assert "answer it first" not in interviewer_context(over, NextMove(kind="question"))
 
 
 def test_it_is_never_given_what_is_covered_or_closed_to_ask_about() -> None:
@@ -60,11 +64,10 @@ def test_it_is_never_given_what_is_covered_or_closed_to_ask_about() -> None:
         aspects = [
             Aspect(name=each, status=chance.choice(("open", "covered", "closed")), quotes=QUOTE) for each in names
         ]
-        closing = chance.choice(("asking", "offered", "last"))
+        closing = chance.choice(("asking", "last"))
         interview = Interview(
             topics=(Topic(title="Acme", status="active", aspects=tuple(aspects), closing=closing),),
             asking=chance.choice(["", *names]),
-            directive=f"Ask for {chance.choice(names)}, and {chance.choice(names)}.",
         )
         told = interviewer_context(interview)
         assert not [each.name for each in aspects if each.status != "open" and each.name in told]
@@ -76,7 +79,6 @@ def test_each_stage_of_a_topic_has_its_task() -> None:
         return task_of(Interview(topics=(active,)))
 
     assert "No topic is chosen yet" in task_of(Interview())
-    assert "“Acme” seems well covered" in at(closing="offered")
     assert "Sum up in two sentences" in at(closing="last")
     assert "what else there is to tell of “Acme”" in at()
     over = Interview(topics=TOPICS, ended=Ended(reason="asked"))
@@ -91,6 +93,7 @@ def test_the_orchestrator_reads_topics_with_their_aspects_and_the_messages_as_da
     assert state == {
         "phase": "divergence",
         "answers": 3,
+        "asked": "",
         "topics": [
             {
                 "title": "Acme",

@@ -95,7 +95,10 @@ export class QwestlyInterview extends AgentElement {
     Object.assign(this, { openRole: role, shown: id, view: null, tab: "chat", form: null, versions: null, said: "", problem: "" });
     this.#opened = id;
     this.#read();
-    this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>("h2")?.focus());
+    this.updateComplete.then(() => {
+      this.renderRoot.querySelector<HTMLElement>("h2")?.focus();
+      if (id === null) this.#chat?.send(strings.interview.beginnings[role], role); // the first question stands without another click
+    });
   }
 
   #leave() {
@@ -131,6 +134,11 @@ export class QwestlyInterview extends AgentElement {
 
   async #finish() {
     await this.#change("POST", "/finish", {}, strings.interview.finishedAndSaved);
+  }
+
+  async #goOn() {
+    await this.#change("POST", "/continue", {}, strings.interview.goesOn);
+    if (!this.problem) this.#say(strings.interview.goOnWords);
   }
 
   async #download() {
@@ -222,9 +230,9 @@ export class QwestlyInterview extends AgentElement {
         <label class="soft">${strings.interview.time} <select class="field" ?disabled=${view.ended !== null} @change=${choose}>
           <option value="" ?selected=${view.minutes === null}>${strings.interview.noLimit}</option>
           ${choices.map((each) => html`<option value=${each} ?selected=${view.minutes === each}>${strings.interview.minutes(each)}</option>`)}</select></label>
-        ${view.role === "onboarding" && !view.ended ? html`<button type="button" class="quiet" @click=${() => this.#say(strings.interview.skip)}>${strings.interview.skipButton}</button>
-          <button type="button" class="quiet" @click=${() => this.#say(strings.interview.later)}>${strings.interview.laterButton}</button>` : nothing}
-        ${view.ended ? nothing : html`<button type="button" class="quiet" @click=${() => this.#finish()}>${strings.interview.finish}</button>`}
+        ${view.ended ? nothing : html`<button type="button" class="quiet" @click=${() => this.#say(strings.interview.skip)}>${strings.interview.skipButton}</button>
+          <button type="button" class="quiet" @click=${() => this.#say(strings.interview.whyWords)}>${strings.interview.whyButton}</button>`}
+        ${view.ended ? html`<button type="button" class="quiet" @click=${() => this.#goOn()}>${strings.interview.goOn}</button>` : html`<button type="button" class="quiet" @click=${() => this.#finish()}>${strings.interview.finish}</button>`}
       </div>
     </div>`;
   }
@@ -304,6 +312,13 @@ export class QwestlyInterview extends AgentElement {
     }
   }
 
+  #statement({ text, quotes, is_new: isNew }: StatementView) {
+    const strike = () => this.#change("POST", "/strike", { text }, strings.interview.struckOut);
+    return html`<li class=${isNew ? "new" : ""}>
+      <details><summary>${text} ${isNew ? html`<span class="badge">${strings.interview.new}</span>` : nothing}</summary>${quotes.map(({ text: said }) => html`<blockquote>${strings.shared.quoted(said)}</blockquote>`)}</details>
+      <button type="button" class="icon-button" aria-label=${strings.shared.labeled(strings.interview.strikeOut, text)} title=${strings.interview.strikeOut} @click=${strike}>${icon("close")}</button></li>`;
+  }
+
   #draft(view: InterviewView) {
     const topics = Map.groupBy(view.draft, ({ topic }) => topic);
     const toggle = (event: Event) => (event.target as HTMLDetailsElement).open && this.#readVersions();
@@ -311,7 +326,7 @@ export class QwestlyInterview extends AgentElement {
       <div class="head"><h3 id="draft">${strings.interview.draft}</h3>
         <span class="soft">${view.is_writing ? strings.interview.writing : view.version ? strings.interview.version(view.version) : ""}</span>
         <button type="button" class="quiet" ?disabled=${!view.draft.length} @click=${() => this.#download()}>${strings.interview.download}</button></div>
-      ${[...topics].map(([topic, statements]) => html`<h4>${topic}</h4><ul class="draft">${statements.map(statementRow)}</ul>`)}
+      ${[...topics].map(([topic, statements]) => html`<h4>${topic}</h4><ul class="draft">${statements.map((each) => this.#statement(each))}</ul>`)}
       ${view.draft.length ? nothing : html`<p class="soft">${strings.interview.draftEmpty}</p>`}
       ${view.version ? html`<details @toggle=${toggle}><summary>${strings.interview.versions}</summary>${this.versions ? this.versions.map(versionRow) : html`<p class="soft">${strings.shared.loading}</p>`}</details>` : nothing}
     </section>`;
@@ -321,9 +336,6 @@ export class QwestlyInterview extends AgentElement {
 const percent = (share: number) => `${Math.round(share * 100)}%`;
 
 const waits = ({ status }: TopicView) => status === "mentioned" || status === "backlog";
-
-const statementRow = ({ text, quotes, is_new: isNew }: StatementView) => html`<li class=${isNew ? "new" : ""}>
-  <details><summary>${text} ${isNew ? html`<span class="badge">${strings.interview.new}</span>` : nothing}</summary>${quotes.map(({ text: said }) => html`<blockquote>${strings.shared.quoted(said)}</blockquote>`)}</details></li>`;
 
 const versionRow = ({ version, added, dropped }: InterviewVersion) => html`<h4>${strings.interview.version(version)}</h4>
   <ul class="draft">${added.map((text) => html`<li><ins>${text}</ins></li>`)}${dropped.map((text) => html`<li><del>${text}</del></li>`)}</ul>`;

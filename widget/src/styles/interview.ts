@@ -38,6 +38,8 @@ export const INTERVIEW_STYLES = css`
   .aspects q { flex-basis: 100%; }
   .badge { padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
   .badge.active, .new .badge { border-color: var(--accent); color: var(--accent); }
+  .side .draft li { display: flex; align-items: start; gap: .5rem; }
+  .draft li details { flex: 1; min-inline-size: 0; }
   .draft li.new { padding-inline-start: .6rem; border-inline-start: 3px solid var(--accent); }
   blockquote { margin: .3rem 0; padding-inline-start: .7rem; border-inline-start: 2px solid var(--accent); color: var(--muted); font-size: .9rem; }
   ins { color: var(--accent); text-decoration: none; }

@@ -25,7 +25,7 @@ from qwestly_agent.text.language import language_of
 # The interview's state comes last in the prompt, so that everything before it can be cached.
 
 
-VERSION = "interview-3"
+VERSION = "interview-4"
 
 INSTRUCTIONS = """\
 You interview one person about their work, to draw out what no form asks: what they did themselves, how, what came of \
@@ -41,10 +41,11 @@ How you ask
 - Ask for what happened: one case, their own part, a figure, what was hard. Not for feelings about it.
 - Where they mention something else worth telling, say that you keep it for later, and stay with the topic.
 - Where they contradict what they said before, name both and ask which is right.
+- What they ask you is answered first, in one or two sentences: why you ask, what becomes of it, what is still missing.
 
 What you pass on
-- They want to talk about something else: change_topic. They have had enough of it, or of all: that_is_enough. Then do \
-what its answer says.
+- It is over and they want to go on: go_on. Then do what its answer says.
+- They want a sentence of the draft out: strike_statement.
 - They want to see what there is: show_draft, and show it as it stands, word for word.
 - Asked what was said before: query_user_knowledge. Where you cannot tell whether they want to stop: confirm_with_user.
 
@@ -72,8 +73,8 @@ class ClosedRun:
     """A run that ends with fixed text and events behind the model's answer."""
 
     run: AgentRunEvents[Any]
-    closing_text: Callable[[], str]
-    """Evaluated at the end, because a tool may have ended the interview meanwhile."""
+    closing_text: Callable[[], Awaitable[str]]
+    """Called at the end, because a tool or the orchestrator may have ended the interview meanwhile."""
     closing_events: Callable[[], Awaitable[Sequence[NativeEvent]]]
     _closing: list[TextPart] = field(default_factory=list[TextPart])
 
@@ -83,7 +84,7 @@ class ClosedRun:
             if isinstance(event, PartStartEvent):
                 parts = max(parts, event.index + 1)
             yield event
-        if words := self.closing_text():
+        if words := await self.closing_text():
             self._closing = [TextPart(words)]
             yield PartStartEvent(index=parts, part=TextPart(words))
             yield PartEndEvent(index=parts, part=TextPart(words))
@@ -115,20 +116,24 @@ class Interviewer:
         service = turn.deps.interview
         is_new = not service.latest.turns and not service.latest.topics
         first = await self.prefill(turn.deps) if is_new else lambda interview: interview
-        begun = await service.begin_turn(first)
-        told = replace(turn, prompt=f"{turn.prompt}\n\n{interviewer_context(begun)}")
+        move = await service.begin_turn(first)
+        told = replace(turn, prompt=f"{turn.prompt}\n\n{interviewer_context(service.latest, move)}")
 
         def tells_the_end() -> bool:
             return service.tells_the_end and turn.deps.calls.trouble is None
 
-        def last_words() -> str:
+        async def last_words() -> str:
+            await service.settle()
             return closing_list(service.latest, language_of(service.text)) if tells_the_end() else ""
 
         async def at_end() -> Sequence[NativeEvent]:
             return await self.closing_events(turn.deps) if tells_the_end() else ()
 
-        async with LibraryAgent(self.agent, self.prompt_version).run(told) as run:
-            yield ClosedRun(run, last_words, at_end)
+        try:
+            async with LibraryAgent(self.agent, self.prompt_version).run(told) as run:
+                yield ClosedRun(run, last_words, at_end)
+        finally:
+            service.give_up()
 
 
 def build_interview(models: Models, version: str) -> TurnAgent:
@@ -139,7 +144,7 @@ def build_interview(models: Models, version: str) -> TurnAgent:
 # Onboarding: an interview with a fixed agenda. At its end the user approves the collected profile.
 
 
-ONBOARDING_VERSION = "onboarding-4"
+ONBOARDING_VERSION = "onboarding-5"
 
 ONBOARDING_INSTRUCTIONS = """\
 You get to know one person who is new at Qwestly, along an agenda: their work, skills, education, wishes and limits. \
@@ -157,8 +162,7 @@ list. Only for what stands under “not yet told”.
 where; they confirm it at the end.
 
 What you pass on
-- They want to talk about something else: change_topic. They have had enough: that_is_enough. Then do what its answer \
-says.
+- It is over and they want to go on: go_on. Then do what its answer says.
 - They ask you to remember something: remember. They ask what you know of them: get_user_profile, query_user_knowledge.
 - Where you cannot tell whether they want to stop: confirm_with_user.
 - Where you are told that it is over: call propose_profile once, with each field that they told you of and their \

@@ -1,7 +1,7 @@
 """The tools of the roles beside the chat: interview, onboarding and learning."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import RunContext
@@ -22,8 +22,8 @@ from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.prompts import task_of
-from qwestly_agent.interviews.service import AGENDA, SAID, KnownField, known_before, learnt_fields
-from qwestly_agent.interviews.view import covered_so_far, draft_markdown
+from qwestly_agent.interviews.service import AGENDA, SAID, KnownField, learnt_fields
+from qwestly_agent.interviews.view import covered_so_far, draft_text
 from qwestly_agent.profile import UPDATE_PROFILE, ChangedField, Value
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
@@ -33,33 +33,23 @@ from qwestly_agent.text.user_text import typed_in
 # The interview's tools: they pass on the user's explicit wishes; code decides what follows.
 
 
-Title = Annotated[str, StringConstraints(min_length=1, max_length=80, strip_whitespace=True)]
-QuotedWords = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+Sentence = Annotated[str, StringConstraints(min_length=1, max_length=5_000)]
 
 
-async def change_topic(ctx: RunContext[AgentDeps], topic: Title) -> dict[str, Any]:
-    """The person says that they want to talk about something else ("let's talk about B").
-
-    Args:
-        topic: What they named, in their words.
-    """
-    interview = await ctx.deps.interview.talk_about(topic)
-    active = interview.active
-    return {"topic": active.title if active else None, "now": task_of(interview)}
+async def go_on(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
+    """The person wants to go on with the interview, which is over."""
+    return {"now": task_of(await ctx.deps.interview.go_on())}
 
 
-async def that_is_enough(
-    ctx: RunContext[AgentDeps], of: Literal["topic", "interview"], quote: QuotedWords
-) -> dict[str, Any]:
-    """The person says that it is enough ("that's all", "let's stop here"): of the topic, or of the interview.
+async def strike_statement(ctx: RunContext[AgentDeps], text: Sentence) -> dict[str, Any]:
+    """The person wants a sentence out of the draft ("strike that", "that is wrong, take it out"). It stays out.
 
     Args:
-        of: What they have had enough of.
-        quote: Their words in this message, copied letter for letter.
+        text: The sentence as show_draft has it, letter for letter.
     """
-    if not await ctx.deps.interview.enough(of, quote):
-        return {"note": "They did not say that in this message. Go on."}
-    return {"now": task_of(ctx.deps.interview.latest)}
+    if not await ctx.deps.interview.strike(text):
+        return {"note": "No sentence of the draft reads like that: look at show_draft."}
+    return {"note": "It is struck out. Say so in one sentence."}
 
 
 async def show_draft(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
@@ -68,13 +58,13 @@ async def show_draft(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     if interview.draft:
         behind = interview.drafted_to < interview.counted_to
         note = {"note": "Their newest answers are not in it yet; it is being written."} if behind else {}
-        return {"version": interview.version, "draft": draft_markdown(interview), **note}
+        return {"version": interview.version, "draft": draft_text(interview), **note}
     return {"note": "Nothing is written yet; the first draft is on its way.", "covered": covered_so_far(interview)}
 
 
 TOOLS = [
-    tool(change_topic, effect="draft", label="Changing the topic…"),
-    tool(that_is_enough, effect="draft", label="Wrapping up…"),
+    tool(go_on, effect="draft", label="Going on…"),
+    tool(strike_statement, effect="draft", label="Striking that out…"),
     tool(show_draft, effect="read", label="Looking at your draft…"),
 ]
 
@@ -121,8 +111,8 @@ async def propose_profile(
     learnt = [
         KnownField(each.field, to_json_types(each.value), found) for each in told if (found := _quotes(each, sources))
     ]
-    before = known_before(ctx.deps.interview.latest)
-    if not (proposed := await _with_known(ctx.deps, [*learnt, *before])):
+    drafted = learnt_fields(ctx.deps.interview.latest)
+    if not (proposed := await _with_known(ctx.deps, [*learnt, *drafted])):
         raise ToolFailed("They said none of that in these words. Quote them letter for letter.")
     return _proposal(proposed)
 

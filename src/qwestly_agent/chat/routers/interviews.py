@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.interview import Ended, Interview
 from qwestly_agent.interviews.machine import (
@@ -14,7 +15,9 @@ from qwestly_agent.interviews.machine import (
     add_topic,
     edit_aspect,
     end,
+    go_on,
     prioritize,
+    strike,
     talk_about,
 )
 from qwestly_agent.interviews.view import (
@@ -61,6 +64,11 @@ class EditedAspect(_Body):
 class NewAspect(_Body):
     topic: Title
     name: Title
+
+
+class StruckSentence(_Body):
+    text: Annotated[str, StringConstraints(min_length=1, max_length=5_000)]
+    """The sentence as it stands in the draft."""
 
 
 class TimeBudget(_Body):
@@ -134,12 +142,29 @@ async def edit_an_aspect(
     )
 
 
+@router.post("/api/interviews/{conversation_id}/strike")
+async def strike_a_sentence(
+    conversation_id: str, body: StruckSentence, services: TheServices, user_id: TheUser
+) -> InterviewView:
+    """Strike a sentence out of the draft, for good. 404 `not_found` if the draft has no such sentence."""
+    before = (await services.interviews.get_stored(user_id, conversation_id)).interview
+    if strike(before, body.text) == before:
+        raise NotFound("There is no such sentence in your draft.")
+    return await _change(services, user_id, conversation_id, lambda interview: strike(interview, body.text))
+
+
 @router.put("/api/interviews/{conversation_id}/time")
 async def limit_time(conversation_id: str, body: TimeBudget, services: TheServices, user_id: TheUser) -> InterviewView:
     """Limit the interview's duration: it ends with the first answer after these minutes."""
     return await _change(
         services, user_id, conversation_id, lambda interview: interview.model_copy(update={"minutes": body.minutes})
     )
+
+
+@router.post("/api/interviews/{conversation_id}/continue")
+async def continue_interview(conversation_id: str, services: TheServices, user_id: TheUser) -> InterviewView:
+    """Continue an interview that had ended: the next answer asks on."""
+    return await _change(services, user_id, conversation_id, go_on)
 
 
 @router.post("/api/interviews/{conversation_id}/finish")
