@@ -107,6 +107,77 @@ def columns_page(person: Person) -> str:
     )
 
 
+def right_page(person: Person) -> str:
+    """A sidebar at the far side."""
+    work, education, skills, languages = map(e, person["headings"])
+    jobs = "".join(
+        f"<p><b>{e(job['title'])}</b></p><div>{e(job['company'])}, {e(job['place'])}</div><div>{e(job['period'])}</div>"
+        f"{bullets(job['lines'])}"
+        for job in person["jobs"]
+    )
+    schools = "".join(
+        f"<div>{e(each['degree'])}</div><div>{e(each['school'])}</div><div>{e(each['period'])}</div>"
+        for each in person["schools"]
+    )
+    side = "".join(f"<div>{e(each)}</div>" for each in (person["place"], *person["contact"]))
+    side += f"<h2>{skills}</h2>{''.join(f'<div>{e(each)}</div>' for each in person['skills'])}"
+    side += f"<h2>{languages}</h2>{''.join(f'<div>{e(each)}</div>' for each in person['languages'])}"
+    main = (
+        f"<h1>{e(person['name'])}</h1><p>{e(person['headline'])}</p><h2>{work}</h2>{jobs}<h2>{education}</h2>{schools}"
+    )
+    return (
+        "<div style='display:grid;grid-template-columns:1fr 55mm;gap:8mm;font-size:9.5pt'>"
+        f"<div>{main}</div><div>{side}</div></div>"
+    )
+
+
+def stacked_page(person: Person) -> str:
+    """Periods at the far margin of titles, contact details below each other there, skills in three columns."""
+    work, education, skills, languages = map(e, person["headings"])
+    aside = "<div style='overflow:hidden'><span style='float:inline-end'>"
+    jobs = "".join(
+        f"{aside}{e(job['period'])}</span><b>{e(job['title'])}</b>, {e(job['company'])}</div>"
+        f"<div>{e(job['place'])}</div>{bullets(job['lines'])}"
+        for job in person["jobs"]
+    )
+    schools = "".join(
+        f"{aside}{e(each['period'])}</span>{e(each['degree'])}</div><div>{e(each['school'])}</div>"
+        for each in person["schools"]
+    )
+    contact = "".join(f"<div style='text-align:end'>{e(each)}</div>" for each in (person["place"], *person["contact"]))
+    listed = "".join(f"<div>{e(each)}</div>" for each in person["skills"])
+    return (
+        f"<h1>{e(person['name'])}</h1><p>{e(person['headline'])}</p>{contact}<h2>{work}</h2>{jobs}<h2>{education}</h2>"
+        f"{schools}<h2>{skills}</h2><div style='display:grid;grid-template-columns:1fr 1fr 1fr'>{listed}</div>"
+        f"<h2>{languages}</h2><p>{e(' / '.join(person['languages']))}</p>"
+    )
+
+
+def timeline_page(person: Person) -> str:
+    """Period and place at the near side of a rule."""
+    work, education, skills, languages = map(e, person["headings"])
+
+    def row(near: str, far: str) -> str:
+        columns = "display:grid;grid-template-columns:42mm 1fr;gap:6mm;margin-bottom:3mm"
+        rule = "border-inline-start:1px solid;padding-inline-start:4mm"
+        return f"<div style='{columns}'><div>{near}</div><div style='{rule}'>{far}</div></div>"
+
+    jobs = "".join(
+        row(
+            f"{e(job['period'])}<br>{e(job['place'])}",
+            f"<b>{e(job['title'])}</b><br>{e(job['company'])}{bullets(job['lines'])}",
+        )
+        for job in person["jobs"]
+    )
+    schools = "".join(
+        row(e(each["period"]), f"{e(each['degree'])}<br>{e(each['school'])}") for each in person["schools"]
+    )
+    return (
+        f"{head(person)}<h2>{work}</h2>{jobs}<h2>{education}</h2>{schools}<h2>{skills}</h2>"
+        f"<p>{e(', '.join(person['skills']))}</p><h2>{languages}</h2><p>{e(', '.join(person['languages']))}</p>"
+    )
+
+
 def head(person: Person) -> str:
     contact = " · ".join((person["place"], *person["contact"]))
     return f"<h1>{e(person['name'])}</h1><p>{e(person['headline'])}</p><p>{e(contact)}</p>"
@@ -300,7 +371,15 @@ def width(text: str) -> float:
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
-PAGES = {"margin": margin_page, "sidebar": sidebar_page, "table": table_page, "columns": columns_page}
+PAGES = {
+    "margin": margin_page,
+    "sidebar": sidebar_page,
+    "table": table_page,
+    "columns": columns_page,
+    "right": right_page,
+    "stacked": stacked_page,
+    "timeline": timeline_page,
+}
 WORD = {"paragraphs": of_paragraphs, "cells": of_table}
 STREAMS = {"word": as_word_prints, "google": as_google_prints}
 

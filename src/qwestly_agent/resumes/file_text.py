@@ -213,21 +213,18 @@ _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _RTF = b"{\\rtf"
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 _ICONS = {
-    **dict.fromkeys("\uf0e1\uf08c", "LinkedIn"), **dict.fromkeys("\uf09b\uf092\uf113", "GitHub"), "\uf296": "GitLab",
-    **dict.fromkeys("\uf168\uf169", "Xing"), **dict.fromkeys("\uf099\uf081\ue61b", "Twitter"), "\uf17e": "Skype",
-    **dict.fromkeys("\uf16d\ue055", "Instagram"), **dict.fromkeys("\uf2c6\uf3fe", "Telegram"), "\uf1b4": "Behance",
-    **dict.fromkeys("\uf095\uf10b\uf3cd\uf879", "Tel."),
+    "LinkedIn": "\uf0e1\uf08c", "GitHub": "\uf09b\uf092\uf113", "GitLab": "\uf296", "Xing": "\uf168\uf169",
+    "Twitter": "\uf099\uf081\ue61b", "Instagram": "\uf16d\ue055", "Telegram": "\uf2c6\uf3fe", "Skype": "\uf17e",
+    "Behance": "\uf1b4", "Tel.": "\uf095\uf10b\uf3cd\uf879",
 }  # fmt: skip
 """Icons of Font Awesome that stand for a word. Others are dropped."""
-_RADICALS = dict(
-    zip(
-        "⺟⺠⻁⻄⻅⻆⻋⻑⻓⻔⻘⻙⻚⻛⻜⻝⻢⻤⻥⻦⻨⻩⻫⻬⻭⻮⻰⻲⻳",
-        "母民虎西见角车長长门青韦页风飞食马鬼鱼鸟麦黄斉齐歯齿龙亀龟",
-        strict=True,
-    )
-) | {chr(each): unicodedata.normalize("NFKC", chr(each)) for each in range(0x2F00, 0x2FD6)}
+_RADICALS = str.maketrans(
+    "⺟⺠⻁⻄⻅⻆⻋⻑⻓⻔⻘⻙⻚⻛⻜⻝⻢⻤⻥⻦⻨⻩⻫⻬⻭⻮⻰⻲⻳",
+    "母民虎西见角车長长门青韦页风飞食马鬼鱼鸟麦黄斉齐歯齿龙亀龟",
+) | {each: unicodedata.normalize("NFKC", chr(each)) for each in range(0x2F00, 0x2FD6)}
 """Characters by which Chrome names the glyphs of ideographs that are radicals, too."""
-_TO_LETTERS = str.maketrans(_LIGATURES | _RADICALS | {icon: f" {word}: " for icon, word in _ICONS.items()})
+_WORDS = {icon: f" {word}: " for word, icons in _ICONS.items() for icon in icons}
+_TO_LETTERS = str.maketrans(_LIGATURES | _WORDS) | _RADICALS
 _SOFT_BREAK = re.compile(r"\xad\s*\n\s*")
 _BLANKS = re.compile(r"[^\S\n]+")
 _EMPTY_LINES = re.compile(r"\n{3,}")

@@ -87,7 +87,7 @@ _PERIOD = pattern(
 )
 """Dates that look like a telephone number of some country."""
 _DATES = pattern(
-    rf"""(?x) \(? (?: {_DATED} (?: (?:{_TO}|\)?\s{{1,3}}\(?) {_DATED} | {_TO}\d\d(?!\d) ){{0,8}}
+    rf"""(?x)\(?(?: {_DATED} (?:(?:{_TO}|\)?\s{{1,3}}\(?){_DATED} | {_TO}\d\d(?!\d)){{0,8}} (?:(?:{_TO}|\s)\d\d?(?!\d))?
       | {_SHORT} (?: (?:\s{{0,3}}-\s{{0,3}}|\s{{1,5}}) (?:{_DATED}|{_SHORT}) ){{0,8}} ) [)\s.]{{0,3}}"""
 )
 """A run that is dates from its start to its end."""
@@ -216,7 +216,9 @@ def _contacts_in(text: str) -> tuple[Contact, ...]:
             found.add("phone", *span)
     for match in _LABELLED.finditer(plain):
         start, end = match.span("number")
-        if not (_PERIOD.search(plain, start, end + 12) or _DATES.fullmatch(plain, start, end)):
+        dates = _PERIOD.search(plain, start, end)
+        end = dates.start() if dates else end
+        if not _DATES.fullmatch(plain, start, end):
             found.add("phone", start, start + len(plain[start:end].rstrip(" \t.-/(")))
     found.add_blocks()
     return tuple(sorted(found.contacts))
@@ -331,8 +333,8 @@ def _is_phone(run: str, *, is_alone: bool = True, is_near: bool = False) -> bool
 
 def _is_alone(plain: str, start: int, end: int) -> bool:
     """True if there are no words or digits beside it in its line."""
-    before = plain[max(start - 20, 0) : start].rstrip(_BLANKS + "(.")[-1:]
-    after = plain[end : end + 20].lstrip(_BLANKS + ")")[:1]
+    before = plain[max(start - 20, 0) : start].rstrip(" \u00a0\u202f(.")[-1:]
+    after = plain[end : end + 20].lstrip(" \u00a0\u202f)")[:1]
     return not (before.isalnum() or after.isalnum())
 
 
