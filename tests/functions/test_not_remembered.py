@@ -126,3 +126,14 @@ async def test_a_plain_request_leaves_out_the_message_before_it(talk: Talk, refu
 @pytest.mark.parametrize("said", ["Don't remember that I said Lisbon, it is Porto.", "I don't remember that.", "No."])
 def test_what_is_more_than_the_request_is_for_the_models(said: str) -> None:
     assert not is_plain_refusal(said)
+
+
+async def test_at_most_two_memories_a_day_are_proposed_by_tools(talk: Talk) -> None:
+    said = [f"I am an atheist and live in {city}." for city in ("Porto", "Lisbon", "Braga")]
+    for each in said[:2]:
+        await service(talk, each).remember("fact", each, each, ask=False, sensitive=True)
+    with pytest.raises(Invalid, match="Two such things"):
+        await service(talk, said[2]).remember("fact", said[2], said[2], ask=False, sensitive=True)
+    talk.clock.advance(86_401)
+    await service(talk, said[2]).remember("fact", said[2], said[2], ask=False, sensitive=True)
+    assert len(await talk.remembered("proposed")) == 3

@@ -25,6 +25,7 @@ from qwestly_agent.memory.notes import (
     is_credential,
     is_sensitive,
     normalize_content,
+    without_request,
 )
 from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
@@ -315,6 +316,7 @@ OWN_WORDS = "Their own words about themselves, meant, and not taken back: “{se
 """The statement that the judge checks."""
 NOT_TO_BE_REMEMBERED = "The person asked that this is not remembered."
 ASKED = "a question that was put to them, and no word of theirs"
+CORRECTED = "what was remembered of them, and what they correct now"
 FEWEST_WORDS = 3
 """Minimum length of an answer that can be understood without its question."""
 
@@ -386,7 +388,8 @@ def _sources(at: str, note: Note) -> list[QuotedSource]:
     )
     # The question gets the answer's trust level, so that the judge gets both in one batch.
     asked = QuotedSource(id=f"{at}?", text=note.question, trust=note.trust, fields={"is": ASKED})
-    return [said, asked] if note.question else [said]
+    known = QuotedSource(id=f"{at}!", text=note.corrects, trust=note.trust, fields={"is": CORRECTED})
+    return [said, *([asked] if note.question else []), *([known] if note.corrects else [])]
 
 
 def _readings(at: str, note: Note) -> list[_Reading]:
@@ -399,6 +402,10 @@ def _readings(at: str, note: Note) -> list[_Reading]:
         asked = Quote(source=f"{at}?", text=note.question)
         answer = note.model_copy(update={"sensitive": note.sensitive or is_sensitive(note.question)})
         found.append(_Reading(answer, statement.model_copy(update={"quotes": (quote, asked)})))
+    if note.corrects:
+        both = statement.model_copy(update={"quotes": (quote, Quote(source=f"{at}!", text=note.corrects))})
+        # By itself their sentence may have no subject: “I passed the C1 now.”
+        return [_Reading(note.model_copy(update={"question": "", "trust": "user_said"}), both), *found]
     if not note.question or len(note.sentence.split()) >= FEWEST_WORDS:
         found.append(_own_words(at, alone))
     return sorted(found, key=lambda reading: _needs_yes(reading.note))
@@ -412,7 +419,8 @@ def _needs_yes(note: Note) -> bool:
 
 def _own_words(at: str, note: Note) -> _Reading:
     sentence = note.sentence
-    content = note.content if normalize_content(note.content) == normalize_content(sentence) else sentence
+    is_sentence = normalize_content(note.content) == normalize_content(sentence)
+    content = note.content if is_sentence else without_request(sentence)
     sensitive = note.sensitive or is_sensitive(sentence)
     return _Reading(
         note.model_copy(update={"content": content, "quote": sentence, "sensitive": sensitive}),

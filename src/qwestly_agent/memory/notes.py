@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
@@ -10,10 +11,11 @@ from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.domain.memory import Memory, MemorySource, MemoryStatus, MemoryType, Trust
+from qwestly_agent.grounding.figures import figures, is_same
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import QUOTATION_MARKS, find_quote
 from qwestly_agent.text.clean import mask_secrets
-from qwestly_agent.text.language import content_stems
+from qwestly_agent.text.language import content_stems, language_of
 from qwestly_agent.text.user_text import holds_others_words, words_of
 
 # --- equality ---------------------------------------------------------------------------------------------------------
@@ -84,6 +86,8 @@ _SENSITIVE = pattern(
 
 LONGEST_CONTENT_CHARACTERS = 300
 LONGEST_QUOTE_CHARACTERS = 600
+LETTERS = 4
+"""Number of letters in which a word of a note and a typed one agree: “pendelt”, “pendle”."""
 
 
 class DropReason(StrEnum):
@@ -127,6 +131,8 @@ class Note(BaseModel):
     said_at: float
     """Seconds since the epoch."""
     source: MemorySource
+    corrects: str = ""
+    """The content of the memory that it corrects, whose words count as the user's."""
     is_asked_for: bool = False
     """True if a chat tool made it; then only words that the user typed are stored at once."""
     is_doubtful: bool = False
@@ -160,8 +166,20 @@ class Note(BaseModel):
 
     @property
     def is_in_own_words(self) -> bool:
-        """True if the user's sentence contains each of its content words, by stem."""
-        return set(content_stems(self.content)) <= set(content_stems(f"{self.sentence} {self.quote}"))
+        """True if each of its content words begins like one that the user typed, or that stood in the memory that it
+        corrects, and each of its figures is one of theirs."""
+        own = f"{self.sentence} {self.quote} {self.corrects}"
+        read, typed = (figures(text, language_of(text) or language_of(own)) for text in (self.content, own))
+        if not all(any(is_same(each, known) for known in typed) for each in read):
+            return False
+        words = content_stems(_without(self.content, [each.text for each in read]))
+        return {each[:LETTERS] for each in words} <= {each[:LETTERS] for each in content_stems(own)}
+
+
+def _without(text: str, parts: Sequence[str]) -> str:
+    for part in parts:
+        text = text.replace(part, " ")
+    return text
 
 
 Verb: TypeAlias = Literal["add", "reinforce", "wait", "skip"]
@@ -230,6 +248,12 @@ _NEVER = pattern(
 def is_plain_refusal(message: str) -> bool:
     """True if the whole message asks not to remember what was said: “Don't remember that.”"""
     return bool(_NEVER.fullmatch(message.strip()))
+
+
+def without_request(sentence: str) -> str:
+    """Return what a sentence orders to remember, without the order; other sentences as they are."""
+    found = _ORDER.fullmatch(sentence.strip())
+    return found["what"].strip() if found and len(words_of(found["what"])) > 1 else sentence
 
 
 def is_plain_order(message: str) -> bool:

@@ -48,7 +48,9 @@ from qwestly_agent.services import ModelServices
 
 WRITER: Tier = "fast"
 JUDGE_SECONDS = 3.0
-UNDO_SECONDS = 86_400.0
+UNDO_SECONDS = DAY_SECONDS = 86_400.0
+MOST_PROPOSED = 2
+"""Maximum memories that wait for approval and were proposed by tools within a day."""
 MOST_EXPLAINED = 5
 MOST_MESSAGES = 200
 """Number of the conversation's newest messages in which a quote is searched."""
@@ -66,6 +68,7 @@ _ONCE = (
 )
 _KNOWN_BESIDE = "That is remembered already, beside the other one. If the other one is wrong, have it forgotten."
 _ASKED_BEFORE = "The user had something like that forgotten, and was asked about it in this conversation. Let it be."
+_ASKED_ENOUGH = "Two such things wait for the user's decision since yesterday. What they wrote is read later: say so."
 _WAITS = "That waits for the user's decision already."
 _LATER = "It could not be checked just now. What the user wrote is read again after the conversation: say so."
 
@@ -113,7 +116,12 @@ class MemoryService:
         known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
-        note = partial(self._note, cast(MemoryType, known.type), content, quote, sensitive, known.about_writing)
+
+        async def note() -> Note:
+            kind = cast(MemoryType, known.type)
+            found = await self._note(kind, content, quote, sensitive, known.about_writing)
+            return found.model_copy(update={"corrects": known.content})
+
         return await self._once(note, known, ask=ask)
 
     async def leave_out(self, quotes: Sequence[str]) -> LeftOut:
@@ -218,6 +226,8 @@ class MemoryService:
         )
         if ask and not note.is_checked:
             raise Invalid(_LATER)
+        if ask and await self._has_asked_enough():
+            raise Invalid(_ASKED_ENOUGH)
         now, new_id = services.clock(), f"mem_{sha256_hex(user_id, services.new_id(), note.hash)[:32]}"
         if not ask:
             status = "active" if note.is_checked else "unchecked"
@@ -233,6 +243,11 @@ class MemoryService:
         replaces = [known.id] if known else []
         await write_memory(services, user_id, new, vector, replaces, was_unchecked=equal is not None)
         return remember_proposal([new], [new.id], self.conversation_id)
+
+    async def _has_asked_enough(self) -> bool:
+        waiting = await self.services.memories.newest(self.user_id, MOST_PROPOSED, status="proposed")
+        since = to_datetime(self.services.clock() - DAY_SECONDS)
+        return len([each for each in waiting if each.created_at and each.created_at > since]) >= MOST_PROPOSED
 
     async def _is_forgotten(self, memory: Memory) -> bool:
         own = hashes_of(self.user_id, memory.content, memory.quote)

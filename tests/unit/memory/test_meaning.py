@@ -164,3 +164,43 @@ def test_since_when_it_holds_must_stand_in_the_quote(given: str, kept: str | Non
     )
     assert isinstance(found, Note)
     assert found.since == kept
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "is_own"),
+    [
+        ("Ich pendle von Ulm nach Stuttgart.", "Pendelt von Ulm nach Stuttgart", True),
+        ("I lead a team of twelve.", "Leads a team of 12", True),
+        ("I lead a team of twelve.", "Leads a team of 20", False),
+        ("I lead a team.", "Leads a hospital", False),
+        ("I live in Lisbon.", "Does not live in Lisbon", False),
+    ],
+)
+def test_a_word_that_begins_like_a_typed_one_and_a_figure_that_was_typed_are_the_users(
+    said: str, content: str, is_own: bool
+) -> None:
+    assert note(said, said, content).is_in_own_words == is_own
+
+
+def test_a_correction_keeps_its_subject_by_the_words_of_what_it_corrects() -> None:
+    given = note("Ya he aprobado el C1, actualízalo.", "Ya he aprobado el C1", "Tiene el C1 de inglés")
+    given = given.model_copy(update={"corrects": "Tiene el B2 de inglés", "is_asked_for": True})
+    [found] = grounded(Judge("Tiene el C1"), given)
+    assert isinstance(found, Note)
+    assert (found.content, found.is_doubtful) == ("Tiene el C1 de inglés", False)
+    [refused] = grounded(Judge("Their own words"), given)
+    assert isinstance(refused, RefusedNote)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Merke dir bitte: Ich arbeite gern nachts.", "Ich arbeite gern nachts."),
+        ("Remember that I like night shifts.", "I like night shifts."),
+        ("I remember that night well.", "I remember that night well."),
+    ],
+)
+def test_a_request_is_no_part_of_what_is_remembered(said: str, kept: str) -> None:
+    [found] = grounded(Judge("Their own words"), note(said, said, "Hates mornings"))
+    assert isinstance(found, Note)
+    assert (found.content, found.quote) == (kept, said)
