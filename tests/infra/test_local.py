@@ -50,7 +50,7 @@ def test_the_function_gets_the_environment_of_the_template_with_its_parameters_d
     assert environment["MONGODB_DATABASE"] == "candidate_portal"
     assert environment["LOG_LEVEL"] == "INFO"
     assert environment["QWESTLY_JWT_AUDIENCE"] == ""
-    assert environment["MONGODB_URI"] == "ssm:/qwestly-agent/dev/mongodb-uri"
+    assert environment["MONGODB_URI"] == "ssm:/qwestly-agent/dev/mongodb-chat-uri"
     assert not [name for name, value in environment.items() if "${" in value or value.startswith("(")]
     assert (template.timeout(CHAT), template.cors(CHAT)["AllowMethods"][0]) == (300, "GET")
 

@@ -128,7 +128,7 @@ def test_links_in_mails_lead_to_the_domain_where_there_is_one(tmp_path: Path) ->
     address = "https://agent.qwestly.example/approve"
     stage = filled_in("prod", tmp_path, ApproveUrl=address, BehindDistribution="1")
     assert list(problems(stage)) == []
-    mailing = {"ApproveClockFunction", "ExtractMemoriesWriterFunction", "GenerateWriterFunction"}
+    mailing = {"ApproveClockFunction", "GenerateWriterFunction"}
     assert {stage.template.environment(each)["APPROVE_URL"] for each in mailing} == {address}
     without = Stage.load("prod").template.environment("ApproveClockFunction")["APPROVE_URL"]
     assert without.endswith("approve"), "the function's own"
