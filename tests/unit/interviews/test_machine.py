@@ -416,7 +416,8 @@ def test_what_was_replaced_or_struck_out_does_not_come_back_from_the_same_words(
     assert [each.text for each in told.draft] == ["Led a team of 18.", "Worked at night."]
     struck = strike(told, "led a team of  18.")
     assert [each.text for each in struck.draft] == ["Worked at night."]
-    assert [(each.name, each.status, each.quotes) for each in struck.topics[0].aspects][0] == ("size", "closed", ())
+    size = struck.topics[0].aspects[0]
+    assert (size.name, size.status, size.quotes) == ("size", "closed", ())
     assert apply_draft(struck, [corrected], [], 1.0).draft == struck.draft
     anew = corrected.model_copy(update={"quotes": said_in("m5", "we were 18 after all"), "text": "Led 18 people."})
     assert [each.text for each in apply_draft(struck, [anew], [], 1.0).draft] == ["Worked at night.", "Led 18 people."]
