@@ -86,7 +86,10 @@ async def shown_and_stored(text: str, closing: str, by: random.Random) -> tuple[
     async def no_events() -> Sequence[NativeEvent]:
         return ()
 
-    run = ClosedRun(cast(AgentRunEvents[Any], Run(cut(text, by))), lambda: closing, no_events)
+    async def closing_text() -> str:
+        return closing
+
+    run = ClosedRun(cast(AgentRunEvents[Any], Run(cut(text, by))), closing_text, no_events)
     record = Record(0.0)
     async for event in sanitize_events(aiter(run), HOSTS, ()):
         record.take(event, 0.0)
