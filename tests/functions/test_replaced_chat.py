@@ -50,6 +50,7 @@ class ChatsDatabase:
 
     def insert(self, approval_id: str, **fields: Any) -> None:
         found = self.world.database[approvals.COLLECTION].find_one({"_id": IDS[0]})
+        assert found
         assert self.do(
             "insert", approvals.COLLECTION, lambda it: it.insert_one({**found, "_id": approval_id, **fields})
         )
@@ -96,7 +97,7 @@ def forged(world: World) -> list[str]:
     return [
         *(".".join((*parts, each.decode().rstrip("="))) for each in confused),
         jwt.encode(claims, ec.generate_private_key(ec.SECP256R1()), algorithm="ES256"),
-        jwt.encode(claims, None, algorithm="none"),
+        jwt.encode(claims, "", algorithm="none"),
         token(clock=world.clock),
         "",
     ]

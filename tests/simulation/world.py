@@ -201,9 +201,9 @@ class World:
             if begun[0].is_dead:
                 raise Unavailable
             await asyncio.sleep(0.01)
-        if begun[0].result is None:  # it raised what it should not
+        if (answer := begun[0].result) is None:  # it raised what it should not
             raise Unavailable
-        return await self.scheduler.call("answer of act", lambda: begun[0].result, INVOKE)
+        return await self.scheduler.call("answer of act", lambda: answer, INVOKE)
 
     async def judged(self, *_: Any) -> bool:
         """In place of the model that judges whether a message asks for a change: it always does."""
