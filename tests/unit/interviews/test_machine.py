@@ -190,7 +190,7 @@ def test_no_topic_is_asked_about_longer_than_twelve_turns() -> None:
         active.append(interview.active.title if interview.active else None)
     assert active == ["A"] * 11 + ["B"] * 12 + [None]
     assert max(each.turns for each in interview.topics) <= MOST_TURNS_ON_A_TOPIC
-    assert interview.ended == Ended(reason="out_of_topics")
+    assert apply_draft(apply_draft(interview, [], [], 1.0), [], [], 1.0).ended == Ended(reason="out_of_topics")
 
 
 def test_an_answer_is_counted_once() -> None:
@@ -207,7 +207,12 @@ def test_it_ends_when_most_is_covered_summed_up_and_nothing_waits() -> None:
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
     assert after(interview.model_copy(update={"turns": 9}), 20).ended is None, "it is summed up first"
-    assert after(interview, 20, 20).ended == Ended(reason="covered")
+    more = after(interview, 20, 20)
+    assert (more.active, more.ended) == (None, None), "they may have more to tell"
+    once = heard(more, kind="refusal", quote="I don't know")
+    assert once.ended is None
+    assert heard(once, kind="refusal", quote="I don't know").ended == Ended(reason="covered")
+    assert apply_draft(once, [], [], 1.0).ended == Ended(reason="covered")
     assert after(add_topic(interview, "B", ["when"]), 20, 20, 20).ended is None
 
 
@@ -416,7 +421,7 @@ def test_what_was_replaced_or_struck_out_does_not_come_back_from_the_same_words(
     assert [each.text for each in told.draft] == ["Led a team of 18.", "Worked at night."]
     struck = strike(told, "led a team of  18.")
     assert [each.text for each in struck.draft] == ["Worked at night."]
-    assert [(each.name, each.status, each.quotes) for each in struck.topics[0].aspects][0] == ("size", "closed", ())
+    assert next((each.name, each.status, each.quotes) for each in struck.topics[0].aspects) == ("size", "closed", ())
     assert apply_draft(struck, [corrected], [], 1.0).draft == struck.draft
     anew = corrected.model_copy(update={"quotes": said_in("m5", "we were 18 after all"), "text": "Led 18 people."})
     assert [each.text for each in apply_draft(struck, [anew], [], 1.0).draft] == ["Worked at night.", "Led 18 people."]
