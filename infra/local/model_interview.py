@@ -197,6 +197,18 @@ def _task(names: Mapping[str, Any]) -> str:
     return told[-1] if told else names["context"].rpartition("</interview>")[2]
 
 
+_ANYTHING_ELSE = (
+    "What else would you like others to know of?",
+    "Which other piece of work comes to mind?",
+    "What should nobody miss?",
+    "What would you tell a new colleague?",
+    "How did you go about that?",
+    "What would others say of that?",
+    "Is there anything that we left out?",
+    "What would you add?",
+)
+
+
 def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str, language: str) -> str:
     if "No topic is chosen" in task:
         if told:
@@ -206,9 +218,11 @@ def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str,
         return (
             "What else is there?" if parked else _fresh((opening, "Which piece of work shall we begin with?"), answered)
         )
+    if "All topics are told" in task:
+        return _fresh(_ANYTHING_ELSE, answered)
     if "Sum up" in task:
         told_of_it = "; ".join(f"“{each}”" for each in _line(state, "told of this topic").split("; ")[:3])
-        missing = (f"What is missing of “{topic}”?", f"Is there more to say of “{topic}”?")
+        missing = (f"What is missing of “{topic}”?", f"Is there more to say of “{topic}”?", *_ANYTHING_ELSE)
         return f"Of “{topic}” I have: {told_of_it}. {_fresh(missing, answered)}"
     if "to tell first" in task:
         return "I remember what you told me before. What else would you like to tell me first?"

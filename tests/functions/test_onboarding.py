@@ -246,7 +246,7 @@ def test_what_the_model_leaves_out_is_proposed_from_the_draft(
     client.say(SPEAKS, conversation_id)
     told = [
         ("Work", "current role", "Works as a nurse."),
-        ("Work", "years of experience", "Has 12 years of experience."),
+        ("Work", "years of experience", "A bit over twelve years."),
         ("Skills", "languages", "English and Portuguese."),
     ]
     statements = [

@@ -155,6 +155,7 @@ PHASE_MOVES: Mapping[Phase, frozenset[Phase]] = {
 }
 
 MOST_TURNS_ON_A_TOPIC = 12
+MOST_TURNS = 144
 ENOUGH = 0.7
 """Share of the aspects that are covered or closed."""
 FEWEST_TURNS = 5
@@ -283,7 +284,9 @@ def _why_over(interview: Interview, now: float) -> Ended | None:
         return Ended(reason="out_of_time")
     if not interview.topics and interview.turns >= MOST_TURNS_ON_A_TOPIC:
         return Ended(reason="out_of_topics")
-    if interview.topics and not waiting and interview.active is None:
+    # As long as answers bring something new, the person is asked what else there is.
+    has_more = not (interview.has_agenda or interview.idle_turns >= IDLE_TURNS or interview.turns >= MOST_TURNS)
+    if interview.topics and not waiting and interview.active is None and not has_more:
         is_covered = interview.completeness > ENOUGH and not interview.has_agenda
         return Ended(reason="covered" if is_covered else "out_of_topics")
     if interview.idle_turns >= IDLE_TURNS and not waiting and (interview.statements or interview.turns > FEWEST_TURNS):

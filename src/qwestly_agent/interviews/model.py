@@ -261,6 +261,8 @@ def _heard(
     if move.kind == "refusal" and interview.active:
         interview = cover(interview, interview.active.title, interview.asking, words, closed=True)
         interview = nearer_to_its_end(interview)
+    elif move.kind == "refusal":  # there is nothing else
+        interview = interview.model_copy(update={"idle_turns": interview.idle_turns + 1})
     if move.kind == "answer":
         interview = count_answer(interview, message.seq, message.words, now, message.id)
     if move.kind == "topic" and move.topic and words:

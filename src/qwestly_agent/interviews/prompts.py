@@ -89,6 +89,8 @@ def task_of(interview: Interview, *, picks: bool = False) -> str:
             f"{REASONS[interview.ended.reason]}. In their language, say so and why, thank them, in at most three short "
             "sentences. Ask nothing. What was covered is listed below your words."
         )
+    if active is None and interview.topics:
+        return "All topics are told. Ask one open question: what else they would like others to know of."
     if active is None:
         return (
             "No topic is chosen yet. Ask one open question: what they did that they would like others to "

@@ -1,7 +1,6 @@
 """The interview within a running turn, what is known of its person, and the agenda of an onboarding."""
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from qwestly_agent.clients.aws import Start
 from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
 from qwestly_agent.domain.resume import UNDER_WAY
+from qwestly_agent.grounding.figures import figures
 from qwestly_agent.interviews.machine import (
     activate_next,
     choose_aspect,
@@ -37,6 +37,7 @@ from qwestly_agent.profile import ChangedField, read_fields
 from qwestly_agent.resumes.model import profile_changes
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.text.clean import visible
+from qwestly_agent.text.language import language_of
 from qwestly_agent.text.plain_words import is_stop
 from qwestly_agent.text.user_text import typed_in
 
@@ -92,6 +93,8 @@ async def known_of(services: Services, user_id: str) -> Known:
 PROFILE = "profile"
 """Stored instead of a message id if an aspect is known from the profile."""
 SAID = "what you said"
+MOST_YEARS = 80
+"""Of experience; a higher number is a year."""
 AGENDA: Mapping[str, Mapping[str, ChangedField]] = {
     "Work": {
         "current role": "headline",
@@ -152,8 +155,8 @@ def _shown_quote(said: Said) -> ShownQuote:
 def _value(field: ChangedField, text: str) -> Any:
     match field:
         case "years_of_experience":
-            figures = re.findall(r"\d+", text)
-            return int(figures[0]) if len(figures) == 1 else None
+            found = {number for each in figures(text, language_of(text) or "en") for number in each.numbers}
+            return int(min(found)) if len(found) == 1 and min(found) < MOST_YEARS else None
         case "skills" | "languages" | "roles" | "locations" | "never":
             return [text] if text else None
         case "education":

@@ -190,7 +190,7 @@ def test_no_topic_is_asked_about_longer_than_twelve_turns() -> None:
         active.append(interview.active.title if interview.active else None)
     assert active == ["A"] * 11 + ["B"] * 12 + [None]
     assert max(each.turns for each in interview.topics) <= MOST_TURNS_ON_A_TOPIC
-    assert interview.ended == Ended(reason="out_of_topics")
+    assert apply_draft(apply_draft(interview, [], [], 1.0), [], [], 1.0).ended == Ended(reason="out_of_topics")
 
 
 def test_an_answer_is_counted_once() -> None:
@@ -207,7 +207,12 @@ def test_it_ends_when_most_is_covered_summed_up_and_nothing_waits() -> None:
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
     assert after(interview.model_copy(update={"turns": 9}), 20).ended is None, "it is summed up first"
-    assert after(interview, 20, 20).ended == Ended(reason="covered")
+    more = after(interview, 20, 20)
+    assert (more.active, more.ended) == (None, None), "they may have more to tell"
+    once = heard(more, kind="refusal", quote="I don't know")
+    assert once.ended is None
+    assert heard(once, kind="refusal", quote="I don't know").ended == Ended(reason="covered")
+    assert apply_draft(once, [], [], 1.0).ended == Ended(reason="covered")
     assert after(add_topic(interview, "B", ["when"]), 20, 20, 20).ended is None
 
 
