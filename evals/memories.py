@@ -24,7 +24,7 @@ from infra.local.environment import SafeLoader
 from infra.local.model_embedding import embedding
 from infra.local.model_minilm import Embed
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.domain.memory import MemoryType, Tombstone, hashes_of, signature_of
+from qwestly_agent.domain.memory import MemoryType, Tombstone, hashes_of, signature_of, stem_hashes
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.find import NEIGHBOURS
 from qwestly_agent.memory.forget import match_tombstones
@@ -183,7 +183,8 @@ def retellings(folder: Path, embed: Embed, near_from: float) -> Iterator[Labelle
         gone = given["forgotten"]
         vector = embed(gone["content"])
         hashes = hashes_of("u", gone["content"], gone["quote"])
-        tombstone = Tombstone("t", "u", hashes, signature_of(vector), len(vector))
+        stems = stem_hashes("u", gone["content"], gone["quote"])
+        tombstone = Tombstone("t", "u", hashes, signature_of(vector), len(vector), stems=stems)
         known = np.array([embed(each) for each in (*notes.get(given["language"], notes["mixed"]), given["others"][0])])
         for relation, texts in (("retelling", given["retellings"]), ("other matter", given["others"][1:])):
             for text in texts:

@@ -549,6 +549,18 @@ async def test_a_verdict_about_what_was_not_asked_counts_for_nothing(talk: Talk)
     assert await talk.remembered() == ["Lives in Berlin.", "Lives in Lisbon.", "Speaks German."]
 
 
+async def test_what_was_compared_by_day_is_not_compared_again_at_night(talk: Talk) -> None:
+    await talk.says("I live in Berlin.")
+    await talk.falls_silent()
+    assert await talk.services.merges.list_due_users("", 10**6) == []
+    await talk.says("I speak German.", conversation_id="c2")
+    step = ExtractionState(user_id=talk.user_id, conversation_id="c2", run_id="r2")
+    step = await reconcile.reconcile(talk.services, await extract_reader.extract(talk.services, step))
+    await put(talk, "Speaks Dutch")
+    await extract_writer.store(talk.services, step)
+    assert len(await talk.services.merges.list_new(talk.user_id, 9)) == 2, "neither was compared with the other"
+
+
 # --- when it goes wrong -----------------------------------------------------------------------------------------------
 
 

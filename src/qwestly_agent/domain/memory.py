@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.grounding.quotes import QUOTATION_MARKS, find_span
 from qwestly_agent.text.clean import unescape_json, visible
+from qwestly_agent.text.language import content_stems
 
 if TYPE_CHECKING:
     import numpy as np
@@ -207,6 +208,12 @@ class Tombstone:
     """Dimensions of that vector. Vectors of other models may have others, and cannot be compared."""
     message_ids: frozenset[str] = frozenset()
     """Ids of the messages that stated the memory."""
+    stems: frozenset[str] = frozenset()
+    """`stem_hashes` of its content and quote; empty for tombstones from before they were stored."""
+
+    def may_share_stem(self, text: str) -> bool:
+        """True if the text may share a content stem with the memory."""
+        return not self.stems or not self.stems.isdisjoint(stem_hashes(self.user_id, text))
 
     def cosine(self, vector: Sequence[float]) -> float:
         """Estimate the cosine from the Hamming distance of the signatures (Charikar 2002): cos(π · distance / bits)."""
@@ -249,6 +256,12 @@ def hashes_of(user_id: str, content: str, quote: str) -> frozenset[str]:
     """Hash the content, and the quote if it is long enough to be recognized by itself."""
     texts = {folded(content), folded(quote) if is_telling(quote) else ""} - {""}
     return frozenset(hashlib.sha256(f"{user_id}\0{text}".encode()).hexdigest()[:32] for text in texts)
+
+
+def stem_hashes(user_id: str, *texts: str) -> frozenset[str]:
+    """Hash the content stems to 12 bits each: some twenty words of a language share a hash, so that it names none."""
+    stems = {stem for text in texts for stem in content_stems(text)}
+    return frozenset(hashlib.sha256(f"{user_id}\0stem\0{stem}".encode()).hexdigest()[:3] for stem in stems)
 
 
 def signature_of(vector: Sequence[float]) -> bytes:

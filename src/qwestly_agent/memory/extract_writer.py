@@ -123,11 +123,21 @@ async def store(services: Services, given: ExtractionState) -> ExtractionState:
         tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
         superseded = sum(len(each.supersedes) for each in decisions)
         kept = [each.id for each in stored if each and each.status == "active"]
+        await _mark_compared(services, batch, kept)
         outdone = sum(each.reason in (DropReason.LESS_TRUSTED, DropReason.OLDER) for each in decisions)
         events = _events(batch, kept, superseded, outdone, services.clock())
         await services.extractions.mark_stored(given.user_id, batch.id, proposed, tries, events)
         measure_extraction(verbs, superseded, len(proposed), batch.dropped)
     return given.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
+
+
+async def _mark_compared(services: Services, batch: Batch, kept: Sequence[str]) -> None:
+    """Spare the night the memories that `reconcile` has compared with all others: unless another one was stored since
+    the batch began."""
+    newest = await services.memories.newest(batch.user_id, len(kept) + 1)
+    since = [each.created_at for each in newest if each.id not in kept and each.created_at]
+    if not any(moment >= to_datetime(batch.created_at) for moment in since):
+        await services.merges.mark_compared(batch.user_id, kept)
 
 
 def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, now: float) -> list[ActivityEvent]:

@@ -196,7 +196,8 @@ def match_tombstones(
     beside: float = -1.0,
 ) -> TombstoneMatch | None:
     """Return the tombstones that a new text repeats: by hash or message id, otherwise the nearest one, if it is about
-    as near as the nearest memory (`beside` is that one's cosine) and its estimated cosine is at least `near_from`.
+    as near as the nearest memory (`beside` is that one's cosine), its estimated cosine is at least `near_from`, and it
+    may share a content stem.
     Without a vector to compare, the result is a guess without tombstones."""
     hashes = {each.user_id: hashes_of(each.user_id, content, quote) for each in tombstones}
     same = [
@@ -208,6 +209,7 @@ def match_tombstones(
         return TombstoneMatch(True, tuple(same))
     if tombstones and not vector:
         return TombstoneMatch(False, ())
+    tombstones = [each for each in tombstones if each.may_share_stem(f"{content} {quote}")]
     nearest = max(tombstones, key=lambda each: each.cosine(vector), default=None)
     is_near = nearest and nearest.cosine(vector) >= max(near_from, beside - ERROR_OF_ESTIMATE)
     return TombstoneMatch(False, (nearest.id,)) if nearest and is_near else None

@@ -28,6 +28,7 @@ from qwestly_agent.domain.memory import (
     present,
     salience,
     signature_of,
+    stem_hashes,
 )
 from qwestly_agent.platform.collection import (
     ALL_ACTIONS,
@@ -109,7 +110,7 @@ def score_of(match: Match, now: float) -> Score:
 
 
 _TOMBSTONE_FIELDS = (
-    *("user_id", "status", "key", "hashes", "signature", "dimensions", "seen"),
+    *("user_id", "status", "key", "hashes", "signature", "dimensions", "stems", "seen"),
     *("forgotten_at", "withdrawn_at"),
     *("uncopied_since", *OUTBOX),
 )
@@ -132,7 +133,7 @@ class PendingErasure:
 class Tombstones(Store):
     async def list_all(self, user_id: str) -> list[Tombstone]:
         """List the tombstones of everything that this user has forgotten."""
-        fields = {"hashes": 1, "signature": 1, "dimensions": 1, "seen": 1, "user_id": 1}
+        fields = {"hashes": 1, "signature": 1, "dimensions": 1, "stems": 1, "seen": 1, "user_id": 1}
         found = self.database[COLLECTION].find({"user_id": user_id, "status": FORGOTTEN}, fields)
         return [_tombstone(document) async for document in found]
 
@@ -162,6 +163,7 @@ class Tombstones(Store):
                 "hashes": sorted(hashes_of(user_id, found.get("content", ""), found.get("quote", ""))),
                 "signature": signature_of(vector).hex(),
                 "dimensions": len(vector),
+                "stems": sorted(stem_hashes(user_id, found.get("content", ""), found.get("quote", ""))),
             }
             changes = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now, **tombstone}
             change = with_events({"$set": changes, "$unset": {"content_embedding": ""}}, *([event] if event else ()))
@@ -206,6 +208,7 @@ def _tombstone(document: Document) -> Tombstone:
         signature=bytes.fromhex(document.get("signature", "")),
         dimensions=document.get("dimensions", 0),
         message_ids=frozenset(document.get("seen", ())),
+        stems=frozenset(document.get("stems", ())),
     )
 
 

@@ -5,7 +5,7 @@ from math import sqrt
 
 import pytest
 
-from qwestly_agent.domain.memory import DIMENSIONS, Tombstone, folded, hashes_of, is_telling, signature_of
+from qwestly_agent.domain.memory import DIMENSIONS, Tombstone, folded, hashes_of, is_telling, signature_of, stem_hashes
 
 
 def pair(chance: random.Random, cosine: float) -> tuple[list[float], list[float]]:
@@ -64,3 +64,12 @@ def test_a_hash_is_of_what_it_says_but_for_blanks_case_quotation_marks_and_its_e
 def test_a_short_quote_tells_nothing_by_itself(quote: str, telling: bool) -> None:
     assert is_telling(quote) == telling
     assert len(hashes_of("u", "Said something.", quote)) == 1 + telling
+
+
+def test_what_shares_no_content_stem_with_what_was_forgotten_is_not_asked_about() -> None:
+    stems = stem_hashes("u", "Worked as a nurse in Porto", "I was a nurse in Porto")
+    tombstone = Tombstone("t", "u", frozenset(), stems=stems)
+    assert tombstone.may_share_stem("Three years of nursing and nurses")
+    assert not tombstone.may_share_stem("Has two children")
+    assert all(len(each) == 3 for each in stems), "too short to tell a word"
+    assert Tombstone("old", "u", frozenset()).may_share_stem("Has two children")
