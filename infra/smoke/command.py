@@ -1,7 +1,8 @@
 """Walk through a deployed chat as a made-up user: by its URL, or by --stage.
 
 With a stage the addresses are its stack's outputs, and the secret is read in Parameter Store. With a URL the secret is
-QWESTLY_AGENT_SHARED_SECRET, a value or a reference; --approve-url and --origin are needed too.
+QWESTLY_AGENT_SHARED_SECRET, a value or a reference; --approve-url and --origin are needed too. Where a stage verifies
+tokens by public keys, SMOKE_PRIVATE_KEY is the file (PEM) of a private key whose public one is among them.
 --spend also has the models answer, for a few cents: in both protocols, from profile, memories and documents, with a
 memory stored and recalled, a card up to its approval, an About section, and a proposed change that is declined.
 
@@ -10,9 +11,11 @@ a step failed.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import httpx2
@@ -76,20 +79,23 @@ def _taken(visit: Visit, name: str, step: Step) -> bool:
     return mark != "FAILED"
 
 
-def place_of_stage(stage: Stage, aws: Callable[[str], Any]) -> Place:
+def place_of_stage(stage: Stage, aws: Callable[[str], Any], key_file: str = "") -> Place:
+    """Raises `InvalidSettings` if the stage has public keys and no file of a private one is given."""
     [stack] = aws("cloudformation").describe_stacks(StackName=stage.stack)["Stacks"]
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
     claims = {"aud": stage.parameter("JwtAudience"), "iss": stage.parameter("JwtIssuer")}
     path = f"ssm:{stage.parameter('ConfigurationPath')}"
     reference, origin = f"{path}/shared-secret", f"{path}/origin-secret"
-    is_behind = stage.parameter("BehindDistribution") == "1"
-    secrets = look_up([reference, origin] if is_behind else [reference])
+    is_behind, has_keys = stage.parameter("BehindDistribution") == "1", bool(stage.parameter("JwtPublicKeys"))
+    if has_keys and not key_file:
+        raise InvalidSettings("Missing in the environment: SMOKE_PRIVATE_KEY.")
+    secrets = look_up([*([] if has_keys else [reference]), *([origin] if is_behind else [])])
     return Place(
         chat=outputs["ChatUrl"].rstrip("/"),
         api=outputs["ApiUrl"].rstrip("/"),
         approve=f"{outputs['ApproveUrl'].rstrip('/')}/approve",
         origin=stage.parameter("AllowedOrigins").split(",")[0],
-        secret=_current(secrets[reference]),
+        secret=Path(key_file).read_text(encoding="ascii") if has_keys else _current(secrets[reference]),
         claims={name: value for name, value in claims.items() if value},
         headers={ORIGIN_HEADER: _current(secrets[origin])} if is_behind else {},
     )
@@ -128,7 +134,7 @@ def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
         raise WrongUsage("name a URL, or a stage with --stage")
     try:
         if arguments.stage:
-            place = place_of_stage(Stage.load(arguments.stage), AWS().client)
+            place = place_of_stage(Stage.load(arguments.stage), AWS().client, os.environ.get("SMOKE_PRIVATE_KEY", ""))
         else:
             place = place_of_url(arguments.url, arguments.approve_url, arguments.origin, environment)
     except (ClientError, BotoCoreError, LookupError) as error:

@@ -32,6 +32,7 @@ class Place:
     approve: str
     origin: str
     secret: str = field(repr=False)
+    """The shared secret, or a private key (PEM)."""
     claims: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The secret of the distribution, around which the stage's own URLs are called."""
@@ -59,7 +60,8 @@ class Visit:
     def headers(self) -> dict[str, str]:
         now = int(time.time())
         claims = {"user_id": self.user_id, "iat": now, "exp": now + TOKEN_SECONDS, **self.place.claims}
-        return {"Authorization": f"Bearer {jwt.encode(claims, self.place.secret, algorithm='HS256')}"}
+        algorithm = "ES256" if self.place.secret.startswith("-----BEGIN") else "HS256"
+        return {"Authorization": f"Bearer {jwt.encode(claims, self.place.secret, algorithm=algorithm)}"}
 
 
 def demand(holds: object, otherwise: str) -> None:

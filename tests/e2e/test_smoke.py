@@ -1,21 +1,28 @@
 """The smoke test of a deployed stage, against the running stack: what passes, and what it would not let pass."""
 
+import base64
 import io
 import json
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx2
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from infra.local.aws import AwsServer
 from infra.smoke import paths, routes
 from infra.smoke.command import LOCAL_ORIGIN, STEPS, place_of_stage, walk
 from infra.smoke.visit import Failed, Place, Visit
 from infra.stages import Stage
+from qwestly_agent.base.clock import system_clock
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.clients.user_tokens import verify_token
 from tests.e2e.processes import Stack, python, started
 from tests.servers import SECRET
 
@@ -278,6 +285,25 @@ def staging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[S
             monkeypatch.setenv(name, value)
         aws.client("cloudformation").create_stack(StackName=stage.stack, TemplateBody=json.dumps(STACK))
         yield stage, aws
+
+
+def test_where_tokens_are_verified_by_public_keys_it_signs_by_a_private_one(
+    staging: tuple[Stage, AwsServer], tmp_path: Path
+) -> None:
+    stage, aws = staging
+    own = ec.generate_private_key(ec.SECP256R1())
+    public = own.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    keys = {"JwtPublicKeys": base64.b64encode(public).decode()}
+    stage = replace(stage, template=replace(stage.template, parameters={**stage.template.parameters, **keys}))
+    with pytest.raises(InvalidSettings, match="SMOKE_PRIVATE_KEY"):
+        place_of_stage(stage, aws.client)
+    (tmp_path / "key.pem").write_bytes(
+        own.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    )
+    visit = Visit(place_of_stage(stage, aws.client, str(tmp_path / "key.pem")), httpx2.Client(), spend=False)
+    settings = Settings("mongodb://none", "db", qwestly_jwt_public_keys=keys["JwtPublicKeys"])
+    token = visit.headers["Authorization"].removeprefix("Bearer ")
+    assert verify_token(token, settings, system_clock) == visit.user_id
 
 
 def test_a_stage_is_found_by_its_stacks_outputs_and_its_secret_in_parameter_store(
