@@ -105,6 +105,7 @@ def test_a_state_that_is_delivered_again_asks_once_and_the_newest_token_counts(w
     first = world.request(task_token="first")
     second = world.request(task_token="second")
     assert first == second
+    world.sweep()
     assert len(world.aws.outbox) == 1
     assert len(world.dump()["agent_approvals"]) == 1
     approval = world.approval(first["approval_id"])
@@ -237,6 +238,7 @@ def test_delivered_twice_it_asks_once_also_after_the_decision(world: World) -> N
     ids = world.proposed(*SECRETS)
     first = world.request_memories(ids)
     assert world.request_memories(ids, task_token="second") == first
+    world.sweep()
     assert len(world.aws.outbox) == 1
     world.decide(world.link(first["approval_id"]))
     world.clock.advance(LEFT_BEHIND_SECONDS)

@@ -120,6 +120,11 @@ class Cloud:
         answer = self.invoke("ApprovePagesFunction", event_of(method, f"/approve/{token}", form))
         return Shown(answer["statusCode"], answer["headers"], answer["body"])
 
+    def sweep(self) -> None:
+        [schedule] = [each for each in self.world.aws.schedules.values() if each.name.endswith("approve-sweep")]
+        swept = self.world.aws.fire(schedule, time.time())
+        assert not swept.failed, swept.payload
+
     def mail_to(self, address: str) -> Mail:
         """The last one, once it is there."""
         return until(lambda: [mail for mail in self.world.aws.outbox if address in mail.to], 60)[-1]
@@ -284,6 +289,8 @@ def test_each_door_is_found_by_its_handler_and_answers_what_is_nonsense_by_the_n
 def test_a_card_is_made_asked_about_by_mail_decided_by_its_link_and_published(cloud: Cloud, ada: Person) -> None:
     ada.is_at("L2")
     ada.wants_a_card()
+    ada.is_asked()
+    cloud.sweep()
     mail = cloud.mail_to(f"{ada.draft_id}@example.com")
     token = mail.text.partition(f"{APPROVE_URL}/")[2].split()[0]
 
@@ -340,9 +347,7 @@ def test_the_clock_sends_the_mail_of_a_question_that_nobody_answered(cloud: Clou
     long_ago = {"$set": {"mail_at": 1.0, "due_at": 1.0}}
     assert not [mail for mail in cloud.world.aws.outbox if ada.draft_id in mail.to]
     cloud.world.database["agent_approvals"].update_one({"_id": asked.id}, long_ago)
-    [schedule] = [each for each in cloud.world.aws.schedules.values() if each.name.endswith("approve-sweep")]
-    swept = cloud.world.aws.fire(schedule, time.time())
-    assert not swept.failed, swept.payload
+    cloud.sweep()
     assert APPROVE_URL in cloud.mail_to(f"{ada.draft_id}@example.com").text
 
 
