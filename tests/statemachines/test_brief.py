@@ -345,6 +345,15 @@ def test_a_full_morning_names_values_leaves_nothing_out_and_stays_below_two_hund
     assert len(mail.text.partition("--\n")[0].split()) < 200
 
 
+def test_nine_jobs_found_are_nine_in_the_briefing(world: World) -> None:
+    user = User(world)
+    jobs = {user.has_match("Nurse", f"Hospital {number}") for number in range(9)}
+    comes(world, user)
+    [told] = user.briefings()
+    assert briefing_view(told, ZONE, set()).summary == "9 jobs were found."
+    assert {record for line in told.lines for record in line.records} == jobs
+
+
 @pytest.mark.thorough
 def test_each_line_has_a_record_and_all_stay_below_two_hundred_words(world: World) -> None:
     user = User(world)

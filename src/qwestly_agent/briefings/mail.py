@@ -33,7 +33,7 @@ def message_of(
 ) -> tuple[str, str, str]:
     """Return subject, text and HTML. The first mail explains when briefings come and how to switch them off."""
     lines = briefing.lines
-    waiting = sum(line.topic == "needs_you" for line in lines)
+    waiting = briefing.counts.get("needs_you", 0)
     given = {
         "first_name": person.partition(" ")[0],
         "summary": summary_of(briefing, plan.zone),

@@ -15,10 +15,10 @@ from qwestly_agent.stores.drafts import Draft, describe_status
 from qwestly_agent.stores.interviews import ABANDONED_AFTER_SECONDS, StoredInterview
 from qwestly_agent.stores.interviews import describe_status as title_of_interview
 
-MOST_MATCHES = 5
 MOST_INTERVIEWS = 5
-MOST_RECORDS = 50
-"""Maximum number of items of a source, the newest."""
+MOST_RECORDS = 1_000
+"""Maximum number of records that a source reads, the newest. No user has as many between two briefings, so that the
+figures count the records; the view alone limits the lines."""
 
 Source: TypeAlias = Callable[[Services, str, float], Awaitable[list[Item]]]
 """Takes the user, and the time up to which earlier briefings covered the source."""
@@ -64,7 +64,7 @@ async def memories(services: Services, user_id: str, since: float) -> list[Item]
 
 async def matches(services: Services, user_id: str, since: float) -> list[Item]:
     """List jobs found since, best first."""
-    found = await services.job_matches.list_new(user_id, MOST_MATCHES, since)
+    found = await services.job_matches.list_new(user_id, MOST_RECORDS, since)
     return [
         Item(
             id=f"matches:{each.id}",

@@ -55,9 +55,9 @@ def _line_of(item: Item) -> Line:
 
 def _once(lines: Sequence[Line]) -> Iterable[Line]:
     """Merge equal lines into one with their count: "Career card declined (3 times)"."""
-    alike: dict[tuple[str, str], list[Line]] = {}
+    alike: dict[tuple[str, str, str], list[Line]] = {}
     for line in lines:
-        alike.setdefault((line.source, line.text), []).append(line)
+        alike.setdefault((line.topic, line.source, line.text), []).append(line)
     for same in alike.values():
         records = tuple(record for each in same for record in each.records)
         more = {"text": f"{same[0].text} ({len(same)} times)", "records": records} if len(same) > 1 else {}
@@ -69,13 +69,9 @@ def _counted(lines: Sequence[Line], places: int) -> Iterable[Line]:
         return lines
     shown, rest = lines[: places - 1], lines[max(0, places - 1) :]
     records = tuple(record for each in rest for record in each.records)
-    noun = COUNTED[rest[0].topic][len(rest) != 1]
-    return [
-        *shown,
-        rest[0].model_copy(
-            update={"text": f"And {len(rest)} more {noun}" if shown else f"{len(rest)} {noun}", "records": records}
-        ),
-    ]
+    noun = COUNTED[rest[0].topic][len(records) != 1]
+    text = f"And {len(records)} more {noun}" if shown else f"{len(records)} {noun}"
+    return [*shown, rest[0].model_copy(update={"text": text, "records": records})]
 
 
 def plain(text: str) -> str:

@@ -1,6 +1,8 @@
 """A briefing's mail leads each thing that needs its user to where it is decided."""
 
+import random
 import re
+from typing import get_args
 
 import pytest
 
@@ -20,9 +22,7 @@ def item(source: str, record: str, topic: Topic = "needs_you") -> Item:
     return Item(id=f"{source}:{record}", source=source, topic=topic, at=1.0, title=f"A {source}", records=(record,))
 
 
-def links(app_url: str) -> tuple[list[str], list[str]]:
-    """To single records, in the text and in the HTML."""
-    items = (item("approvals", "ap_1"), item("questions", HOSTILE), item("follow_ups", "app_3"), item("matches", "j"))
+def mail_of(items: tuple[Item, ...], app_url: str = APP) -> tuple[Briefing, tuple[str, str, str]]:
     briefing = Briefing(
         id="b",
         user_id="u",
@@ -34,7 +34,14 @@ def links(app_url: str) -> tuple[list[str], list[str]]:
         lines=tuple(lines_of(items)),
     )
     settings = Settings("mongodb://x", "test", approve_url="https://x.example/a", app_url=app_url)
-    _, text, html = message_of(briefing, settings, "Maya", "https://x.example/a/unsubscribe/t", PLAN, is_first=False)
+    unsubscribe = "https://x.example/a/unsubscribe/t"
+    return briefing, message_of(briefing, settings, "Maya", unsubscribe, PLAN, is_first=False)
+
+
+def links(app_url: str) -> tuple[list[str], list[str]]:
+    """To single records, in the text and in the HTML."""
+    items = (item("approvals", "ap_1"), item("questions", HOSTILE), item("follow_ups", "app_3"), item("matches", "j"))
+    _, (_, text, html) = mail_of(items, app_url)
     led = re.findall(r'<a href="([^"]*)"[^>]*>(?:Review|Answer|Open)</a>', html)
     return re.findall(r"(?:Review|Answer|Open): (\S+)", text), led
 
@@ -50,3 +57,23 @@ def test_an_app_without_an_address_or_with_a_fragment_of_its_own_has_no_place_to
     app_url: str, led: list[str]
 ) -> None:
     assert links(app_url) == (led, led)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_subject_summary_and_lines_count_the_same_records(seed: int) -> None:
+    chance = random.Random(seed)
+    items = tuple(
+        item(chance.choice(("approvals", "questions", "matches")), f"r{number}", chance.choice(get_args(Topic)))
+        for number in range(chance.randrange(1, 60))
+    )
+    items = tuple(each.model_copy(update={"title": f"Title {chance.randrange(9)}"}) for each in items)
+    briefing, (subject, text, _) = mail_of(items)
+    for topic, count in briefing.counts.items():
+        named = [record for line in briefing.lines if line.topic == topic for record in line.records]
+        assert len(named) == len(set(named)) == count
+    waiting = briefing.counts.get("needs_you", 0)
+    assert subject == (f"Your briefing: {waiting} waiting for you" if waiting else "Your briefing")
+    assert not waiting or re.search(rf"^{waiting} things? needs? you", text, re.MULTILINE)
+    for line in briefing.lines:
+        if counted := re.fullmatch(r"(?:And )?(\d+) (?:more )?\D+", line.text):
+            assert int(counted[1]) == len(line.records)
