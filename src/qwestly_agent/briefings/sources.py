@@ -43,7 +43,8 @@ async def drafts(services: Services, user_id: str, since: float) -> list[Item]:
 async def activity(services: Services, user_id: str, since: float) -> list[Item]:
     """List effects that were executed or failed since."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_CARRIED_OUT)
-    return [_of_event(each) for each in found if each.at > since and not _is_of_application(each)]
+    told = (each for each in found if each.at > since and not (_is_of_application(each) or _is_withdrawn(each)))
+    return [_of_event(each) for each in told]
 
 
 async def memories(services: Services, user_id: str, since: float) -> list[Item]:
@@ -191,6 +192,11 @@ def _of_event(event: ActivityEvent) -> Item:
 def _is_of_application(event: ActivityEvent) -> bool:
     """True for effects on an application, which `applications` reports."""
     return event.type == "approval.done" and event.data.get("kind") == "application"
+
+
+def _is_withdrawn(event: ActivityEvent) -> bool:
+    """True for an approval that ended before anybody decided, because the user replaced or forgot what it was about."""
+    return event.type == "approval.changed" and event.data.get("decided_by") == "nobody"
 
 
 def _changed_at(application: Application) -> float:
