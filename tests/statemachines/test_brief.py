@@ -419,6 +419,9 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
     }
     assert {each.topic for each in first.lines} >= {"needs_you", "found", "changed"}
     shown = briefing_view(first, ZONE, set())
+    steps = [each.why for each in shown.lines if each.source == "follow_ups"]
+    assert len(steps) == 2
+    assert all(each.startswith("It has been due since ") for each in steps)
     assert [each.name for each in shown.sources if each.as_of] == [*SOURCES]
     assert all(each.label and each.why for each in shown.sources)
     comes(world, user)

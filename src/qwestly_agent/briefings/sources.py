@@ -227,6 +227,7 @@ def _of_step(application: Application, due_at: float, since: float, now: float) 
         at=at,
         title=f"{_job(application.title, application.company)}: {step}",
         records=(application.id,),
+        due_at=due_at,
         new=at > since,
     )
 

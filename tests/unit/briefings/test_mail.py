@@ -2,13 +2,14 @@
 
 import random
 import re
+from datetime import UTC, datetime
 from typing import get_args
 
 import pytest
 
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.briefings.mail import message_of
-from qwestly_agent.briefings.view import lines_of
+from qwestly_agent.briefings.view import briefing_view, lines_of
 from qwestly_agent.domain.briefing import Briefing, BriefingSettings, Gathered, Item, Topic
 from qwestly_agent.stores.briefings import BriefingPlan
 
@@ -57,6 +58,16 @@ def test_an_app_without_an_address_or_with_a_fragment_of_its_own_has_no_place_to
     app_url: str, led: list[str]
 ) -> None:
     assert links(app_url) == (led, led)
+
+
+def test_a_step_says_since_when_it_is_due_in_the_app_and_in_the_mail() -> None:
+    due = datetime(2026, 11, 23, 23, 30, tzinfo=UTC).timestamp()
+    step = item("follow_ups", "app_3").model_copy(update={"title": "Cook at Inn: Bring the menu", "due_at": due})
+    briefing, (_, text, html) = mail_of((step,))
+    [line] = briefing_view(briefing, "Asia/Tokyo", set()).lines
+    assert (line.text, line.why) == ("Cook at Inn: Bring the menu", "It has been due since Tuesday, November 24.")
+    assert "Bring the menu (due since Monday, November 23)" in text
+    assert "(due since Monday, November 23)" in html
 
 
 @pytest.mark.parametrize("seed", range(50))
