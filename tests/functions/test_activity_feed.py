@@ -37,11 +37,12 @@ def test_what_was_remembered_is_undone_from_the_feed_once(client: Client, rememb
     [event] = feed(client)
     assert (event["type"], event["role"], event["data"]["conversation_id"]) == ("memory.remembered", "chat", remembered)
     [memory] = [each for status in ("active", "unchecked") for each in memories(client, status)]
-    assert event["undo_until"] == memory["undo_until"]
+    assert (event["undo_until"], event["about"]) == (memory["undo_until"], "Lives in Lisbon")
     assert undo(client, event).json() == {"undone": event["id"], "by": None}
     assert not [each for status in ("active", "unchecked") for each in memories(client, status)]
     undone, before = feed(client)
     assert (undone["type"], undone["role"], before["undo_until"]) == ("memory.undone", "user", None)
+    assert undone["about"] == before["about"] == "", "what was taken back is shown nowhere"
     assert [undo(client, each).status_code for each in (event, undone)] == [404, 409]
 
 

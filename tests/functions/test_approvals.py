@@ -11,6 +11,7 @@ from pymongo import MongoClient
 
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.approvals.end import SUPERSEDED
 from qwestly_agent.approvals.pause import FROZEN
 from tests.counts import count
 from tests.servers import Answer, ChatServer, Client, Event, until, user_says
@@ -172,7 +173,7 @@ def test_deleting_a_conversation_ends_what_it_asks_and_nothing_else(
     with Client(chat.url, f"{person.user_id}-stranger") as stranger:
         others = [("c1", stranger), ("c2", person)]
         for conversation_id, user in [*others, ("c1", person)]:
-            model.script(wants(value=f"{HEADLINE} {conversation_id}"))
+            model.script(wants("location" if conversation_id == "c2" else "headline"))
             user.say_ai_sdk(conversation_id, user_says("Make me head of product"))
         [ended] = [each for each in person.get("/api/approvals")["items"] if each["conversation_id"] == "c1"]
         person.request("DELETE", "/api/conversations/c1").raise_for_status()
@@ -183,6 +184,35 @@ def test_deleting_a_conversation_ends_what_it_asks_and_nothing_else(
     assert (late["status"], late["conversation_id"]) == ("expired", None)
     assert late["outcome"] == "You deleted its conversation. Nothing was done."
     assert profile_of(chat, person)["headline"] == "Product Manager"
+
+
+def test_a_newer_proposal_for_the_same_field_ends_the_older_one_in_whichever_conversation(
+    chat: ChatServer, person: Client, model: ModelServer
+) -> None:
+    first, place, second = wants(), wants("location", "Porto"), wants(value="Director of Product")
+    for number, (conversation_id, proposed) in enumerate((("c1", first), ("c1", place), ("c2", second))):
+        model.script(proposed)
+        person.say_ai_sdk(conversation_id, user_says("Change it", f"m{number}"))
+    waiting = {each["args"]["value"]: each for each in person.get("/api/approvals")["items"]}
+    assert waiting.keys() == {"Porto", "Director of Product"}
+    [ended] = [each for each in person.get("/api/approvals?state=all")["items"] if each["status"] != "pending"]
+    newer = waiting["Director of Product"]["approval_id"]
+    assert (ended["args"]["value"], ended["status"], ended["decided_by"]) == (HEADLINE, "changed", "nobody")
+    assert (ended["revised_by"], ended["outcome"]) == (newer, SUPERSEDED)
+    assert decide(person, ended, "approve").json()["status"] == "changed"
+    assert profile_of(chat, person)["headline"] == "Product Manager"
+    [told] = [each for each in person.get("/api/activity")["items"] if each["type"] == "approval.changed"]
+    assert (told["title"], told["severity"]) == ("No longer asked: Change your headline", "info")
+    model.script(Reply(text="I see."))
+    person.say("And now?", "c1")
+    assert SUPERSEDED in user_prompts(model)[-1]
+
+
+def test_the_same_proposal_in_another_conversation_waits_once(person: Client, model: ModelServer) -> None:
+    for conversation_id in ("c1", "c2", "c3"):
+        model.script(wants())
+        person.say_ai_sdk(conversation_id, user_says("Make me head of product"))
+    assert [each["conversation_id"] for each in person.get("/api/approvals")["items"]] == ["c3"]
 
 
 def test_an_edit_is_what_is_done(chat: ChatServer, person: Client, model: ModelServer) -> None:

@@ -345,6 +345,15 @@ def test_a_full_morning_names_values_leaves_nothing_out_and_stays_below_two_hund
     assert len(mail.text.partition("--\n")[0].split()) < 200
 
 
+def test_nine_jobs_found_are_nine_in_the_briefing(world: World) -> None:
+    user = User(world)
+    jobs = {user.has_match("Nurse", f"Hospital {number}") for number in range(9)}
+    comes(world, user)
+    [told] = user.briefings()
+    assert briefing_view(told, ZONE, set()).summary == "9 jobs were found."
+    assert {record for line in told.lines for record in line.records} == jobs
+
+
 @pytest.mark.thorough
 def test_each_line_has_a_record_and_all_stay_below_two_hundred_words(world: World) -> None:
     user = User(world)
@@ -410,6 +419,9 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
     }
     assert {each.topic for each in first.lines} >= {"needs_you", "found", "changed"}
     shown = briefing_view(first, ZONE, set())
+    steps = [each.why for each in shown.lines if each.source == "follow_ups"]
+    assert len(steps) == 2
+    assert all(each.startswith("It has been due since ") for each in steps)
     assert [each.name for each in shown.sources if each.as_of] == [*SOURCES]
     assert all(each.label and each.why for each in shown.sources)
     comes(world, user)

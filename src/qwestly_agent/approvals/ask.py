@@ -9,6 +9,7 @@ from typing import Any
 from pydantic_core import CoreSchema, core_schema
 
 from qwestly_agent.action import to_json_types
+from qwestly_agent.approvals.end import end_superseded
 from qwestly_agent.approvals.seal import sealed
 from qwestly_agent.approvals.view import with_differences, with_draft, with_person
 from qwestly_agent.base.clock import to_datetime
@@ -233,6 +234,7 @@ async def create_approval(
         approval = await services.approvals.get(context.user_id, approval_id)
     if approval.revises:
         await _name_successor(services.approvals, context.user_id, approval.revises, approval_id)
+    await end_superseded(services, approval)
     if action.on_asked:
         await action.on_asked(services, approval)
     return approval

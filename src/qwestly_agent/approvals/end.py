@@ -97,6 +97,7 @@ STANDS = frozenset({"approved", "executing", "accepted", "unknown", "done"})
 CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
 TOO_MANY = "Too much waited for your decision already. Nothing was done."
 REPLACED = "You replaced the message that led to it. Nothing was done."
+SUPERSEDED = "A newer proposal for the same replaced it. Nothing was done."
 FORGOTTEN = (
     "It rested on something that you had forgotten or deleted, so nothing was done. It can be drafted again without it."
 )
@@ -178,6 +179,23 @@ async def end_replaced(services: Services, user_id: str, conversation_id: str, r
         if not changed and ended.status in STANDS and not ended.undone_by:
             stands.append(ended)
     return stands
+
+
+async def end_superseded(services: Services, newer: Approval) -> None:
+    """End the user's older pending approvals for what `newer` asks about as `changed`, and name it in `revised_by`."""
+
+    def superseded(record: Approval) -> Approval | None:
+        if not record.is_superseded_by(newer):
+            return None
+        return record.withdrawn(services.clock(), SUPERSEDED).succeeded(newer.id)
+
+    if newer.status != "pending" or newer.answer == "run":
+        return
+    for each in await services.approvals.list_pending(newer.user_id, newer.tool):
+        ended, changed = await services.approvals.change(each, superseded)
+        if changed:
+            with suppress(AgentError):  # then the sweep notifies it
+                await finish(services, ended)
 
 
 async def withdraw(services: Services, approval: Approval, outcome: str) -> tuple[Approval, bool]:

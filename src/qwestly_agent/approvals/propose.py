@@ -14,7 +14,7 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.act import ActRequest, ask_act
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval, id_of_call, mail_time
 from qwestly_agent.approvals.autonomy import GateDecision, gate, level_of
-from qwestly_agent.approvals.end import STANDS, TOO_MANY, expire_pending, withdraw, without_forgotten
+from qwestly_agent.approvals.end import STANDS, TOO_MANY, end_superseded, expire_pending, withdraw, without_forgotten
 from qwestly_agent.approvals.unasked import REMEMBERED, may_run, requested_changes
 from qwestly_agent.base.errors import AgentError, ChangedMeanwhile, Invalid, NotFound, Unavailable
 from qwestly_agent.domain.approval import Approval, Change, Level, canonical_json
@@ -187,6 +187,7 @@ class Proposer:
         asked_instead, _ = await self.services.approvals.change(
             approval, lambda record: record.asked_instead(instead.answer, mail_at) if record.waits(now) else None
         )
+        await end_superseded(self.services, asked_instead)
         return asked_instead
 
     async def _check_limits(self, proposal: Proposal) -> None:

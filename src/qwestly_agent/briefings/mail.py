@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 from pymongo.errors import PyMongoError
 
@@ -11,7 +12,7 @@ from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.briefings.view import age_of, sources_of, summary_of
+from qwestly_agent.briefings.view import age_of, due_since, sources_of, summary_of
 from qwestly_agent.domain.briefing import EVERY_DAY, Briefing, Line
 from qwestly_agent.services import Services
 from qwestly_agent.stores.briefings import BriefingPlan
@@ -33,11 +34,11 @@ def message_of(
 ) -> tuple[str, str, str]:
     """Return subject, text and HTML. The first mail explains when briefings come and how to switch them off."""
     lines = briefing.lines
-    waiting = sum(line.topic == "needs_you" for line in lines)
+    waiting = briefing.counts.get("needs_you", 0)
     given = {
         "first_name": person.partition(" ")[0],
         "summary": summary_of(briefing, plan.zone),
-        "lines": [(line, age_of(line.at, briefing.created_at), *_way_to(line, settings.app_url)) for line in lines],
+        "lines": [(line, _when(line, briefing, plan), *_way_to(line, settings.app_url)) for line in lines],
         "unsubscribe": unsubscribe,
         "as_of": _as_of(briefing),
         "zone": plan.zone,
@@ -47,6 +48,10 @@ def message_of(
     subject = f"{name}: {waiting} waiting for you" if waiting else name
     brand = Brand.of(settings)
     return subject, render("briefing.txt", brand, **given), render("briefing.html", brand, **given)
+
+
+def _when(line: Line, briefing: Briefing, plan: BriefingPlan) -> str:
+    return due_since(line, ZoneInfo(plan.zone)) or age_of(line.at, briefing.created_at)
 
 
 def _way_to(line: Line, app_url: str) -> tuple[str, str]:

@@ -15,10 +15,10 @@ from qwestly_agent.stores.drafts import Draft, describe_status
 from qwestly_agent.stores.interviews import ABANDONED_AFTER_SECONDS, StoredInterview
 from qwestly_agent.stores.interviews import describe_status as title_of_interview
 
-MOST_MATCHES = 5
 MOST_INTERVIEWS = 5
-MOST_RECORDS = 50
-"""Maximum number of items of a source, the newest."""
+MOST_RECORDS = 1_000
+"""Maximum number of records that a source reads, the newest. No user has as many between two briefings, so that the
+figures count the records; the view alone limits the lines."""
 
 Source: TypeAlias = Callable[[Services, str, float], Awaitable[list[Item]]]
 """Takes the user, and the time up to which earlier briefings covered the source."""
@@ -43,7 +43,8 @@ async def drafts(services: Services, user_id: str, since: float) -> list[Item]:
 async def activity(services: Services, user_id: str, since: float) -> list[Item]:
     """List effects that were executed or failed since."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_CARRIED_OUT)
-    return [_of_event(each) for each in found if each.at > since and not _is_of_application(each)]
+    told = (each for each in found if each.at > since and not (_is_of_application(each) or _is_withdrawn(each)))
+    return [_of_event(each) for each in told]
 
 
 async def memories(services: Services, user_id: str, since: float) -> list[Item]:
@@ -64,7 +65,7 @@ async def memories(services: Services, user_id: str, since: float) -> list[Item]
 
 async def matches(services: Services, user_id: str, since: float) -> list[Item]:
     """List jobs found since, best first."""
-    found = await services.job_matches.list_new(user_id, MOST_MATCHES, since)
+    found = await services.job_matches.list_new(user_id, MOST_RECORDS, since)
     return [
         Item(
             id=f"matches:{each.id}",
@@ -193,6 +194,11 @@ def _is_of_application(event: ActivityEvent) -> bool:
     return event.type == "approval.done" and event.data.get("kind") == "application"
 
 
+def _is_withdrawn(event: ActivityEvent) -> bool:
+    """True for an approval that ended before anybody decided, because the user replaced or forgot what it was about."""
+    return event.type == "approval.changed" and event.data.get("decided_by") == "nobody"
+
+
 def _changed_at(application: Application) -> float:
     return application.history[-1].at if application.history else application.created_at
 
@@ -221,6 +227,7 @@ def _of_step(application: Application, due_at: float, since: float, now: float) 
         at=at,
         title=f"{_job(application.title, application.company)}: {step}",
         records=(application.id,),
+        due_at=due_at,
         new=at > since,
     )
 

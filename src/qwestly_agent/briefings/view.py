@@ -50,14 +50,15 @@ def lines_of(items: Iterable[Item]) -> list[Line]:
 
 
 def _line_of(item: Item) -> Line:
-    return Line(text=plain(item.title), topic=item.topic, source=item.source, records=item.records, at=item.at)
+    same = item.model_dump(include={"topic", "source", "records", "at", "due_at"})
+    return Line(text=plain(item.title), **same)
 
 
 def _once(lines: Sequence[Line]) -> Iterable[Line]:
     """Merge equal lines into one with their count: "Career card declined (3 times)"."""
-    alike: dict[tuple[str, str], list[Line]] = {}
+    alike: dict[tuple[str, str, str], list[Line]] = {}
     for line in lines:
-        alike.setdefault((line.source, line.text), []).append(line)
+        alike.setdefault((line.topic, line.source, line.text), []).append(line)
     for same in alike.values():
         records = tuple(record for each in same for record in each.records)
         more = {"text": f"{same[0].text} ({len(same)} times)", "records": records} if len(same) > 1 else {}
@@ -69,13 +70,9 @@ def _counted(lines: Sequence[Line], places: int) -> Iterable[Line]:
         return lines
     shown, rest = lines[: places - 1], lines[max(0, places - 1) :]
     records = tuple(record for each in rest for record in each.records)
-    noun = COUNTED[rest[0].topic][len(rest) != 1]
-    return [
-        *shown,
-        rest[0].model_copy(
-            update={"text": f"And {len(rest)} more {noun}" if shown else f"{len(rest)} {noun}", "records": records}
-        ),
-    ]
+    noun = COUNTED[rest[0].topic][len(records) != 1]
+    text = f"And {len(records)} more {noun}" if shown else f"{len(records)} {noun}"
+    return [*shown, rest[0].model_copy(update={"text": text, "records": records, "due_at": None})]
 
 
 def plain(text: str) -> str:
@@ -164,7 +161,7 @@ def briefing_view(briefing: Briefing, zone: str, waiting: Collection[str]) -> Br
         **briefing.model_dump(include={"id", "day", "kind", "read_at", "mailed"}),
         at=briefing.created_at,
         summary=summary_of(briefing, zone),
-        lines=[_line(line, briefing.created_at, waiting) for line in briefing.lines],
+        lines=[_line(line, briefing.created_at, waiting, ZoneInfo(zone)) for line in briefing.lines],
         missing=briefing.gathered.missing,
         as_of=briefing.gathered.as_of,
         sources=sources_of(briefing),
@@ -184,12 +181,20 @@ def age_of(at: float, now: float) -> str:
     return f"{days} days ago" if days < OLD_WEEKS_DAYS else f"{days // 7} weeks ago"
 
 
-def _line(line: Line, now: float, waiting: Collection[str]) -> LineView:
-    why = "The step that you planned is due." if line.source == "follow_ups" else WHY[line.topic]
+def due_since(line: Line, zone: ZoneInfo) -> str:
+    """Return for example "due since Monday, November 23"; empty if the line is not due at a time."""
+    return "" if line.due_at is None else f"due since {_day(line.due_at, zone)}"
+
+
+def _line(line: Line, now: float, waiting: Collection[str], zone: ZoneInfo) -> LineView:
+    why = f"It has been {due}." if (due := due_since(line, zone)) else WHY[line.topic]
     left = sum(each in waiting for each in line.records) if line.source in _DECIDED else len(line.records)
     decided = "" if left == len(line.records) else "Decided." if not left else f"{left} wait still."
     return LineView(
-        **line.model_dump(), why="" if decided == "Decided." else why, now=decided, age=age_of(line.at, now)
+        **line.model_dump(exclude={"due_at"}),
+        why="" if decided == "Decided." else why,
+        now=decided,
+        age=age_of(line.at, now),
     )
 
 
@@ -223,7 +228,7 @@ def summary_of(briefing: Briefing, zone: str) -> str:
 
 
 def _sentences(briefing: Briefing, zone: ZoneInfo) -> Iterator[str]:
-    since = f" since {_day(briefing.since, zone)}" if briefing.since else ""
+    since = f" since {_day(briefing.since, zone, ', %H:%M')}" if briefing.since else ""
     if briefing.kind == "nothing":
         yield f"Nothing new{since}."
     counts = briefing.counts
@@ -238,6 +243,7 @@ def _count(topic: Topic, count: int, before: int | None) -> str:
     return f"{count} {COUNTED[topic][count != 1]}{compared}"
 
 
-def _day(moment: float, zone: ZoneInfo) -> str:
+def _day(moment: float, zone: ZoneInfo, time: str = "") -> str:
+    """Return for example "Monday, November 23"; `time` is appended as a format."""
     local = datetime.fromtimestamp(moment, zone)
-    return f"{local:%A}, {local.day} {local:%B}, {local:%H:%M}"
+    return f"{local:%A, %B} {local.day}{local.strftime(time)}"

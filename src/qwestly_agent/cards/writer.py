@@ -5,7 +5,7 @@ from typing import Literal
 
 from qwestly_agent.approvals.ask import find_contact_details
 from qwestly_agent.approvals.autonomy import gate
-from qwestly_agent.approvals.end import DRAFT_ENDS, REPLACED
+from qwestly_agent.approvals.end import DRAFT_ENDS, REPLACED, SUPERSEDED
 from qwestly_agent.approvals.execute import STOPPED, execute
 from qwestly_agent.base.errors import Braked, NotFound
 from qwestly_agent.cards.drafts import (
@@ -144,8 +144,8 @@ async def read_decision(services: Services, card: CardState) -> CardState:
             return card.model_copy(update={"decision": decision})
         case "revised":
             return await _begin_round(services, card, draft, approval)
-        case "changed" if approval.outcome == REPLACED:
-            await update_progress(services.drafts, services.clock, card, status="drafted", label=REPLACED)
+        case "changed" if approval.outcome in (REPLACED, SUPERSEDED):
+            await update_progress(services.drafts, services.clock, card, status="drafted", label=approval.outcome)
             return card.model_copy(update={"decision": "rejected"})
         case "changed" if approval.decided_by == "nobody":  # its evidence was forgotten
             return await _begin_round(

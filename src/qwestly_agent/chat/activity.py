@@ -43,8 +43,8 @@ class EventView(BaseModel):
     severity: Severity
     title: str
     about: str
-    """For an approval: the current proposal with its value ("Change your location to Lisbon"); empty for all other
-    events, and if it is gone. The events of one action share their `approval_id`."""
+    """For an approval: the current proposal with its value ("Change your location to Lisbon"), for a memory: its text;
+    empty for all other events, and if it is gone. The events of one action share their `approval_id`."""
     why: str
     """The reason and the permission; empty if the title contains them."""
     run_id: str | None
@@ -117,7 +117,7 @@ async def event_views(
     until, about = dict[str, float](), dict[str, str]()
     for memory in await memories.get_many(user_id, list(memory_ids)) if memory_ids else []:
         if memory.status in ("active", "unchecked"):
-            until[memory.id] = memory.undo_until
+            until[memory.id], about[memory.id] = memory.undo_until, memory.content
     for approval in await approvals.get_many(user_id, approval_ids) if approval_ids else []:
         until[approval.id], about[approval.id] = approval.undo_until or 0.0, approval.about
     return [_event_view(each, until, about, now) for each in events]
@@ -159,11 +159,11 @@ def undone_approval(event: ActivityEvent) -> str | None:
 
 
 def _event_view(event: ActivityEvent, until: Mapping[str, float], about: Mapping[str, str], now: float) -> EventView:
-    """`until` is the end of the time to undo, by the id of the memory or approval; `about` is by the approval's id."""
+    """`until` is the end of the time to undo, and `about` the text, by the id of the memory or approval."""
     undo_until = until.get(undone_memory(event) or undone_approval(event) or "", 0.0)
     return EventView(
         **event.model_dump(exclude={"user_id"}),
-        about=about.get(str(event.data.get("approval_id")), ""),
+        about=about.get(undone_memory(event) or str(event.data.get("approval_id")), ""),
         why=_why(event),
         undo_until=undo_until if undo_until > now else None,
     )

@@ -70,6 +70,8 @@ def of_approval(approval: Approval) -> ActivityEvent:
         sentence = _PERMITTED_BY.get(approval.decided_by or "", sentence)
     if approval.undoes and approval.status == "done":
         sentence = "Undone"
+    if approval.status == "changed" and approval.decided_by == "nobody":
+        severity, sentence = "info", "No longer asked"
     fields = {"approval_id": approval.id, **approval.model_dump(include=set(_PERMISSION))}
     return ActivityEvent(
         # Each approval is performed once, and undone by this id.

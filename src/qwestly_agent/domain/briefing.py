@@ -92,6 +92,8 @@ class Item(_Frozen):
     title: str
     records: tuple[str, ...]
     """Ids of the records that the item is about."""
+    due_at: float | None = None
+    """When it was due; None for items that are not due at a time."""
     new: bool = True
     """False if an earlier briefing had the item, and it still applies."""
 
@@ -118,6 +120,8 @@ class Line(_Frozen):
     source: str
     records: tuple[str, ...]
     at: float
+    due_at: float | None = None
+    """As in `Item`."""
 
 
 class Briefing(_Frozen):

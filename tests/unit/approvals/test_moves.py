@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from qwestly_agent.domain.approval import FINAL, MOVES, Approval, IllegalMove, Preview, Status
+from qwestly_agent.domain.approval import FINAL, MOVES, Approval, Change, IllegalMove, Preview, Status
 
 DOCUMENT = Path(__file__).parents[3] / "docs/approvals.md"
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -66,3 +66,40 @@ def test_the_drawing_in_the_documents_is_what_the_code_does() -> None:
 def test_texts_of_a_private_kind_go_in_the_step_that_decides_it(move: str) -> None:
     ended = MOVING[move][1](record_of("pending", kind="memory"))
     assert (ended.rationale, ended.shown, ended.preview) == ("", {}, Preview(title="Change your headline"))
+
+
+def change_of(number: int, *names: str, **more: object) -> Approval:
+    changes = tuple(Change(name=name, before=None, after=str(number)) for name in names)
+    preview = Preview(title="Change your profile", changes=changes)
+    return record_of("pending", id=f"ap_{number}", preview=preview, **more)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "is_ended"),
+    [
+        (["Headline"], ["Headline"], True),
+        (["Headline"], ["Headline", "Location"], True),
+        (["Headline", "Location"], ["Headline"], False),
+        (["Headline"], ["Location"], False),
+        ([], [], True),
+    ],
+)
+def test_a_proposal_ends_an_older_one_if_it_asks_about_all_of_it(
+    older: list[str], newer: list[str], is_ended: bool
+) -> None:
+    one, other = change_of(1, *older), change_of(2, *newer, created_at=1)
+    assert one.is_superseded_by(other) is is_ended
+    assert not other.is_superseded_by(one), "also of two that were made at the same time"
+
+
+def test_a_newer_suggestion_for_the_one_linkedin_profile_ends_the_older_one() -> None:
+    one = change_of(1, "LinkedIn About", kind="linkedin", subject="suggestions/1")
+    assert one.is_superseded_by(change_of(2, "LinkedIn About", kind="linkedin", subject="suggestions/2"))
+
+
+@pytest.mark.parametrize(
+    "more", [{"subject": "other"}, {"tool": "other"}, {"kind": "memory"}, {"status": "approved"}, {"answer": "run"}]
+)
+def test_a_proposal_ends_nothing_else_and_nothing_decided(more: dict[str, object]) -> None:
+    one = change_of(1, "Headline").model_copy(update=more)
+    assert not one.is_superseded_by(change_of(2, "Headline"))

@@ -1,12 +1,15 @@
 """A briefing's mail leads each thing that needs its user to where it is decided."""
 
+import random
 import re
+from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.briefings.mail import message_of
-from qwestly_agent.briefings.view import lines_of
+from qwestly_agent.briefings.view import briefing_view, lines_of
 from qwestly_agent.domain.briefing import Briefing, BriefingSettings, Gathered, Item, Topic
 from qwestly_agent.stores.briefings import BriefingPlan
 
@@ -20,9 +23,7 @@ def item(source: str, record: str, topic: Topic = "needs_you") -> Item:
     return Item(id=f"{source}:{record}", source=source, topic=topic, at=1.0, title=f"A {source}", records=(record,))
 
 
-def links(app_url: str) -> tuple[list[str], list[str]]:
-    """To single records, in the text and in the HTML."""
-    items = (item("approvals", "ap_1"), item("questions", HOSTILE), item("follow_ups", "app_3"), item("matches", "j"))
+def mail_of(items: tuple[Item, ...], app_url: str = APP) -> tuple[Briefing, tuple[str, str, str]]:
     briefing = Briefing(
         id="b",
         user_id="u",
@@ -34,7 +35,14 @@ def links(app_url: str) -> tuple[list[str], list[str]]:
         lines=tuple(lines_of(items)),
     )
     settings = Settings("mongodb://x", "test", approve_url="https://x.example/a", app_url=app_url)
-    _, text, html = message_of(briefing, settings, "Maya", "https://x.example/a/unsubscribe/t", PLAN, is_first=False)
+    unsubscribe = "https://x.example/a/unsubscribe/t"
+    return briefing, message_of(briefing, settings, "Maya", unsubscribe, PLAN, is_first=False)
+
+
+def links(app_url: str) -> tuple[list[str], list[str]]:
+    """To single records, in the text and in the HTML."""
+    items = (item("approvals", "ap_1"), item("questions", HOSTILE), item("follow_ups", "app_3"), item("matches", "j"))
+    _, (_, text, html) = mail_of(items, app_url)
     led = re.findall(r'<a href="([^"]*)"[^>]*>(?:Review|Answer|Open)</a>', html)
     return re.findall(r"(?:Review|Answer|Open): (\S+)", text), led
 
@@ -50,3 +58,33 @@ def test_an_app_without_an_address_or_with_a_fragment_of_its_own_has_no_place_to
     app_url: str, led: list[str]
 ) -> None:
     assert links(app_url) == (led, led)
+
+
+def test_a_step_says_since_when_it_is_due_in_the_app_and_in_the_mail() -> None:
+    due = datetime(2026, 11, 23, 23, 30, tzinfo=UTC).timestamp()
+    step = item("follow_ups", "app_3").model_copy(update={"title": "Cook at Inn: Bring the menu", "due_at": due})
+    briefing, (_, text, html) = mail_of((step,))
+    [line] = briefing_view(briefing, "Asia/Tokyo", set()).lines
+    assert (line.text, line.why) == ("Cook at Inn: Bring the menu", "It has been due since Tuesday, November 24.")
+    assert "Bring the menu (due since Monday, November 23)" in text
+    assert "(due since Monday, November 23)" in html
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_subject_summary_and_lines_count_the_same_records(seed: int) -> None:
+    chance = random.Random(seed)
+    items = tuple(
+        item(chance.choice(("approvals", "questions", "matches")), f"r{number}", chance.choice(get_args(Topic)))
+        for number in range(chance.randrange(1, 60))
+    )
+    items = tuple(each.model_copy(update={"title": f"Title {chance.randrange(9)}"}) for each in items)
+    briefing, (subject, text, _) = mail_of(items)
+    for topic, count in briefing.counts.items():
+        named = [record for line in briefing.lines if line.topic == topic for record in line.records]
+        assert len(named) == len(set(named)) == count
+    waiting = briefing.counts.get("needs_you", 0)
+    assert subject == (f"Your briefing: {waiting} waiting for you" if waiting else "Your briefing")
+    assert not waiting or re.search(rf"^{waiting} things? needs? you", text, re.MULTILINE)
+    for line in briefing.lines:
+        if counted := re.fullmatch(r"(?:And )?(\d+) (?:more )?\D+", line.text):
+            assert int(counted[1]) == len(line.records)
