@@ -6,8 +6,9 @@ for one user, once by its turns and once by the observations that the set's auth
 the turns that answer it. Recall@10 is the share of those among the ten best results, averaged over questions.
 
 All three searches use the same texts and vectors: the laptop's scripted embedding, which knows words but not meaning,
-unless OPENAI_API_KEY or EMBEDDINGS_BASE_URL is set, or `--embedding minilm` selects one that needs no key. Exits with 1
-if our search finds less than words alone.
+unless OPENAI_API_KEY or EMBEDDINGS_BASE_URL is set, or `--embedding minilm` selects one that needs no key. What is
+chosen by the even questions (`--half even --share …`) is reported on the odd ones. Exits with 1 if our search finds
+less than words alone.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from infra.local.model_embedding import embedding
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.stores.search import DEPTH, CachedText, K, fuse_ranks, rank_ids
+from qwestly_agent.stores.search import DEPTH, SHARE, CachedText, Scores, join, score_ids, top
 from qwestly_agent.text.language import indexed_words, query_words
 
 AT = 10
@@ -85,32 +86,35 @@ def _turns_in(named: Any) -> frozenset[str]:
     return frozenset(re.findall(r"D\d+:\d+", str(named)))
 
 
-def recalls(samples: Sequence[Sample], vectors: Vectors, ks: Sequence[int]) -> dict[str, float]:
+HALVES = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
+
+
+def recalls(samples: Sequence[Sample], vectors: Vectors, shares: Sequence[float]) -> dict[str, float]:
     """Return the mean recall of each search."""
     found = dict[str, list[float]]()
     for sample in samples:
         known = [CachedText.of(indexed_words(each.text), vectors[each.text]) for each in sample.texts]
         for question in sample.questions:
-            orders = orders_of(known, question, vectors, ks)
+            orders = orders_of(known, question, vectors, shares)
             for name, order in orders.items():
                 found.setdefault(name, []).append(recall(question, [sample.texts[at] for at in order[:AT]]))
     return {name: sum(each) / len(each) for name, each in found.items()}
 
 
 def orders_of(
-    known: Sequence[CachedText], question: Question, vectors: Vectors, ks: Sequence[int] = (K,)
+    known: Sequence[CachedText], question: Question, vectors: Vectors, shares: Sequence[float] = (SHARE,)
 ) -> dict[str, Sequence[int]]:
     """Return the indexes of the texts by each search, best first."""
-    by_words, by_meaning = rank_ids(range(len(known)), known, query_words(question.text), vectors[question.text])
-    return {"BM25": by_words, "cosine": by_meaning, **{ours(k): _best(by_words, by_meaning, k) for k in ks}}
+    words, meaning = score_ids(range(len(known)), known, query_words(question.text), vectors[question.text])
+    return {"BM25": [*words], "cosine": [*meaning], **{ours(each): _best(words, meaning, each) for each in shares}}
 
 
-def ours(k: int = K) -> str:
-    return f"ours, k = {k}"
+def ours(share: float = SHARE) -> str:
+    return f"ours, {share:g}"
 
 
-def _best(by_words: Sequence[int], by_meaning: Sequence[int], k: int) -> list[int]:
-    places = fuse_ranks([by_words[:DEPTH], by_meaning[:DEPTH]], k)
+def _best(words: Scores, meaning: Scores, share: float) -> list[int]:
+    places = join(top(words, DEPTH), top(meaning, DEPTH), share)
     return sorted(places, key=lambda at: -places[at].total)
 
 
@@ -141,20 +145,26 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
         prog="python -m evals.finding", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path, help="locomo10.json")
-    parser.add_argument("--k", type=int, nargs="+", default=[], help=f"compare these too; ours has {K}")
+    parser.add_argument(
+        "--share", type=float, nargs="+", default=[], help=f"compare these shares of meaning too; ours is {SHARE}"
+    )
+    parser.add_argument("--half", choices=HALVES, default="all", help="every second question of each conversation")
     parser.add_argument("--embedding", choices=("scripted", "minilm"), default="scripted")
     options = parser.parse_args(arguments)
-    samples = samples_of(json.loads(options.file.read_text(encoding="utf-8")))
+    samples = {
+        name: [replace(each, questions=each.questions[HALVES[options.half]]) for each in some]
+        for name, some in samples_of(json.loads(options.file.read_text(encoding="utf-8"))).items()
+    }
     of_all = [each for some in samples.values() for each in some]
     texts = {each.text for sample in of_all for each in (*sample.texts, *sample.questions)}
     embed = minilm.MiniLM() if options.embedding == "minilm" else None
     vectors = {text: embed(text) for text in texts} if embed else asyncio.run(vectors_of(sorted(texts)))
-    found = {name: recalls(some, vectors, [K, *options.k]) for name, some in samples.items()}
+    found = {name: recalls(some, vectors, [SHARE, *options.share]) for name, some in samples.items()}
     say(f"{f'recall@{AT}':14}" + "".join(f"{name:>14}" for name in found))
     for search in next(iter(found.values())):
         say(f"{search:14}" + "".join(f"{each[search]:14.3f}" for each in found.values()))
     say(f"{'questions':14}" + "".join(f"{sum(len(each.questions) for each in some):14}" for some in samples.values()))
-    return int(any(each[ours(K)] < each["BM25"] for each in found.values()))
+    return int(any(each[ours()] < each["BM25"] for each in found.values()))
 
 
 if __name__ == "__main__":

@@ -42,19 +42,26 @@ def test_it_prints_the_recall_of_each_search_over_turns_and_observations(
     for name in finding.CONCERNING:
         monkeypatch.delenv(name, raising=False)
     said = list[str]()
-    assert finding.main([str(file), "--k", "60"], said.append) == 0
+    assert finding.main([str(file), "--share", "0.5"], said.append) == 0
     assert [line.split("  ")[0] for line in said] == [
         "recall@10",
         "BM25",
         "cosine",
-        "ours, k = 5",
-        "ours, k = 60",
+        "ours, 0.3",
+        "ours, 0.5",
         "questions",
     ]
     assert said[1].split()[1:] == ["1.000", "1.000"]
     assert said[-1].split()[1:] == ["2", "2"]
 
 
+def test_a_share_is_chosen_by_one_half_of_the_questions_and_reported_on_the_other(file: Path) -> None:
+    said = list[str]()
+    for half in ("even", "odd"):
+        assert finding.main([str(file), "--half", half], said.append) == 0
+    assert [line.split()[1:] for line in said if line.startswith("questions")] == [["1", "1"], ["1", "1"]]
+
+
 def test_it_fails_where_ours_finds_less_than_words_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding, "fuse_ranks", lambda orders, k: {})
+    monkeypatch.setattr(finding, "join", lambda words, meaning, share: {})
     assert finding.main([str(file)], lambda _: None) == 1

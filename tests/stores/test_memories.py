@@ -135,7 +135,7 @@ async def test_a_search_joins_words_and_meaning_lets_salience_decide_between_equ
     )
     found = await memories.search(USER, "trains", [1.0, 0.0], 9, NOW)
     assert [each.memory.id for each in found] == ["said", "old", "near", "vital"]
-    assert found[0].score.model_dump() == {"words": 1, "meaning": 2, "salience": 0.5, "total": 0.9286}
+    assert found[0].score.model_dump() == {"words": 1, "meaning": 2, "salience": 0.5, "total": 0.94}
     assert found[1].score.salience < 0.001
     by_words = await memories.search(USER, "trains", None, 9, NOW)
     assert [(each.memory.id, each.score.words, each.score.meaning) for each in by_words] == [

@@ -1,5 +1,6 @@
 """Search finds the best of what is the user's, however the server can search."""
 
+import math
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.candidate_data import KNOWLEDGE, Knowledge
 from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.search import Searchable, to_binary
+from qwestly_agent.stores.search import Ranks, Searchable, to_binary
 from tests.mongo_rule import filter_of
 from tests.servers import USER
 from tests.stores.conftest import Replies, Sent
@@ -86,7 +87,8 @@ async def test_what_is_found_by_words_and_by_meaning_comes_first_then_what_is_fo
         ("meaning", None, 1),
         ("neither", None, 4),
     ]
-    assert results[0].place.total == pytest.approx(6 / 6 / 2 + 6 / 7 / 2)
+    least, second = -1.0, 0.9 / math.hypot(0.9, 0.1)
+    assert results[0].place.total == pytest.approx(0.7 + 0.3 * (second - least) / (1 - least))
 
 
 async def test_the_words_of_all_count_however_far_they_are_by_meaning(database: AsyncDatabase[Document]) -> None:
@@ -147,8 +149,7 @@ async def test_where_nothing_has_a_vector_words_decide(database: AsyncDatabase[D
 
 
 async def test_among_equals_the_preferred_one_comes_first(database: AsyncDatabase[Document]) -> None:
-    # One is first by words and second by meaning, the other the reverse.
-    one, other = thing("one", "trains", [0.9, 0.1]), thing("other", "trains and boats", [1.0, 0.0])
+    one, other = thing("one", "trains", [0.9, 0.1]), thing("other", "Trains!", [0.9, 0.1])
     for preferred in ("one", "other"):
         await database["things"].delete_many(MINE)
         await database["things"].insert_many([each | {"rank": each["_id"] == preferred} for each in (one, other)])
@@ -283,10 +284,14 @@ class Indexes:
     async def aggregate(self, pipeline: list[Document]) -> "Indexes":
         [stage] = pipeline[0]
         self.asked.append(stage)
-        self._answer = {"$search": self.words, "$vectorSearch": self.meaning, "$match": self.there}[stage]
-        if isinstance(self._answer, Exception):
-            raise self._answer
-        return cast(Indexes, Cursor(self._answer))
+        answer = {"$search": self.words, "$vectorSearch": self.meaning, "$match": self.there}[stage]
+        if isinstance(answer, Exception):
+            raise answer
+        score = next((each["$set"] for each in pipeline if "$set" in each), {})
+        for name, of in score.items():
+            assert of == {"$meta": {"$search": "searchScore", "$vectorSearch": "vectorSearchScore"}[stage]}
+            answer = [{**each, name: 1 / place} for place, each in enumerate(answer, 1)]
+        return cast(Indexes, Cursor(answer))
 
     def find(self, *_: Any) -> "Cursor":
         return Cursor(self.there)
@@ -318,10 +323,10 @@ A, B, C = thing("a", "a train"), thing("b", "trains"), thing("c", "trams")
 async def test_where_the_server_can_both_searches_are_its_own_and_joined_here() -> None:
     indexes = Indexes(words=[B, A], meaning=[C, B])
     results = await with_indexes(indexes).find_nearest(MINE, "trains", [1.0, 0.0], 3)
-    assert [(each.document["_id"], each.place.words, each.place.meaning) for each in results] == [
-        ("b", 1, 2),
-        ("c", None, 1),
-        ("a", 2, None),
+    assert [(each.document, each.place) for each in results] == [
+        (B, Ranks(words=1, meaning=2, total=0.7)),
+        (A, Ranks(words=2, meaning=None, total=0.35)),
+        (C, Ranks(words=None, meaning=1, total=0.3)),
     ]
     assert sorted(indexes.asked) == ["$search", "$vectorSearch"]
 

@@ -100,8 +100,8 @@ class Memory(BaseModel):
 
 
 class Score(BaseModel):
-    """How a search ranked it: `total` is the sum of 3 / (5 + rank) over both orders, so that the first in both has 1.
-    Of memories with equal totals, the more salient comes first."""
+    """How a search ranked it: `total` is 0.7 times its share of the best score by words, plus 0.3 times its cosine,
+    scaled from 0 for the least near to 1 for the nearest. Of equal totals, the more salient memory comes first."""
 
     model_config = ConfigDict(frozen=True)
 

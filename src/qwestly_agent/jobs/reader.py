@@ -22,7 +22,7 @@ from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import embed_and_record, structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.jobs import JobSearch
-from qwestly_agent.stores.search import CachedText, TokenCounts, fuse_ranks, normalize, rank_ids
+from qwestly_agent.stores.search import CachedText, TokenCounts, join, normalize, score_ids
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE, WISH
@@ -136,7 +136,7 @@ async def _fits(
         text = f"{each.title} {each.title} {each.text}"
         known.append(CachedText(text, TokenCounts.of(text), None if vector is None else normalize(vector)))
     ids = [each.id for each in adverts]
-    places = fuse_ranks(rank_ids(ids, known, person.words, mine))
+    places = join(*score_ids(ids, known, person.words, mine))
     return {each: places[each].total if each in places else 0.0 for each in ids}
 
 

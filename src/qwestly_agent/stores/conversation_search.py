@@ -17,7 +17,7 @@ from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_query, make_title
 from qwestly_agent.stores.messages import unfinished_turns
-from qwestly_agent.stores.search import Match, Searchable, TokenCounts, bm25_scores, fuse_ranks
+from qwestly_agent.stores.search import Match, Searchable, TokenCounts, bm25_scores, join
 
 BATCH = 50
 """Number of conversations compared at a time."""
@@ -78,7 +78,7 @@ class ConversationSearch(Store):
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int
     ) -> list[tuple[SaidBefore, bool]]:
         """Search messages of all conversations by words (BM25; newer first among equals) and the user's own messages by
-        meaning, and fuse both rankings. Returns each message with True if it contains one of the words."""
+        meaning, and join both. Returns each message with True if it contains one of the words."""
         mine = {"user_id": user_id, "withheld": False}
         found = self.database[messages.COLLECTION].find({"user_id": user_id, **_IN_PROMPTS}, _OF_SAID)
         compared, near = await asyncio.gather(
@@ -88,8 +88,11 @@ class ConversationSearch(Store):
         scores = bm25_scores(words, [TokenCounts.of(each["content"]) for each in compared])
         best = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: -scores[at])
         by_words = {compared[at]["id"]: compared[at] for at in best}
-        by_meaning = {each.document["id"]: each.document for each in near if not each.document.get("in_trouble")}
-        places = fuse_ranks([[*by_words], [*by_meaning]])
+        near = [each for each in near if not each.document.get("in_trouble")]
+        by_meaning = {each.document["id"]: each.document for each in near}
+        places = join(
+            {compared[at]["id"]: scores[at] for at in best}, {each.document["id"]: each.place.total for each in near}
+        )
         best_first = sorted(places, key=lambda each: -places[each].total)[:limit]
         return [(_said({**by_meaning, **by_words}[each]), each in by_words) for each in best_first]
 

@@ -45,8 +45,8 @@ from qwestly_agent.stores.search import (
     Match,
     Searchable,
     cosines_of,
-    fuse_ranks,
-    rank_ids,
+    join,
+    score_ids,
     to_binary,
     to_floats,
 )
@@ -523,6 +523,6 @@ def rank_nearest(
     stems = [each.get("words") or indexed_words(each.get("content") or "") for each in documents]
     known = [CachedText.of(text, each.get("content_embedding")) for text, each in zip(stems, documents, strict=True)]
     cosines = cosines_of([each.get("content_embedding") for each in documents], vector or ())
-    places = fuse_ranks(rank_ids(range(len(documents)), known, query_words(words), vector))
+    places = join(*score_ids(range(len(documents)), known, query_words(words), vector))
     best = sorted(places, key=lambda at: -places[at].total)[:limit]
     return [NearMemory(memory, cosines[at] or 0.0) for at in best for memory in memories_of([documents[at]])]

@@ -1,4 +1,4 @@
-"""Search a user's documents by words and by meaning: BM25, vectors, and their fusion."""
+"""Search a user's documents by words and by meaning: BM25, cosines, and the sum of both."""
 
 import asyncio
 import math
@@ -6,7 +6,8 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from bson.binary import Binary, BinaryVectorDtype
 from pymongo.asynchronous.collection import AsyncCollection
@@ -55,12 +56,14 @@ def bm25_scores(query: str, texts: Sequence[TokenCounts]) -> list[float]:
 
 
 # --- ranks ------------------------------------------------------------------------------------------------------------
-# Rankings by words and by meaning, their fusion, and the encoding of vectors.
+# Scores by words and by meaning, their sum, and the encoding of vectors.
 
 
-K = 5
-"""The k of reciprocal rank fusion. With the usual 60, a search finds less than by words alone: `python -m
-evals.finding`."""
+SHARE = 0.3
+"""The share of meaning in a total; the rest is that of words. Chosen by `python -m evals.finding`."""
+
+Scores: TypeAlias = Mapping[Any, float]
+"""Scores of one order by id, best first. They are scaled, so that those of an index and of this process agree."""
 
 TOKEN_BYTES = 120
 """Approximate memory per distinct token."""
@@ -75,7 +78,7 @@ class Ranks:
     meaning: int | None
     """None if the document was not compared by vector."""
     total: float
-    """The fused score; 1 for a document that is first in both orders."""
+    """The sum of both scaled scores; 1 for a document that is first in both orders."""
 
 
 @dataclass(frozen=True)
@@ -99,36 +102,45 @@ class CachedText:
         return vector + len(self.text) + TOKEN_BYTES * len(self.tokens.counts)
 
 
-def rank_ids(
+def score_ids(
     ids: Sequence[Any], known: Sequence[CachedText], words: str, vector: Sequence[float] | None
-) -> tuple[list[Any], list[Any]]:
-    """Rank the ids by words (only those that contain one) and by meaning (all with a comparable vector). Stable."""
-    scores = bm25_scores(words, [each.tokens for each in known])
-    by_words = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: -scores[at])
-    by_meaning = [] if vector is None else _by_meaning([each.vector for each in known], vector)
-    return [ids[at] for at in by_words], [ids[at] for at in by_meaning]
+) -> tuple[Scores, Scores]:
+    """Score the ids by words (only those that contain one) and by meaning (all with a comparable vector). Stable."""
+    by_words = {at: score for at, score in enumerate(bm25_scores(words, [each.tokens for each in known])) if score > 0}
+    by_meaning = {} if vector is None else _cosines([each.vector for each in known], vector)
+    by_words, by_meaning = (
+        {ids[at]: scores[at] for at in sorted(scores, key=lambda at, of=scores: -of[at])}
+        for scores in (by_words, by_meaning)
+    )
+    return by_words, by_meaning
 
 
-def _by_meaning(vectors: "Sequence[np.ndarray | None]", query: Sequence[float]) -> list[int]:
+def _cosines(vectors: "Sequence[np.ndarray | None]", query: Sequence[float]) -> dict[int, float]:
     import numpy as np  # lazy: importing it takes 60 ms of a cold start
 
     # A vector with other dimensions comes from another model and cannot be compared.
     comparable = [at for at, each in enumerate(vectors) if each is not None and len(each) == len(query)]
     if not comparable:
-        return []
-    cosines = np.stack([cast("np.ndarray", vectors[at]) for at in comparable]) @ np.asarray(query, dtype=np.float32)
-    return [comparable[at] for at in np.argsort(-cosines, kind="stable").tolist()]
+        return {}
+    cosines = np.stack([cast("np.ndarray", vectors[at]) for at in comparable]) @ normalize(query)
+    return dict(zip(comparable, cosines.tolist(), strict=True))
 
 
-def fuse_ranks(orders: Iterable[Sequence[Any]], k: int = K) -> dict[Any, Ranks]:
-    """Fuse both orders by reciprocal rank: the sum of 1 / (k + rank), divided by its maximum (Cormack, Clarke and
-    Büttcher, SIGIR 2009)."""
-    words, meaning = ({each: place for place, each in enumerate(order, 1)} for order in orders)
-    return {each: _place(words.get(each), meaning.get(each), k) for each in {**words, **meaning}}
+def join(words: Scores, meaning: Scores, share: float = SHARE) -> dict[Any, Ranks]:
+    """Join both orders by the weighted sum of their scaled scores: BM25 divided by the best one, and cosines from 0 for
+    the least of `meaning` to 1 for the best."""
+    most, least = max(words.values(), default=1.0), min(meaning.values(), default=0.0)
+    spread = max(meaning.values(), default=0.0) - least
+    scaled = {each: (1 - share) * score / most for each, score in words.items()}
+    for each, score in meaning.items():
+        scaled[each] = scaled.get(each, 0.0) + share * ((score - least) / spread if spread else 1.0)
+    places = [{each: place for place, each in enumerate(order, 1)} for order in (words, meaning)]
+    return {each: Ranks(places[0].get(each), places[1].get(each), total) for each, total in scaled.items()}
 
 
-def _place(words: int | None, meaning: int | None, k: int) -> Ranks:
-    return Ranks(words, meaning, sum((k + 1) / (k + place) / 2 for place in (words, meaning) if place))
+def top(scores: Scores, depth: int) -> Scores:
+    """Return the first `depth` scores."""
+    return dict(islice(scores.items(), depth))
 
 
 def normalize(vector: Sequence[float]) -> "np.ndarray":
@@ -179,11 +191,13 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 Filter = Mapping[str, Any]
+Found = Sequence[tuple[Document, float]]
+"""Documents of an index with their scores, best first."""
 Query = tuple[str, Sequence[float] | None]
 """The text, and its embedding if there is one."""
 
 DEPTH = 100
-"""Minimum number of ranks of each order that are fused."""
+"""Minimum number of each order's best documents that are joined."""
 
 LONGEST_QUERY_CHARACTERS = 1_000
 """Longer queries are truncated: `$search` rejects more than 1,024 clauses, one per word."""
@@ -196,6 +210,9 @@ CACHE_BYTES = 100_000_000
 
 QUERIES_AT_ONCE = 8
 """Maximum queries that run concurrently, with two aggregations each."""
+
+SCORE = "_score"
+"""Name of the score among an index's fields."""
 
 MOST_CANDIDATES = 10_000
 """The limit of `$vectorSearch`."""
@@ -278,14 +295,17 @@ class Searchable:
         queries = [(words[:LONGEST_QUERY_CHARACTERS], vector) for words, vector in queries]
         if self.stems_field:
             queries = [(query_words(words), vector) for words, vector in queries]
-        indexed = list[list[list[Document] | None]]()
+        indexed = list[list[Found | None]]()
         while len(indexed) < len(queries):
             # One first, to learn which stages this server rejects.
             at_once = QUERIES_AT_ONCE if self._unsupported or self._answering else 1
             some = queries[len(indexed) : len(indexed) + at_once]
             indexed += await asyncio.gather(*(self._by_indexes(filter, *each, depth) for each in some))
-        documents = {each["_id"]: each for orders in indexed for order in orders for each in order or ()}
-        orders = [[order and [each["_id"] for each in order] for order in orders] for orders in indexed]
+        documents = {each["_id"]: each for orders in indexed for order in orders for each, _ in order or ()}
+        orders: list[list[Scores | None]] = [
+            [None if order is None else {each["_id"]: score for each, score in order} for order in some]
+            for some in indexed
+        ]
         ranks = {key: each.get(self.preferred_by or "") for key, each in documents.items()}
         if any(order is None for each in orders for order in each):
             compare_meaning = any(meaning is None for _, meaning in orders)
@@ -296,9 +316,9 @@ class Searchable:
             documents |= {} if compare_meaning else {each["_id"]: each for each in read}
             ranks |= {each["_id"]: each.get(self.preferred_by or "") for each in read}
             for each, (words, vector) in zip(orders, queries, strict=True):
-                compared = rank_ids([*known], [*known.values()], words, vector)
+                compared = score_ids([*known], [*known.values()], words, vector)
                 each[:] = [own if order is None else order for order, own in zip(each, compared, strict=True)]
-        places = [fuse_ranks([(order or [])[:depth] for order in each]) for each in orders]
+        places = [join(top(words or {}, depth), top(meaning or {}, depth)) for words, meaning in orders]
         best = [sorted(each, key=lambda key, of=each: (-of[key].total, -(ranks[key] or 0)))[:limit] for each in places]
         if missing := {key for each in best for key in each} - documents.keys():
             found = self.collection.find({**filter, "_id": {"$in": list(missing)}}, {self.vector_field: 0})
@@ -312,7 +332,7 @@ class Searchable:
 
     async def _by_indexes(
         self, filter: Filter, words: str, vector: Sequence[float] | None, depth: int
-    ) -> list[list[Document] | None]:
+    ) -> list[Found | None]:
         """Return documents ordered by words and by meaning; None for an order that must be computed in this process."""
         if not words and vector is not None:
             return [[], await self._by_index(filter, "$vectorSearch", self._vector_stage(filter, vector, depth), depth)]
@@ -338,11 +358,12 @@ class Searchable:
             "filter": dict(filter),
         }
 
-    async def _by_index(self, filter: Filter, stage: str, details: Document, depth: int) -> list[Document] | None:
+    async def _by_index(self, filter: Filter, stage: str, details: Document, depth: int) -> Found | None:
         if stage in self._unsupported or details["index"] is None:
             return None
         try:
-            stages = [{stage: details}, {"$limit": depth}, {"$unset": self.vector_field}]
+            score = {"$meta": "searchScore" if stage == "$search" else "vectorSearchScore"}
+            stages = [{stage: details}, {"$limit": depth}, {"$set": {SCORE: score}}, {"$unset": self.vector_field}]
             cursor = await self.collection.aggregate(stages)
             found = await cursor.to_list()
         except OperationFailure as error:
@@ -358,7 +379,7 @@ class Searchable:
         elif stage == "$vectorSearch" or stage not in self._answering:
             return None
         # An index lags behind: what it returns may have been forgotten since.
-        return [each for each in found if _matches(each, filter)]
+        return [(each, each.pop(SCORE)) for each in found if _matches(each, filter)]
 
     def words_of(self, document: Document) -> str:
         text = document.get(self.text_field) or ""
