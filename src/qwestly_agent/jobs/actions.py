@@ -60,16 +60,14 @@ async def _sent_on(services: Services, user_id: str, args: JobApplication) -> di
 
 
 def _application_preview(args: JobApplication, _: Mapping[str, str]) -> Preview:
-    told = {"Job": args.title, "Company": args.company, "Job posting": args.url, "Your note": args.note}
+    job = tuple(ShownClaim(text=text) for text in (args.title, args.company, args.url) if text)
+    note = (ShownSection(heading="Your note", claims=(ShownClaim(text=args.note),)),) if args.note else ()
     return Preview(
         title=f"Apply: {', '.join(filter(None, (args.title, args.company)))}"[:300],
-        changes=tuple(Change(name=name, before=None, after=text) for name, text in told.items() if text),
-        sections=tuple(
-            ShownSection(
-                heading=HEADINGS[each.kind],
-                claims=tuple(ShownClaim(text=line) for line in args.sent_text(each).splitlines() if line.strip()),
-            )
-            for each in args.documents
+        sections=(
+            ShownSection(heading="Job", claims=job),
+            *(ShownSection(heading=HEADINGS[each.kind], markdown=args.sent_text(each)) for each in args.documents),
+            *note,
         ),
     )
 
