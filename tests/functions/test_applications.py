@@ -223,6 +223,22 @@ def test_a_yes_sends_it_once_word_for_word_and_the_list_says_so(world: World) ->
         world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run2"))
 
 
+def test_where_nobody_delivers_nothing_is_said_to_be_sent(world: World) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+    approval = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
+    world.candidate_app.api.delivers["adzuna"] = False
+    try:
+        ended = decided(world, approval)
+    finally:
+        world.candidate_app.api.delivers["adzuna"] = True
+    assert (ended.status, sent_by(world, user_id)) == ("failed", [])
+    assert "nobody delivers" in (ended.outcome or "")
+    assert "Open the job posting" in (ended.outcome or "")
+    [application] = world.run(lambda services: services.applications.newest(user_id, 10))
+    assert (application.status, application.applied_at) == ("preparing", None)
+
+
 def test_an_application_is_sent_once_whatever_is_asked_and_changed_besides(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)

@@ -168,6 +168,7 @@ class Applying:
             "title": advert.title[:300],
             "company": advert.company[:300],
             "url": advert.url[:2_000],
+            "source": advert.board,
             "documents": documents,
             "note": note,
             "contact": contact,
