@@ -165,6 +165,8 @@ class WriteApi:
         self.clock = clock
         self.faults: deque[Fault] = deque()
         self.requests: deque[Document] = deque(maxlen=RECORDED_REQUESTS)
+        self.delivers: dict[str, bool] = {"adzuna": True, "jsearch": True}
+        """Whether applications for the jobs of a source are delivered."""
         self._held: set[asyncio.Future[None]] = set()
         self._under_way: set[asyncio.Task[None]] = set()
 
@@ -451,6 +453,8 @@ class WriteApi:
 
     async def _apply(self, request: Request) -> Response:
         async def effect(write: Write) -> tuple[str, Result]:
+            if not self.delivers.get(write.body["job"]["source"]):
+                raise Refusal(403, "not_delivered", "Nobody delivers applications for this job board.")
             return await self._change(write, {**write.body, "sent_at": self.clock()}), dict(write.subject.more)
 
         return await self._once(await self._checked(request, self._application(request), "Application", True), effect)

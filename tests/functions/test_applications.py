@@ -72,10 +72,11 @@ def test_every_word_that_is_sent_is_shown_first_and_nothing_is_sent_before_a_yes
     approval_id = asks(client, job_id, document_id, "I can begin in March.")
     assert asks(client, job_id, document_id, "I can begin in March.") == approval_id
     asked = approval_of(client, approval_id)
-    shown = [claim["text"] for section in asked["preview"]["sections"] for claim in section["claims"]]
-    markdown = client.get(f"/api/documents/{document_id}")["markdown"]
-    assert shown == [line for line in markdown.splitlines() if line.strip()]
-    assert {each["name"]: each["after"] for each in asked["preview"]["changes"]}["Your note"] == "I can begin in March."
+    job, document, note = asked["preview"]["sections"]
+    read = client.get(f"/api/documents/{document_id}")
+    assert (document["markdown"], document["claims"]) == (read["markdown"], read["sentences"])
+    assert [claim["text"] for claim in note["claims"]] == ["I can begin in March."]
+    assert (job["heading"], note["heading"], asked["preview"]["changes"]) == ("Job", "Your note", [])
     assert (asked["effect"], asked["status"]) == ("outward", "pending")
     [application] = client.get("/api/applications")["items"]
     assert (application["status"], application["approval_id"]) == ("preparing", approval_id)
@@ -130,8 +131,8 @@ def test_it_is_asked_once_how_the_employer_can_answer(client: Client, chat: Chat
     assert (refused.status_code, "How can the employer reach you?" in refused.text) == (422, True)
     client.request("PUT", "/api/settings", json={"document_head": ["phone", "email"]}).raise_for_status()
     approval = approval_of(client, asks(client, job_id, document_id))
-    shown = [claim["text"] for section in approval["preview"]["sections"] for claim in section["claims"]]
-    assert shown[:2] == ["# Maya Okafor", "ana@reis.example · +351 912 345 678"]
+    shown = approval["preview"]["sections"][1]["markdown"]
+    assert shown.startswith("# Maya Okafor\n\nana@reis.example · +351 912 345 678\n\n")
 
 
 def test_the_list_keeps_status_next_step_and_history(client: Client, chat: ChatServer) -> None:
@@ -214,11 +215,28 @@ def test_a_yes_sends_it_once_word_for_word_and_the_list_says_so(world: World) ->
     assert [(each["job_id"], each["note"]) for each in sent] == [(job_id, "In March.")]
     assert sent[0]["documents"] == [{"kind": "resume", "text": approval.arguments["documents"][0]["text"]}]
     assert "Led a ward" in sent[0]["documents"][0]["text"]
+    assert [each.markdown for each in approval.preview.sections if each.markdown] == [sent[0]["documents"][0]["text"]]
     [application] = world.run(lambda services: services.applications.newest(user_id, 10))
     assert (application.status, application.document_ids) == ("applied", (draft_id,))
     assert application.due_at == application.applied_at + FOLLOW_UP_SECONDS
     with pytest.raises(Invalid, match="sent already"):
         world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run2"))
+
+
+def test_where_nobody_delivers_nothing_is_said_to_be_sent(world: World) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+    approval = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
+    world.candidate_app.api.delivers["adzuna"] = False
+    try:
+        ended = decided(world, approval)
+    finally:
+        world.candidate_app.api.delivers["adzuna"] = True
+    assert (ended.status, sent_by(world, user_id)) == ("failed", [])
+    assert "nobody delivers" in (ended.outcome or "")
+    assert "Open the job posting" in (ended.outcome or "")
+    [application] = world.run(lambda services: services.applications.newest(user_id, 10))
+    assert (application.status, application.applied_at) == ("preparing", None)
 
 
 def test_an_application_is_sent_once_whatever_is_asked_and_changed_besides(world: World) -> None:

@@ -37,7 +37,7 @@ SOURCE = {"url": "https://www.linkedin.com/in/ada", "refresh": True}
 ABOUT = {"section": "about", "text": "I build – in Zürich and 日本 – what I plan.\nAsk me."}
 RESUME = {"title": "resume.pdf", "kind": "resume", "text": "Ada – 日本\n\nLed eight.\n\n" + "Wrote. " * 300}
 APPLICATION = {
-    "job": {"title": "Head of Product", "company": "Kestrel Labs", "url": ""},
+    "job": {"title": "Head of Product", "company": "Kestrel Labs", "url": "", "source": "adzuna"},
     "documents": [{"kind": "resume", "text": "# Ada – 日本"}],
     "note": "",
 }
@@ -310,6 +310,13 @@ def test_a_repeated_key_has_its_effect_once_though_the_version_moved_on(agent: A
     again = agent.write(write.method, write.path, write.body, version, key)
     assert (again.status_code, again.json()) == (200, kept)
     assert (agent.cards(), agent.document(CANDIDATES)) == before
+
+
+def test_an_application_that_nobody_delivers_is_refused_and_not_kept(agent: Agent) -> None:
+    undelivered = {**APPLICATION, "job": {**APPLICATION["job"], "source": "elsewhere"}}
+    refused = agent.write("PUT", "/applications/job_1", undelivered)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_delivered")
+    assert agent.document(APPLICATIONS) == {}
 
 
 def test_forty_of_one_key_at_once_have_one_effect(agent: Agent) -> None:

@@ -133,7 +133,7 @@ def test_a_resume_for_a_job_rests_on_words_of_its_person_alone(maya_applies: App
 def test_a_letter_greets_by_code_and_says_of_the_person_what_is_quoted(maya_applies: Applicant) -> None:
     draft = maya_applies.writes("cover_letter")
     content = content_of(draft, {"name": "Maya", "location": "Lisbon"})
-    said = " ".join(claim.text for claim in supported_in(draft).card.claims)
+    said = " ".join(f"{claim.text.rstrip('.')}." for claim in supported_in(draft).card.claims)
     assert content.blocks[0].heading == "Senior Product Manager, Kestrel Labs"
     assert content.blocks[0].lines == ("Hello,",)
     assert " ".join(content.blocks[1].lines) == said

@@ -1000,6 +1000,25 @@ def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBacke
     assert [text for text in texts if contrast(text) < 4.5] == []
 
 
+def test_an_application_shows_its_documents_as_the_employer_reads_them(opened: Callable[..., Card]) -> None:
+    quote = {"source": "cv.pdf", "before": "", "quote": "I led 8 nurses", "after": "."}
+    document = {
+        "heading": "Letter",
+        "markdown": "# Ana Reis\n\n## Experience\n\n- Led \\*8\\* nurses on ward 9.\n",
+        "claims": [{"text": "Led *8* nurses on ward 9.", "quotes": [quote], "marks": ["9"]}],
+    }
+    job = {"heading": "Job", "claims": [{"text": "Nurse"}, {"text": "Kestrel Clinic"}]}
+    preview = NOTHING | {"title": "Apply: Nurse", "person": "Ana", "sections": [job, document]}
+    view = approval(kind="application", tool="apply", preview=preview, editable=[])
+    card = Card(opened(view).group.page, "Apply: Nurse")
+    shown = card.group.get_by_role("article", name="Letter")
+    expect(shown).to_have_text(re.compile(r"^Ana ReisExperience\s+Led \*8\* nurses on ward 9\.\s*$"))
+    expect(shown.get_by_role("heading")).to_have_text(["Ana Reis", "Experience"])
+    expect(shown.locator("u")).to_have_text("9")
+    expect(card.group.get_by_text("I led 8 nurses")).to_be_visible()
+    expect(card.group).not_to_contain_text("empty")
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", [0, 2])
 def test_a_card_shows_how_sure_the_agent_is_and_one_of_what_it_offers_is_taken(

@@ -255,6 +255,14 @@ def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: Scr
     assert set(saved.body) == {"next_step", "next_at"}
 
 
+def test_an_application_that_one_sent_oneself_is_marked_with_one_press(page: Page, backend: ScriptedBackend):
+    backend.jobs.applications = {"app_1": application(status="preparing", applied_at=None, can_apply=True)}
+    jobs = opened(page, "Applications")
+    jobs.get_by_role("button", name=f"I sent it: {TITLE}").click()
+    [marked] = backend.wait_for(1, "PATCH", "/api/applications/app_1")
+    assert marked.body == {"status": "applied"}
+
+
 @pytest.mark.thorough
 def test_what_nobody_changed_of_an_application_is_not_sent(page: Page, backend: ScriptedBackend):
     suggested = {"next_step": "Ask how it stands", "next_at": None, "due_at": "2031-01-09T09:00:00Z", "notes": ""}

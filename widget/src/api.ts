@@ -47,7 +47,7 @@ export interface ShownClaim {
   unchecked?: boolean;
   is_detail?: boolean; // true for a detail of the preceding position
 }
-export interface ShownSection { heading: string; kind?: string; claims: ShownClaim[] }
+export interface ShownSection { heading: string; kind?: string; markdown?: string; claims?: ShownClaim[] } // `markdown`: a whole document, as it is sent
 export interface LeftOut { text: string; why: string[] }
 export interface Preview {
   title: string;

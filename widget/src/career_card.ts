@@ -27,7 +27,7 @@ export function showCard(sections: ShownSection[], person = ""): HTMLElement {
   };
   const name = person ? [element("p", { class: "person" }, person)] : [];
   const nodes = sections.map((section) => {
-    const { heading, kind = "", claims } = section;
+    const { heading, kind = "", claims = [] } = section;
     if (kind === HEADLINE) return element("header", {}, ...name.splice(0), ...claims.map((each) => claim("p", each)));
     const items = grouped(claims.map((each) => ({ item: claim("li", each, each.is_detail ? "achievements" : kind), isDetail: each.is_detail ?? false })));
     return element("div", { class: "section" }, element("h4", {}, heading), element("ul", { class: SHAPES.has(kind) ? kind : "plain" }, ...items));

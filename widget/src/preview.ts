@@ -1,9 +1,11 @@
 /** The content of an approval: what would change, the evidence, and what was left out. */
 
-import type { ApprovalView, Change } from "./api.ts";
+import type { ApprovalView, Change, ShownClaim, ShownSection } from "./api.ts";
 import { showCard, showLeftOut, showQuote } from "./career_card.ts";
 import { difference as compare } from "./difference.ts";
 import { type Attributes, element, spoken } from "./dom.ts";
+import { renderMarkdown } from "./markdown.ts";
+import { underlineIn, withMarks } from "./marks.ts";
 import { strings } from "./strings.ts";
 
 interface OfMemories { effect: string; heading: string; yes: string; no: string; became: Record<string, string> }
@@ -64,6 +66,25 @@ function showDifference(difference: string[]): HTMLElement {
 
 const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, strings.preview.otherOptions), textList(texts));
 
+const showSentence = ({ text, quotes = [], marks = [], unchecked }: ShownClaim) =>
+  element(
+    "li",
+    {},
+    ...withMarks(text, marks),
+    unchecked ? element("span", { class: "confirmed" }, ` ${strings.careerCard.yourOwnWords}`) : "",
+    element("ul", { class: "evidence" }, ...(marks.length ? [element("li", { class: "why" }, strings.shared.notFound)] : []), ...quotes.map(showQuote)),
+  );
+
+/** A document as its reader sees it, with the evidence of its sentences below. */
+function showDocument({ heading, markdown = "", claims = [] }: ShownSection): HTMLElement {
+  const page = element("article", { class: "page-like", "aria-label": heading });
+  renderMarkdown(page, markdown);
+  underlineIn(page, claims);
+  const hasMarks = claims.some(({ marks }) => marks?.length);
+  const evidence = element("details", { open: hasMarks }, element("summary", {}, strings.documents.whereFrom), element("ul", {}, ...claims.map(showSentence)));
+  return element("div", { class: "section" }, element("h4", {}, heading), page, claims.length ? evidence : "");
+}
+
 /** The content of an approval, as nodes. */
 export function showPreview({ tool, rationale, wish, alternatives = [], confidence, mail_problem: mailProblem, preview }: ApprovalView): HTMLElement[] {
   const { changes = [], sections = [], left_out: leftOut = [], difference = [] } = preview;
@@ -77,7 +98,10 @@ export function showPreview({ tool, rationale, wish, alternatives = [], confiden
   const sure = byConfidence[confidence ?? ""];
   if (sure) nodes.push(element("p", { class: "rationale" }, sure));
   if (changes.length) nodes.push(memories ? showMemories(changes, memories) : element("dl", {}, ...changes.map(showChange)));
-  if (sections.length) nodes.push(showCard(sections, preview.person));
+  const documents = sections.filter(({ markdown }) => markdown);
+  const others = sections.filter(({ markdown }) => !markdown);
+  if (others.length) nodes.push(showCard(others, documents.length ? "" : preview.person));
+  nodes.push(...documents.map(showDocument));
   if (alternatives.length) nodes.push(showAlternatives(alternatives));
   if (leftOut.length) nodes.push(showLeftOut(leftOut));
   return nodes;

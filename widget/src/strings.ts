@@ -626,6 +626,7 @@ const ENGLISH = {
       failed: "The last request couldn’t be sent.",
       changed: "The last request no longer matched. Nothing was sent.",
     },
+    iSentIt: "I sent it",
     marked: (status: string, preparing: string) => `Marked “${status}”. To apply, set it back to “${preparing}”.`,
     needsDocument: "You need a résumé or a letter for this job first. Have one written, then apply.",
     note: "Note to the company (optional). It’s sent with your application.",

@@ -20,6 +20,8 @@ const DOCUMENTS = "candidate_app_documents";
 const CHUNKS = "knowledge_chunk";
 const APPLICATIONS = "candidate_app_applications";
 const OPERATIONS = "candidate_app_operations";
+/** Whether applications for the jobs of a source are delivered. */
+const DELIVERS: Record<string, boolean> = { adzuna: true, jsearch: false };
 const READ_AGAIN_AFTER_SECONDS = 24 * 3600;
 /** Characters of a chunk; longer paragraphs are one each. */
 const CHUNK_CHARACTERS = 1000;
@@ -144,6 +146,8 @@ export function writeApi({ store, secrets, conforms, readLinkedIn, now }: Given)
 
   /** Kept with what sends it to the employer, in one transaction: an outbox, say. */
   const send: Effect = async (documents, change) => {
+    const { source } = change.body.job as { source: string };
+    if (!DELIVERS[source]) throw new Refusal(403, "not_delivered", "Nobody delivers applications for this job board.");
     await put(documents, { ...change, body: { ...change.body, sent_at: now() } });
     return idOf(change.subject, "job_id");
   };

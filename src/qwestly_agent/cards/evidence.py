@@ -168,6 +168,8 @@ MOST_MEMORIES, MOST_PASSAGES, MOST_INTERVIEWS = 60, 20, 5
 MOST_CHARACTERS = 24_000
 """About 6,000 tokens, included in the prompt of every section. Evidence beyond the limit is dropped from the end."""
 MOST_SKILLS = 60
+PRESENT = "present"
+"""The end of a position of the profile that goes on."""
 
 _NEXT = frozenset({PREFERENCES})
 _DONE = frozenset({SUMMARY, EXPERIENCE, ACHIEVEMENTS, SKILLS})
@@ -292,7 +294,7 @@ def _lines(profile: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_stint(number: int, stint: Mapping[str, Any]) -> GatheredEvidence:
     company, title = str(stint.get("company", "")), str(stint.get("title", ""))
-    end = "present" if stint.get("is_current") in (True, 1) else _date(stint.get("end_date"))
+    end = PRESENT if stint.get("is_current") in (True, 1) else _date(stint.get("end_date"))
     fields = Fields(company=company, title=title, start=_date(stint.get("start_date")), end=end)
     role = ", ".join(filter(None, (title, company, str(stint.get("location", "")))))
     time = " – ".join(filter(None, map(_in_words, (fields.start, fields.end))))

@@ -161,8 +161,9 @@ RESUME_SECTIONS: Mapping[str, Outlined] = {
 COVER_LETTER = Outlined(
     LETTER,
     "Letter",
-    "The body of a letter of application, in the first person: up to eight claims, one sentence each, that say what of "
-    "this person fits the job best. No greeting, no farewell, nothing about the company.",
+    "The body of a letter of application, in the first person and the language of the advert: up to eight claims, each "
+    "a whole sentence with its full stop, that say what of this person fits the job best. No greeting, no farewell, "
+    "nothing about the company.",
     8,
 )
 

@@ -5,6 +5,7 @@ import html
 import io
 import re
 import zipfile
+from calendar import month_abbr
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -14,7 +15,7 @@ from xml.sax.saxutils import escape
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.cards.drafts import advert_of, evidence_of
-from qwestly_agent.cards.evidence import header_of, is_position
+from qwestly_agent.cards.evidence import PRESENT, header_of, is_position
 from qwestly_agent.cards.model import EDUCATION, HEADLINE, LETTER, POSITIONS, SKILLS
 from qwestly_agent.cards.publication import supported_in
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Fields, Section
@@ -94,6 +95,7 @@ async def head_of(services: Services, user_id: str) -> Head:
 
 EMPLOYMENT = "employment:"
 _DATE = pattern(r"(?:19|20)\d\d(?:-\d\d)?")
+_MONTH = pattern(r"(\d{4})-(0[1-9]|1[0-2])(?:-\d\d)?")
 _NOW = "9999"
 
 
@@ -106,9 +108,8 @@ class Position:
     def heading(self) -> str:
         return ", ".join(filter(None, (self._fields.title, self._fields.company)))
 
-    @property
-    def time(self) -> str:
-        return " – ".join(filter(None, (self._fields.start, self._fields.end)))
+    def time_in(self, language: str) -> str:
+        return " – ".join(_moment_in(each, language) for each in (self._fields.start, self._fields.end) if each)
 
     @property
     def header(self) -> str:
@@ -162,6 +163,17 @@ def _date_in(date: str) -> str:
     return found[0] if found else ""
 
 
+def _moment_in(date: str, language: str) -> str:
+    """Return a month as résumés in the language write it; what is no such date stays as written."""
+    if date == PRESENT:
+        return words_in(language).present
+    found = _MONTH.fullmatch(date)
+    if not found:
+        return date
+    year, month = found[1], int(found[2])
+    return f"{month:02}/{year}" if language in _WORDS else f"{month_abbr[month]} {year}"
+
+
 def _agree(one: str, other: str) -> bool:
     """Compare at the lower precision: 2021 and 2021-03 are equal."""
     return one.startswith(other) or other.startswith(one)
@@ -204,23 +216,41 @@ class Content:
 
 
 @dataclass(frozen=True)
-class _Words:
+class Words:
     greeting: str
     farewell: str
     experience: str
     more: str
     skills: str
     education: str
+    present: str
 
 
-_WORDS: Mapping[str, _Words] = {
-    "de": _Words("Guten Tag,", "Freundliche Grüße", "Berufserfahrung", "Weiteres", "Kenntnisse", "Ausbildung"),
-    "es": _Words("Buenos días:", "Atentamente,", "Experiencia", "Además", "Conocimientos", "Formación"),
-    "fr": _Words("Bonjour,", "Cordialement,", "Expérience", "Par ailleurs", "Compétences", "Formation"),
-    "pt": _Words("Bom dia,", "Atenciosamente,", "Experiência", "Além disso", "Competências", "Formação"),
-    "it": _Words("Buongiorno,", "Cordiali saluti,", "Esperienza", "Inoltre", "Competenze", "Istruzione"),
+_WORDS: Mapping[str, Words] = {
+    "de": Words("Guten Tag,", "Freundliche Grüße", "Berufserfahrung", "Weiteres", "Kenntnisse", "Ausbildung", "heute"),
+    "es": Words("Buenos días:", "Atentamente,", "Experiencia", "Además", "Conocimientos", "Formación", "actualidad"),
+    "fr": Words("Bonjour,", "Cordialement,", "Expérience", "Par ailleurs", "Compétences", "Formation", "aujourd’hui"),
+    "pt": Words("Bom dia,", "Atenciosamente,", "Experiência", "Além disso", "Competências", "Formação", "atual"),
+    "it": Words("Buongiorno,", "Cordiali saluti,", "Esperienza", "Inoltre", "Competenze", "Istruzione", "oggi"),
+    "nl": Words(
+        "Goedendag,", "Met vriendelijke groet,", "Werkervaring", "Verder", "Vaardigheden", "Opleiding", "heden"
+    ),
 }
-_IN_ENGLISH = _Words("Hello,", "Kind regards,", "Experience", "Also", "Skills", "Education")
+_IN_ENGLISH = Words("Hello,", "Kind regards,", "Experience", "Also", "Skills", "Education", "present")
+_ENDS = tuple(".!?…:;。！？।॥؟۔")
+_CLOSES = "\"'”’»›)]"
+_WIDE = pattern("[\u3040-\u30ff\u3400-\u9fff]")
+
+
+def words_in(language: str) -> Words:
+    return _WORDS.get(language, _IN_ENGLISH)
+
+
+def language_of_draft(draft: Draft) -> str:
+    """Return the language of its sentences; of its advert if theirs is unclear. Raises `NotFound`."""
+    advert = advert_of(draft)
+    said = language_of(" ".join(each.text for each in supported_in(draft).card.claims))
+    return said or (advert.language or language_of(advert.text) if advert else "")
 
 
 def content_of(draft: Draft, head: Head) -> Content:
@@ -229,12 +259,12 @@ def content_of(draft: Draft, head: Head) -> Content:
     name, place = head.get("name", ""), head.get("location", "")
     contact = " · ".join(filter(None, (head.get(each) for each in ("email", "phone", "links"))))
     checked, advert = supported_in(draft), advert_of(draft)
-    words = _WORDS.get(language_of(" ".join(each.text for each in checked.card.claims)), _IN_ENGLISH)
+    language = language_of_draft(draft)
     job = ", ".join(filter(None, (advert.title, advert.company))) if advert else ""
     if draft.kind == "cover_letter":
-        blocks, under = _letter(checked, words, name, job), place
+        blocks, under = _letter(checked, words_in(language), name, job), place
     else:
-        blocks = tuple(_resume(checked, evidence_of(draft), words))
+        blocks = tuple(_resume(checked, evidence_of(draft), language))
         under = " · ".join(filter(None, (checked.card.headline.text if checked.card.headline else "", place)))
     return Content(name or job, under, contact, blocks, _file_name(draft, name, advert))
 
@@ -248,26 +278,36 @@ def positions_from_resume(draft: Draft) -> list[Position]:
     return [each for each in positions_of(evidence_of(draft)) if each.header]
 
 
-def _letter(checked: CheckedCard, words: _Words, name: str, job: str) -> tuple[Block, ...]:
+def _letter(checked: CheckedCard, words: Words, name: str, job: str) -> tuple[Block, ...]:
     said = [claim.text for section in checked.card.sections if section.kind == LETTER for claim in section.claims]
-    paragraphs = tuple(" ".join(said[at : at + 3]) for at in range(0, len(said), 3))
+    paragraphs = tuple(_paragraph_of(said[at : at + 3]) for at in range(0, len(said), 3))
     end = (words.farewell, *([name] if name else []))
     return (Block(heading=job, lines=(words.greeting,)), Block(lines=paragraphs), Block(lines=end))
 
 
-def _resume(checked: CheckedCard, evidence: Mapping[str, Evidence], words: _Words) -> Iterator[Block]:
+def _paragraph_of(sentences: Sequence[str]) -> str:
+    """Join sentences, each with a full stop if it has no end."""
+    ended = [
+        each if each.rstrip(_CLOSES).endswith(_ENDS) else f"{each}{'。' if _WIDE.match(each[-1]) else '.'}"
+        for each in map(str.strip, filter(str.strip, sentences))
+    ]
+    return ("" if any(each.endswith("。") for each in ended) else " ").join(ended)
+
+
+def _resume(checked: CheckedCard, evidence: Mapping[str, Evidence], language: str) -> Iterator[Block]:
+    words = words_in(language)
     headings = {POSITIONS: words.experience, SKILLS: words.skills, EDUCATION: words.education}
     for section in checked.card.sections:
         heading = headings.get(section.kind, section.heading)
         if section.kind == POSITIONS:
             yield Block(heading)
-            yield from _positions(section, evidence, words)
+            yield from _positions(section, evidence, language)
         elif section.kind != HEADLINE:
             lines = tuple(claim.text for claim in section.claims)
             yield Block(heading, lines=lines, is_list=section.kind in (SKILLS, EDUCATION))
 
 
-def _positions(section: Section, evidence: Mapping[str, Evidence], words: _Words) -> Iterator[Block]:
+def _positions(section: Section, evidence: Mapping[str, Evidence], language: str) -> Iterator[Block]:
     """Group claims by employer; those without one come last. A position is never left out."""
     positions = positions_of(evidence)
     under = [list[str]() for _ in positions]
@@ -276,9 +316,9 @@ def _positions(section: Section, evidence: Mapping[str, Evidence], words: _Words
         position = position_of(claim, positions)
         (under[positions.index(position)] if position else rest).append(claim.text)
     for position, lines in zip(positions, under, strict=True):
-        yield Block(position.heading, 2, position.time, tuple(lines), is_list=True)
+        yield Block(position.heading, 2, position.time_in(language), tuple(lines), is_list=True)
     if rest:
-        yield Block(words.more if positions else "", 2, lines=tuple(rest), is_list=True)
+        yield Block(words_in(language).more if positions else "", 2, lines=tuple(rest), is_list=True)
 
 
 def _file_name(draft: Draft, name: str, advert: Advert | None) -> str:

@@ -11,11 +11,11 @@ from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.cards.drafts import evidence_of
 from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.documents.content import Head, as_markdown, content_of, file_of, head_to_send, positions_from_resume
-from qwestly_agent.domain.approval import Approval, Preview, ShownClaim, ShownSection, canonical_json, sha256_hex
+from qwestly_agent.documents.content import Head, content_of, file_of, head_to_send, positions_from_resume
+from qwestly_agent.domain.approval import Approval, ShownClaim, canonical_json, sha256_hex
 from qwestly_agent.domain.card import NOT_WRITTEN, TailoredKind
 from qwestly_agent.domain.job import Application, HeadField, JobMatch, application_id, match_id
-from qwestly_agent.jobs.actions import APPLY, CONTACT, HEADINGS, MOST_DOCUMENTS, add_requested, add_to_list
+from qwestly_agent.jobs.actions import APPLY, CONTACT, MOST_DOCUMENTS, add_requested, add_to_list
 from qwestly_agent.jobs.search import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft, pipeline_id_of
@@ -163,25 +163,29 @@ class Applying:
             f" No second reader was available for {unchecked} sentences: these are your own words." if unchecked else ""
         )
         advert = match.advert
+        arguments = {
+            "job_id": match.id,
+            "title": advert.title[:300],
+            "company": advert.company[:300],
+            "url": advert.url[:2_000],
+            "source": advert.board,
+            "documents": documents,
+            "note": note,
+            "contact": contact,
+        }
+        shown, sentences = APPLY.preview(APPLY.parse(arguments), {}), iter(map(_sentences, drafts))
         return Proposal(
             APPLY,
-            {
-                "job_id": match.id,
-                "title": advert.title[:300],
-                "company": advert.company[:300],
-                "url": advert.url[:2_000],
-                "documents": documents,
-                "note": note,
-                "contact": contact,
-            },
+            arguments,
             f"Exactly what stands here is sent, once, and cannot be taken back.{told}",
             evidence=tuple(dict.fromkeys(source for each in drafts for source in _cited_in(each))),
-            drafted=Preview(
-                title="",
-                sections=tuple(
-                    _shown_section(draft, text.replace(CONTACT, contact, 1))
-                    for draft, text in zip(drafts, texts, strict=True)
-                ),
+            drafted=shown.model_copy(
+                update={
+                    "sections": tuple(
+                        each.model_copy(update={"claims": next(sentences)}) if each.markdown else each
+                        for each in shown.sections
+                    )
+                }
             ),
         )
 
@@ -225,23 +229,10 @@ class Applying:
         return draft
 
 
-def _shown_section(draft: Draft, text: str) -> ShownSection:
-    """Return the document's text line by line, each line with the quotes and marks of its sentences."""
-    sentences = [
-        each for section in card_preview(supported_in(draft), evidence_of(draft)).sections for each in section.claims
-    ]
-
-    def line(words: str) -> ShownClaim:
-        inside = [each for each in sentences if as_markdown(each.text) in words]
-        return ShownClaim(
-            text=words,
-            quotes=tuple(dict.fromkeys(quote for each in inside for quote in each.quotes)),
-            marks=tuple(dict.fromkeys(as_markdown(mark) for each in inside for mark in each.marks)),
-            unchecked=any(each.unchecked for each in inside),
-        )
-
-    lines = tuple(line(each) for each in text.splitlines() if each.strip())
-    return ShownSection(heading=HEADINGS[draft.kind], claims=lines)
+def _sentences(draft: Draft) -> tuple[ShownClaim, ...]:
+    """Return the document's sentences with their quotes and marks."""
+    preview = card_preview(supported_in(draft), evidence_of(draft))
+    return tuple(claim for section in preview.sections for claim in section.claims)
 
 
 def _cited_in(draft: Draft) -> tuple[str, ...]:

@@ -11,7 +11,15 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.drafts import advert_of, checked_of, coverage_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.publication import card_preview, quotes_of, supported_in
-from qwestly_agent.documents.content import USUAL, Head, Position, content_of, file_of, positions_from_resume
+from qwestly_agent.documents.content import (
+    USUAL,
+    Head,
+    Position,
+    content_of,
+    file_of,
+    language_of_draft,
+    positions_from_resume,
+)
 from qwestly_agent.domain.approval import ShownClaim, ShownLeftOut, ShownQuote
 from qwestly_agent.domain.card import Claim, TailoredKind
 from qwestly_agent.domain.job import HeadField
@@ -92,7 +100,8 @@ def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[Hea
     shown = card_preview(supported_in(draft), evidence) if markdown else None
     sources = sources_of(evidence)
     sentences = [claim for section in shown.sections for claim in section.claims] if shown else []
-    named = map(_shown_position, positions_from_resume(draft)) if shown else ()
+    language = language_of_draft(draft) if shown else ""
+    named = [_shown_position(each, language) for each in positions_from_resume(draft)] if shown else []
 
     def items() -> Iterator[CoverageItem]:
         for each in coverage.requirements if coverage and coverage.checked else ():
@@ -114,10 +123,10 @@ def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[Hea
     )
 
 
-def _shown_position(position: Position) -> ShownClaim:
+def _shown_position(position: Position, language: str) -> ShownClaim:
     """Return a position that only the résumé has, with the words that name it there."""
     quote = ShownQuote(source=position.evidence[0].source, before="", quote=position.header, after="")
-    return ShownClaim(text=", ".join(filter(None, (position.heading, position.time))), quotes=(quote,))
+    return ShownClaim(text=", ".join(filter(None, (position.heading, position.time_in(language)))), quotes=(quote,))
 
 
 def _fields(draft: Draft, version: int) -> dict[str, Any]:

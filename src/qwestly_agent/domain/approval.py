@@ -89,7 +89,9 @@ class ShownSection(_Frozen):
     heading: str
     kind: str = ""
     """Kind of a card's section: "experience" is shown as a timeline, "skills" as chips."""
-    claims: tuple[ShownClaim, ...]
+    markdown: str = ""
+    """The whole text of a document, byte for byte as it is sent. The claims are then its sentences, with quotes."""
+    claims: tuple[ShownClaim, ...] = ()
 
 
 class ShownLeftOut(_Frozen):

@@ -36,6 +36,8 @@ class JobApplication(Arguments):
     title: Line
     company: Annotated[str, StringConstraints(max_length=300)] = ""
     url: Annotated[str, StringConstraints(max_length=2_000)] = ""
+    source: Annotated[str, StringConstraints(max_length=60)] = ""
+    """The job board that listed it first, of which the candidate app knows whether it delivers there."""
     documents: Annotated[tuple[SentDocument, ...], Field(min_length=1, max_length=MOST_DOCUMENTS)]
     note: Annotated[str, StringConstraints(max_length=LONGEST_NOTE)] = ""
     """The user's own words."""
@@ -47,6 +49,10 @@ class JobApplication(Arguments):
         return document.text.replace(CONTACT, self.contact, 1) if self.contact else document.text
 
 
+NOT_DELIVERED = (
+    "nobody delivers applications for this job board. Open the job posting, send your documents there, and press "
+    "“I sent it” in your list."
+)
 SENT_BEFORE = "An application for this job was sent before, so nothing was sent."
 
 
@@ -60,16 +66,14 @@ async def _sent_on(services: Services, user_id: str, args: JobApplication) -> di
 
 
 def _application_preview(args: JobApplication, _: Mapping[str, str]) -> Preview:
-    told = {"Job": args.title, "Company": args.company, "Job posting": args.url, "Your note": args.note}
+    job = tuple(ShownClaim(text=text) for text in (args.title, args.company, args.url) if text)
+    note = (ShownSection(heading="Your note", claims=(ShownClaim(text=args.note),)),) if args.note else ()
     return Preview(
         title=f"Apply: {', '.join(filter(None, (args.title, args.company)))}"[:300],
-        changes=tuple(Change(name=name, before=None, after=text) for name, text in told.items() if text),
-        sections=tuple(
-            ShownSection(
-                heading=HEADINGS[each.kind],
-                claims=tuple(ShownClaim(text=line) for line in args.sent_text(each).splitlines() if line.strip()),
-            )
-            for each in args.documents
+        sections=(
+            ShownSection(heading="Job", claims=job),
+            *(ShownSection(heading=HEADINGS[each.kind], markdown=args.sent_text(each)) for each in args.documents),
+            *note,
         ),
     )
 
@@ -78,11 +82,13 @@ async def _send(services: Services, effect: candidate_app.Effect, args: JobAppli
     if effect.version is not None:  # with a version, the write API would send it again
         return Refused("sent_before", SENT_BEFORE)
     body = {
-        "job": {"title": args.title, "company": args.company, "url": args.url},
+        "job": {"title": args.title, "company": args.company, "url": args.url, "source": args.source},
         "documents": [{"kind": each.kind, "text": args.sent_text(each)} for each in args.documents],
         "note": args.note,
     }
-    return await services.candidate_app.send_application(effect, args.job_id, to_json_types(body))
+    outcome = await services.candidate_app.send_application(effect, args.job_id, to_json_types(body))
+    is_left_to_them = isinstance(outcome, Refused) and outcome.code == "not_delivered"
+    return Refused("not_delivered", NOT_DELIVERED) if is_left_to_them else outcome
 
 
 async def add_to_list(applications: Applications, job_matches: JobMatches, new: Application) -> Application:
@@ -145,7 +151,13 @@ APPLY = Action(
     duplicate_message=SENT_BEFORE,
     revisable=False,
     signed_in_only=True,
-    upgrades={"2bf71208f74e9cd5e91e84da320a08280921abe435ec181e50543641178a420d": keep_arguments},
+    upgrades=dict.fromkeys(
+        (
+            "2bf71208f74e9cd5e91e84da320a08280921abe435ec181e50543641178a420d",
+            "79d7efc4da190279613cbfd01bac3d750f81183d0df1e5f85076656707bec945",
+        ),
+        keep_arguments,
+    ),
 )
 
 Step = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]

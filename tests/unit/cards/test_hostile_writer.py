@@ -142,5 +142,5 @@ def _rests_on_the_person(claim: Claim) -> bool:
 
 def _without(paragraph: str, sentences: set[str]) -> str:
     for each in sorted(sentences, key=len, reverse=True):
-        paragraph = paragraph.replace(each, "")
+        paragraph = paragraph.replace(f"{each}.", "").replace(each, "")  # a letter ends each with a full stop
     return paragraph.strip()

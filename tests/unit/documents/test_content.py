@@ -81,7 +81,7 @@ def test_no_position_is_left_out_and_each_has_its_time() -> None:
         "PM, Ledgerline",
         "Intern, Ledgerline Labs",
     ]
-    assert {block.aside for block in positions} == {"2019-04 – present"}
+    assert {block.aside for block in positions} == {"Apr 2019 – present"}
 
 
 def test_a_sentence_that_could_be_of_two_positions_stands_under_none() -> None:
@@ -96,6 +96,32 @@ def test_a_letter_in_german_greets_in_german() -> None:
     )
     assert content.blocks[0].lines == ("Guten Tag,",)
     assert content.blocks[-1].lines == ("Freundliche Grüße", "Maya")
+
+
+@pytest.mark.parametrize(
+    ("said", "paragraph"),
+    [
+        (["I led a ward", "I trained “eight nurses.”", "Why not?"], "I led a ward. I trained “eight nurses.” Why not?"),
+        (["I cut costs by 35 %", "I write C++"], "I cut costs by 35 %. I write C++."),
+        (["病棟を率いました", "8人を育てました。"], "病棟を率いました。8人を育てました。"),
+    ],
+)
+def test_a_letter_has_paragraphs_of_sentences(said: list[str], paragraph: str) -> None:
+    made = draft("cover_letter", *(claim(each, "employment:1", "PM") for each in said), section="letter")
+    assert content_of(made, {"name": "Maya"}).blocks[1].lines == (paragraph,)
+
+
+def test_a_letter_whose_own_language_is_unclear_greets_in_that_of_the_advert() -> None:
+    made = draft("cover_letter", claim("Pricing.", "employment:1", "Senior PM"), section="letter")
+    made.parts["advert"]["text"] = "Wir suchen eine Leiterin für das Produkt und die Preise."
+    assert content_of(made, {"name": "Maya"}).blocks[0].lines == ("Guten Tag,",)
+
+
+def test_dates_stand_in_the_form_of_the_language() -> None:
+    said = "Ich habe bei Northwind Pay ein Team von acht Leuten geführt und die Preise verantwortet."
+    made = draft("resume", claim(said, "employment:1", "Senior PM"), more=[read(0, "Fabrikam", "Cook", "2011", "2013")])
+    blocks = {block.heading: block.aside for block in content_of(made, {"name": "Maya"}).blocks}
+    assert (blocks["Senior PM, Northwind Pay"], blocks["Cook, Fabrikam"]) == ("04/2019 – heute", "2011 – 2013")
 
 
 def test_the_name_of_the_file_is_plain() -> None:
@@ -119,7 +145,7 @@ def test_a_position_that_only_the_resume_has_stands_in_its_time_with_what_it_say
     assert headings(made) == [
         "Chef, Contoso", "Senior PM, Northwind Pay", "PM, Ledgerline", "Intern, Ledgerline Labs", "Cook, Fabrikam",
     ]  # fmt: skip
-    assert {block.heading: block.aside for block in blocks}["Chef, Contoso"] == "2020-05 – heute"
+    assert {block.heading: block.aside for block in blocks}["Chef, Contoso"] == "May 2020 – heute"
     assert {block.heading: block.lines for block in blocks}["Cook, Fabrikam"] == ("Ran the shop",)
     assert [each.header for each in positions_from_resume(made)] == ["Chef\nContoso", "Cook\nFabrikam"]
 

@@ -6,6 +6,7 @@ import type { ApprovalView, Page } from "../api.ts";
 import { Approvals } from "../approvals.ts";
 import { strings } from "../strings.ts";
 import { APPROVAL_STYLES } from "../styles/approvals.ts";
+import { DOCUMENT_STYLES } from "../styles/document.ts";
 import { CONTROL_STYLES } from "../styles/controls.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
@@ -14,7 +15,7 @@ const POLL_MS = 10_000;
 
 export class QwestlyApprovals extends AgentElement {
   static override properties = { ...AgentElement.properties, state: { state: true }, ids: { state: true }, next: { state: true }, isLoaded: { state: true } };
-  static override styles = [BASE_STYLES, CONTROL_STYLES, APPROVAL_STYLES, css`.cards { display: grid; gap: .9rem; }`];
+  static override styles = [BASE_STYLES, CONTROL_STYLES, APPROVAL_STYLES, DOCUMENT_STYLES, css`.cards { display: grid; gap: .9rem; }`];
 
   declare state: "waiting" | "all";
   /** Ids of the listed approvals, newest first. */

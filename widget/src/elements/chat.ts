@@ -22,6 +22,7 @@ import { STRINGS_CHANGES, strings } from "../strings.ts";
 import { APPROVAL_STYLES } from "../styles/approvals.ts";
 import { NARROW_PX, PHONE_PX, STYLES } from "../styles/chat.ts";
 import { CONTROL_STYLES } from "../styles/controls.ts";
+import { DOCUMENT_STYLES } from "../styles/document.ts";
 import { MEMORY_STYLES } from "../styles/memories.ts";
 import { FINAL, Turn } from "../turn.ts";
 import { Updates } from "../updates.ts";
@@ -94,7 +95,7 @@ export class QwestlyChat extends HTMLElement {
 
   constructor() {
     super();
-    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [CONTROL_STYLES, STYLES, APPROVAL_STYLES, MEMORY_STYLES];
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [CONTROL_STYLES, STYLES, APPROVAL_STYLES, DOCUMENT_STYLES, MEMORY_STYLES];
     this.#build();
   }
 

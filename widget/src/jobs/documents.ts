@@ -8,6 +8,7 @@ import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { renderMarkdown } from "../markdown.ts";
 import { underlineIn, withMarks } from "../marks.ts";
 import { strings } from "../strings.ts";
+import { DOCUMENT_STYLES } from "../styles/document.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import type { CoverageItem, DocumentDetail, DocumentView, HeadField } from "./types.ts";
 import { dayWords, quoteRow } from "./words.ts";
@@ -19,7 +20,7 @@ const pathOf = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
 
 export class JobDocuments extends AgentElement {
   static override properties = { ...AgentElement.properties, opened: {}, items: { state: true }, document: { state: true } };
-  static override styles = [BASE_STYLES, JOB_STYLES];
+  static override styles = [BASE_STYLES, JOB_STYLES, DOCUMENT_STYLES];
 
   /** Id of the document that is shown; null for the list. */
   declare opened: string | null;

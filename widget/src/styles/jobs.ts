@@ -37,10 +37,7 @@ export const JOB_STYLES = css`
   .wishes label { display: grid; gap: .2rem; align-content: start; font-size: .95rem; }
   .wishes .check, .wishes .wide, .wishes > p { grid-column: 1 / -1; }
   .wishes .check { display: flex; align-items: center; gap: .6rem; }
-  .page-like u, .sentences u { text-decoration: underline wavy var(--warning, #b97f12) 1.5px; text-underline-offset: .2em; }
-  .page-like { padding: 1.2rem 1.5rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--background); }
-  .page-like :is(h3, h4, h5, p, ul) { margin-block: .5rem; }
-  .page-like ul { display: block; list-style: disc; padding-inline-start: 1.2rem; }
+  .sentences u { text-decoration: underline wavy var(--warning, #b97f12) 1.5px; text-underline-offset: .2em; }
   .sentences { display: grid; gap: .6rem; margin: .6rem 0 0; padding-inline-start: 1.4rem; }
   .row.met, .row.partly { border-inline-start: 3px solid var(--accent); }
   .row.partly { border-inline-start-style: dashed; }
