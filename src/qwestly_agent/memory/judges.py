@@ -295,8 +295,9 @@ def _date_in(given: str | None, *quotes: str, last: bool = False) -> str | None:
 # --- meaning ----------------------------------------------------------------------------------------------------------
 # Choose a note's sentence by a judge: the model's if the quote supports it, otherwise the user's own.
 #
-# The user's own sentence must be supported too: it is about themselves, meant, and still true. A judge errs, so a note
-# made by a chat tool keeps the model's sentence without approval only if all its content words are the user's.
+# The user's own sentence must be supported too: it is about themselves, meant, and still true. A judge errs, so of a
+# note made by a chat tool each content word that the user did not type is marked: the judge gives the typed words that
+# mean it, or the user's own sentence is kept.
 
 
 ABOUT_NOTES = """
@@ -396,7 +397,8 @@ def _readings(at: str, note: Note) -> list[_Reading]:
     """Return the forms, best first: the model's sentence, the same with the answered question, the user's own
     sentence."""
     quote, alone = Quote(source=at, text=note.quote), note.model_copy(update={"question": "", "trust": "user_said"})
-    statement = Statement(text=note.content, quotes=(quote,), language=language_of(note.content))
+    look_at = note.foreign_words if note.is_asked_for else ()
+    statement = Statement(text=note.content, quotes=(quote,), language=language_of(note.content), look_at=look_at)
     found = [] if normalize_content(note.content) == normalize_content(note.sentence) else [_Reading(alone, statement)]
     if note.question:
         asked = Quote(source=f"{at}?", text=note.question)
@@ -406,15 +408,15 @@ def _readings(at: str, note: Note) -> list[_Reading]:
         both = statement.model_copy(update={"quotes": (quote, Quote(source=f"{at}!", text=note.corrects))})
         # By itself their sentence may have no subject: “I passed the C1 now.”
         return [_Reading(note.model_copy(update={"question": "", "trust": "user_said"}), both), *found]
-    if not note.question or len(note.sentence.split()) >= FEWEST_WORDS:
+    is_question = note.is_asked_for and bool(questions_in(note.sentence))
+    if not is_question and (not note.question or len(note.sentence.split()) >= FEWEST_WORDS):
         found.append(_own_words(at, alone))
     return sorted(found, key=lambda reading: _needs_yes(reading.note))
 
 
 def _needs_yes(note: Note) -> bool:
-    """True if a tool made the note, and it has a word that the user did not type, or its quote is or answers a
-    question."""
-    return note.is_asked_for and (bool(note.question) or not note.is_in_own_words or bool(questions_in(note.quote)))
+    """True if a tool made the note, and its quote is or answers a question."""
+    return note.is_asked_for and bool(note.question or questions_in(note.quote))
 
 
 def _own_words(at: str, note: Note) -> _Reading:

@@ -3,7 +3,6 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
@@ -11,11 +10,11 @@ from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.domain.memory import Memory, MemorySource, MemoryStatus, MemoryType, Trust
-from qwestly_agent.grounding.figures import figures, is_same
+from qwestly_agent.grounding.figures import figures
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import QUOTATION_MARKS, find_quote
 from qwestly_agent.text.clean import mask_secrets
-from qwestly_agent.text.language import content_stems, language_of
+from qwestly_agent.text.language import content_stems, language_of, tokens_of
 from qwestly_agent.text.user_text import holds_others_words, words_of
 
 # --- equality ---------------------------------------------------------------------------------------------------------
@@ -165,21 +164,16 @@ class Note(BaseModel):
         )
 
     @property
-    def is_in_own_words(self) -> bool:
-        """True if each of its content words begins like one that the user typed, or that stood in the memory that it
-        corrects, and each of its figures is one of theirs."""
-        own = f"{self.sentence} {self.quote} {self.corrects}"
-        read, typed = (figures(text, language_of(text) or language_of(own)) for text in (self.content, own))
-        if not all(any(is_same(each, known) for known in typed) for each in read):
-            return False
-        words = content_stems(_without(self.content, [each.text for each in read]))
-        return {each[:LETTERS] for each in words} <= {each[:LETTERS] for each in content_stems(own)}
-
-
-def _without(text: str, parts: Sequence[str]) -> str:
-    for part in parts:
-        text = text.replace(part, " ")
-    return text
+    def foreign_words(self) -> tuple[str, ...]:
+        """Its content words that begin like none that the user typed, or that stood in the memory that it corrects.
+        Figures are not among them: the reader of figures compares those."""
+        own = {each[:LETTERS] for each in content_stems(f"{self.sentence} {self.quote} {self.corrects}")}
+        text = self.content
+        for figure in figures(text, language_of(text)):
+            text = text.replace(figure.text, " ")
+        return tuple(
+            word for word in tokens_of(text) if not own.issuperset(each[:LETTERS] for each in content_stems(word))
+        )
 
 
 Verb: TypeAlias = Literal["add", "reinforce", "wait", "skip"]
