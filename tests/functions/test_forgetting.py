@@ -126,8 +126,8 @@ async def test_what_is_left_of_it_says_nothing(talk: Talk) -> None:
     assert await talk.remembered() == ["Lives in Lisbon."]
     [tombstone] = await talk.raw(status="forgotten")
     assert tombstone.keys() == {
-        "_id", "user_id", "status", "key", "hashes", "signature", "dimensions", "seen", "forgotten_at", "withdrawn_at",
-        "events", "events_written", "events_copied",
+        "_id", "user_id", "status", "key", "hashes", "signature", "dimensions", "stems", "seen", "forgotten_at",
+        "withdrawn_at", "events", "events_written", "events_copied",
     }  # fmt: skip
 
 
@@ -521,7 +521,7 @@ async def test_what_waits_and_cites_it_ends_as_changed_and_its_conversation_is_t
     }[what]
     decided = {"status": status, "decided_at": talk.clock(), "decided_by": "queue"} if status == "approved" else {}
     await asked(talk, proposal, **decided)
-    await asked(talk, headline("another"), "ap_2")
+    await asked(talk, Proposal(UPDATE_PROFILE_FIELD, {"field": "location", "value": "Porto"}), "ap_2")
     await forgets(talk, memory_id)
     approval = await talk.services.approvals.get(talk.user_id, "ap_1")
     assert (approval.status, approval.news, approval.args) == ("changed", True, "{}")
