@@ -126,7 +126,8 @@ def _answer(candidate: Candidate, question: Question) -> Judged:
     is_right = candidate.is_right and (len(question.quotes) > 1 or not candidate.needs_question)
     quote = next(iter(question.quotes)).text
     if candidate.may_keep_own_words if is_own else is_right:
-        return Judged(id=question.number, span=quote[:1_000])
+        meant = " … ".join(each.text for each in question.quotes)
+        return Judged(id=question.number, span=quote[:1_000], meant=[meant] * len(question.look_at))
     return Judged(id=question.number, why="The ideal judge says no.")
 
 

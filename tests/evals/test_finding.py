@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from evals import finding
+from evals.judge import CONFIGURES
+from infra.local.model_answers import ToolCall
+from infra.local.model_server import ModelServer, Reply
 
 PEOPLE = ("Ada", "Grace")
 TOLD = ["I play the oboe", "We moved to Porto in May", "My dog is called Rex", "I run marathons", "It rains a lot here"]
@@ -22,8 +25,8 @@ def a_sample() -> dict[str, Any]:
         "conversation": {"speaker_a": "Ada", "session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": turns},
         "observation": {"session_1_observation": {"Ada": observations}},
         "qa": [
-            {"question": "Who plays the oboe?", "evidence": ["D1:0"], "category": 1},
-            {"question": "Where did they move to, and who is Rex?", "evidence": ["D1:1; D1:2"], "category": 1},
+            {"question": "Who plays the oboe?", "answer": "Ada", "evidence": ["D1:0"], "category": 1},
+            {"question": "Where did they move to, and who is Rex?", "answer": "Porto", "evidence": ["D1:1; D1:2"]},
             {"question": "Nobody knows?", "evidence": [], "category": 5},
         ],
     }
@@ -36,13 +39,15 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_it_prints_the_recall_of_each_search_over_turns_and_observations(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in finding.CONCERNING:
+@pytest.fixture(autouse=True)
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*finding.CONCERNING, *CONFIGURES):
         monkeypatch.delenv(name, raising=False)
+
+
+def test_it_prints_the_recall_of_each_search_over_turns_and_observations(file: Path) -> None:
     said = list[str]()
-    assert finding.main([str(file), "--share", "0.5"], said.append) == 0
+    assert finding.main([str(file), "--share", "0.5", "--answers", "0"], said.append) == 0
     assert [line.split("  ")[0] for line in said] == [
         "recall@10",
         "BM25",
@@ -65,3 +70,26 @@ def test_a_share_is_chosen_by_one_half_of_the_questions_and_reported_on_the_othe
 def test_it_fails_where_ours_finds_less_than_words_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finding, "join", lambda words, meaning, share: {})
     assert finding.main([str(file)], lambda _: None) == 1
+
+
+@pytest.mark.parametrize(("number", "told"), [("all", "1 of 2 right"), ("1", "1 of 1 right")])
+def test_the_configured_model_answers_questions_and_the_judge_compares(
+    file: Path, number: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = list[str]()
+    with ModelServer() as provider:
+        monkeypatch.setenv("MODEL_BASE_URL", provider.base_url)
+        answers = [("You answer a question", {"answer": "Ada"})] * 2
+        compared = [("You compare an answer", {"is_right": right}) for right in (True, False)]
+        calls = [(to, ToolCall(name="final_result", arguments=given)) for to, given in (*answers, *compared)]
+        provider.script(*(Reply(tool_calls=[call], to=to) for to, call in calls))
+        assert finding.main([str(file), "--answers", number], said.append) == 0
+        asked = [str(each.json["messages"][-1]) for each in provider.requests if each.path.endswith("completions")]
+    assert said[-1] == f"answers: {told}, 0 without a verdict"
+    assert "Ada: I play the oboe" in asked[0]
+
+
+def test_without_a_model_it_says_so_and_recall_counts_alone(file: Path) -> None:
+    said = list[str]()
+    assert finding.main([str(file)], said.append) == 0
+    assert said[-1].startswith("answers: no model is configured")

@@ -28,8 +28,9 @@ from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.memory import Memory, MemorySource, salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory import reconcile
-from qwestly_agent.memory.consolidate_writer import PASSING, Undone, apply, find_users, undo
-from qwestly_agent.memory.model import ConsolidationPage, ConsolidationState
+from qwestly_agent.memory.consolidate_writer import PASSING, Undone, apply, undo
+from qwestly_agent.memory.extract_writer import ConversationsToRead, sweep
+from qwestly_agent.memory.model import ConsolidationState
 from qwestly_agent.memory.notes import Note, hash_of
 from qwestly_agent.memory.reconcile import MOST_OUTDATED, decide_on_notes, plan
 from qwestly_agent.platform.collection import Document
@@ -804,7 +805,7 @@ async def test_whatever_dies_while_it_is_taken_back_the_next_sweep_or_try_ends_i
         await ada.is_consolidated()
         await until_killed(lambda services, ada=ada: ada.takes_back(services=services), ada.services, death)
         if by_sweep and await ada.has_begun_to_take_back():
-            await find_users(ada.services, ConsolidationPage())
+            await sweep(ada.services, ConversationsToRead())
         else:
             await ada.takes_back()
         await copy_left_events(ada.services, lambda: math.inf)

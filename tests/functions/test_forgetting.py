@@ -522,7 +522,7 @@ async def test_what_waits_and_cites_it_ends_as_changed_and_its_conversation_is_t
     }[what]
     decided = {"status": status, "decided_at": talk.clock(), "decided_by": "queue"} if status == "approved" else {}
     await asked(talk, proposal, **decided)
-    await asked(talk, headline("another"), "ap_2")
+    await asked(talk, Proposal(UPDATE_PROFILE_FIELD, {"field": "location", "value": "Porto"}), "ap_2")
     await forgets(talk, memory_id)
     approval = await talk.services.approvals.get(talk.user_id, "ap_1")
     assert (approval.status, approval.news, approval.args) == ("changed", True, "{}")

@@ -71,7 +71,7 @@ def check(statement: Statement, sources: Mapping[str, QuotedSource]) -> Groundin
         refused_by="facts" if facts.missing else None,
         reasons=facts.missing,
         unread=facts.unread,
-        names=facts.names,
+        names=tuple(dict.fromkeys((*facts.names, *statement.look_at))),
     )
 
 

@@ -31,10 +31,10 @@ It is supported only if all of it is in them:
 
 Other words, another language, less detail, and one plain step of arithmetic are fine. `sentence` shows where a quote \
 stands if it is only a part of one, `source` what is known of it: they help to understand the quote, and support \
-nothing by themselves, except employer, title, school, degree and dates. `look_at` lists names, acronyms and figures \
-of the statement that do not stand in its quotes letter for letter: each must be meant there, in other letters; else \
-it is not supported. For each of them, in order, `as` has the words of the quotes or of `source` that mean it, copied \
-letter for letter: both figures where it follows from two, with … between runs that stand apart.
+nothing by themselves, except employer, title, school, degree and dates. `look_at` lists names, acronyms, figures and \
+words of the statement that do not stand in its quotes letter for letter: each must be meant there, in other letters; \
+else it is not supported. For each of them, in order, `as` has the words of the quotes or of `source` that mean it, \
+copied letter for letter: both figures where it follows from two, with … between runs that stand apart.
 
 Answer each id once. Where it is supported, `span` is the shortest run of words of one of its quotes that carries it, \
 copied letter for letter, and nothing else is said. Where it is not, there is no `span`, and `why` says to that person \

@@ -37,6 +37,8 @@ class Statement(_Frozen):
     text: str
     quotes: tuple[Quote, ...] = ()
     language: str = ""
+    look_at: tuple[str, ...] = ()
+    """Words that are marked whatever code finds, so that the judge must give the words of the quotes that mean them."""
 
 
 Look: TypeAlias = Literal["quotes", "facts", "judge"]
@@ -52,7 +54,7 @@ class GroundingVerdict(_Frozen):
     unread: tuple[str, ...] = ()
     """Figures, as written, that are not literally in the quotes; only the judge can compare them."""
     names: tuple[str, ...] = ()
-    """Words with a capital letter that the quotes lack."""
+    """Words with a capital letter that the quotes lack, and the statement's `look_at`."""
 
     judged_by: str = ""
     """The model that supported or refused the statement; empty if none was asked."""

@@ -21,11 +21,7 @@ USERS_AT_ONCE = 100
 
 @state(ConsolidationPage, ignores_brake=True)
 async def find_users(services: Services, page: ConsolidationPage) -> ConsolidationPage:
-    """Continue where the last night ended, and after the last id with the first, up to where this night began. An undo
-    that was cut off is finished first."""
-    if page.began_after is None:
-        for run in await services.journal.list_undoing(USERS_AT_ONCE):
-            await undo(services.merges, services.journal, run.user_id, run.run_id, services.clock())
+    """Continue where the last night ended, and after the last id with the first, up to where this night began."""
     room = min(USERS_AT_ONCE, services.settings.users_a_night - page.seen)
     if page.began_after is None:
         began = await services.sweeps.position("consolidate") or ""
@@ -148,7 +144,7 @@ class Undone(BaseModel):
 async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now: float) -> Undone:
     """Reactivate the replaced memories, except those that were forgotten, that another one repeats, or that were merged
     into one that is no longer true. All that they took over is given back. The pairs are never merged again. Cut off at
-    any command, it is finished by the next sweep. Raises `NotFound`."""
+    any command, it is finished by the next sweep of `extract_memories`. Raises `NotFound`."""
     run = await journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)

@@ -71,7 +71,8 @@ they said one.
 - `quote`: the words of theirs that say all of it, copied letter for letter, and `message_id` the id of the <said> \
 that holds them. For an answer as short as "yes" the quote is the whole of it, and the content says what it and the \
 <asked> before it say together.
-- Nothing that they ask, suppose, deny, joke about, say ironically, quote from others, or tell of others.
+- Nothing that they ask, suppose, deny, joke about, say ironically, quote from others, or tell of others. But where \
+they want words kept as they stand, their own or a line of <asked>, `content` is these words.
 - One statement a note. Where they correct themselves, note what holds in the end.
 - `importance` from 0.01 (trifle) to 1 (shapes every choice), `confidence` from 0 to 1.
 - `sensitive`: their own health, religion, origin, politics, sexuality, union, pay or convictions, by quote, its \

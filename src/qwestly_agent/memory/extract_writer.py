@@ -16,6 +16,7 @@ from qwestly_agent.domain.approval import EVERYBODY, FINAL, Status, sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.actions import approval_id_of_batch, discard, remember_proposal
 from qwestly_agent.memory.changes import count_repetition, write_memory
+from qwestly_agent.memory.consolidate_writer import undo
 from qwestly_agent.memory.find import nearest_cosine
 from qwestly_agent.memory.forget import filter_proposed, match_tombstones
 from qwestly_agent.memory.model import ExtractionState, batch_of, check_still_exists, memory_id
@@ -26,12 +27,14 @@ from qwestly_agent.stores.usage import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, expire_if_pending, state
 
 # --- sweep ------------------------------------------------------------------------------------------------------------
-# Choose the conversations to read.
+# Choose the conversations to read, and finish what was cut off in undoing a night.
 
 
 PICKED_SECONDS = 3_600.0
 """Time during which no other run claims the conversation: longer than all attempts of its states, including waits for a
 Lambda slot. Reading it twice adds nothing."""
+MOST_UNDONE = 100
+"""Maximum runs of `consolidate` whose undo is finished by one sweep."""
 
 
 class ConversationsToRead(WorkflowState):
@@ -43,8 +46,10 @@ class ConversationsToRead(WorkflowState):
 @state(ConversationsToRead, ignores_brake=True)
 async def sweep(services: Services, _: ConversationsToRead) -> ConversationsToRead:
     """Claim due conversations. Those of users whose brake is on stay due until it is released, as do all once most of
-    the stage's daily budget is spent."""
+    the stage's daily budget is spent. An undo that was cut off is finished first."""
     now, run_id = services.clock(), services.new_id()
+    for run in await services.journal.list_undoing(MOST_UNDONE):
+        await undo(services.merges, services.journal, run.user_id, run.run_id, now)
     braked = await services.signals.list_braked()
     limit = services.settings.conversations_a_sweep
     waits = EVERYBODY in braked or await services.stage_day.is_spent(now, WORKFLOWS_UP_TO)

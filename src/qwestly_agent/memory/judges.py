@@ -22,9 +22,12 @@ from qwestly_agent.memory.notes import (
     LONGEST_QUOTE_CHARACTERS,
     DropReason,
     Note,
+    hash_of,
+    is_adoption,
     is_credential,
     is_sensitive,
     normalize_content,
+    ordered_quotation,
     without_request,
 )
 from qwestly_agent.model_calls import structured_output
@@ -33,7 +36,7 @@ from qwestly_agent.stores.messages import Message
 from qwestly_agent.text.clean import quoted, visible, well_formed
 from qwestly_agent.text.language import content_stems, language_of
 from qwestly_agent.text.prompt_tags import KNOWN, NEW, SAID
-from qwestly_agent.text.user_text import Part, parts_of, questions_in, trouble_in, unread_lines
+from qwestly_agent.text.user_text import Part, parts_of, questions_in, quotations_in, trouble_in, unread_lines
 
 # --- compare ----------------------------------------------------------------------------------------------------------
 # Relate two memories of one user by a model, whose verdict counts only if code finds its quotes.
@@ -171,8 +174,10 @@ class UserMessage:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The parts that the user may have typed; fenced, quoted and mailed text between them counts as a document."""
-        return tuple(parts_of(self.text[:LONGEST_READ_CHARACTERS]))
+        """The parts that the user may have typed, and the text that the whole message orders to remember; other fenced,
+        quoted and mailed text between them counts as a document."""
+        ordered = ordered_quotation(self.text)
+        return (*parts_of(self.text[:LONGEST_READ_CHARACTERS]), *([Part(ordered, is_sure=True)] if ordered else []))
 
     @property
     def typed(self) -> tuple[str, ...]:
@@ -184,10 +189,15 @@ class UserMessage:
         return unread_lines(self.text, self.typed)
 
     @cached_property
+    def line(self) -> str:
+        """The assistant's last line in quotation marks in the previous message, which this one may adopt."""
+        return next((each for each in quotations_in(self.before)[::-1] if len(each) <= LONGEST_CONTENT_CHARACTERS), "")
+
+    @cached_property
     def question(self) -> str:
-        """The assistant's last question in the previous message, which this one may answer."""
-        asked = questions_in(self.before)
-        return asked[-1] if asked else ""
+        """The assistant's last line and last question in the previous message, which this one may adopt or answer."""
+        asked = "".join(questions_in(self.before)[-1:])
+        return asked if self.line in asked else f"{self.line} {asked}".rstrip()
 
 
 def user_messages_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
@@ -237,6 +247,7 @@ def find_note(
     if found is None:
         return DropReason.DOCUMENT if _find(quote, [visible(said.text)]) else DropReason.NOT_SAID
     context, question = _around(found), said.question
+    is_adopted = bool(said.line) and hash_of(content) == hash_of(said.line) and is_adoption(said.text)
     if is_credential(content) or is_credential(found.text):
         return DropReason.CREDENTIAL
     return Note(
@@ -245,12 +256,13 @@ def find_note(
         quote=found.text,
         context=context,
         question=question,
-        trust="inferred" if question else "user_said",
+        trust="inferred" if question and not is_adopted else "user_said",
         importance=importance,
         confidence=confidence,
         sensitive=sensitive or is_sensitive(content, found.text),
         about_writing=about_writing,
         is_doubtful=sure is None,
+        is_adopted=is_adopted,
         is_asked_for=is_asked_for,
         since=_date_in(since, found.text, question),
         until=_date_in(until, found.text, question, last=True),
@@ -295,16 +307,18 @@ def _date_in(given: str | None, *quotes: str, last: bool = False) -> str | None:
 # --- meaning ----------------------------------------------------------------------------------------------------------
 # Choose a note's sentence by a judge: the model's if the quote supports it, otherwise the user's own.
 #
-# The user's own sentence must be supported too: it is about themselves, meant, and still true. A judge errs, so a note
-# made by a chat tool keeps the model's sentence without approval only if all its content words are the user's.
+# The user's own sentence must be supported too: it is about themselves, meant, and still true. A judge errs, so of a
+# note made by a chat tool each content word that the user did not type is marked: the judge gives the typed words that
+# mean it, or the user's own sentence is kept.
 
 
 ABOUT_NOTES = """
 
 These statements are notes about the person, made of what they typed in a chat. `around` shows where a quote stands, \
-and supports nothing. A quote that is a question put to them says nothing unless another quote answers it. A statement \
+and supports nothing. A quote that was put to them says nothing unless another quote answers or takes it. A statement \
 that begins “Their own words about themselves” is supported if the person says just that of themselves: it is no \
-question, supposition, joke or irony, nobody else's words and nobody else's matter, and they do not take it back.
+question, supposition, joke or irony, nobody else's words and nobody else's matter, and they do not take it back. A \
+line that was put to them is theirs where they order to remember just that line.
 
 Answer two things more of each statement, also of one that is not supported. `sensitive`: it tells of the person's own \
 health, body, mind, pregnancy, disability, religion, origin, politics, sexuality, union, pay, debts, crimes or \
@@ -315,7 +329,7 @@ else again, that is not meant."""
 OWN_WORDS = "Their own words about themselves, meant, and not taken back: “{sentence}”"
 """The statement that the judge checks."""
 NOT_TO_BE_REMEMBERED = "The person asked that this is not remembered."
-ASKED = "a question that was put to them, and no word of theirs"
+ASKED = "what was put to them in the message before, and no word of theirs"
 CORRECTED = "what was remembered of them, and what they correct now"
 FEWEST_WORDS = 3
 """Minimum length of an answer that can be understood without its question."""
@@ -393,28 +407,31 @@ def _sources(at: str, note: Note) -> list[QuotedSource]:
 
 
 def _readings(at: str, note: Note) -> list[_Reading]:
-    """Return the forms, best first: the model's sentence, the same with the answered question, the user's own
-    sentence."""
+    """Return the forms, best first: the model's sentence with what it corrects, by itself, with the answered question,
+    the user's own sentence."""
     quote, alone = Quote(source=at, text=note.quote), note.model_copy(update={"question": "", "trust": "user_said"})
-    statement = Statement(text=note.content, quotes=(quote,), language=language_of(note.content))
-    found = [] if normalize_content(note.content) == normalize_content(note.sentence) else [_Reading(alone, statement)]
+    look_at = note.foreign_words if note.is_asked_for else ()
+    statement = Statement(text=note.content, quotes=(quote,), language=language_of(note.content), look_at=look_at)
+    asked, own = list[_Reading](), list[_Reading]()
     if note.question:
-        asked = Quote(source=f"{at}?", text=note.question)
+        both = (quote, Quote(source=f"{at}?", text=note.question))
         answer = note.model_copy(update={"sensitive": note.sensitive or is_sensitive(note.question)})
-        found.append(_Reading(answer, statement.model_copy(update={"quotes": (quote, asked)})))
+        asked.append(_Reading(answer, statement.model_copy(update={"quotes": both})))
+    is_question = note.is_asked_for and bool(questions_in(note.sentence))
+    # By itself the sentence of a correction may have no subject: “I passed the C1 now.”
+    if not (note.corrects or is_question) and (not note.question or len(note.sentence.split()) >= FEWEST_WORDS):
+        own.append(_own_words(at, alone))
+    is_own = normalize_content(note.content) == normalize_content(note.sentence)
+    found = [*own, *asked] if is_own else [_Reading(alone, statement), *asked, *own]
     if note.corrects:
-        both = statement.model_copy(update={"quotes": (quote, Quote(source=f"{at}!", text=note.corrects))})
-        # By itself their sentence may have no subject: “I passed the C1 now.”
-        return [_Reading(note.model_copy(update={"question": "", "trust": "user_said"}), both), *found]
-    if not note.question or len(note.sentence.split()) >= FEWEST_WORDS:
-        found.append(_own_words(at, alone))
+        both = (quote, Quote(source=f"{at}!", text=note.corrects))
+        found = [_Reading(alone, statement.model_copy(update={"quotes": both})), *found]
     return sorted(found, key=lambda reading: _needs_yes(reading.note))
 
 
 def _needs_yes(note: Note) -> bool:
-    """True if a tool made the note, and it has a word that the user did not type, or its quote is or answers a
-    question."""
-    return note.is_asked_for and (bool(note.question) or not note.is_in_own_words or bool(questions_in(note.quote)))
+    """True if a tool made the note, and its quote is or answers a question, and does not adopt a line."""
+    return note.is_asked_for and bool((note.question and not note.is_adopted) or questions_in(note.quote))
 
 
 def _own_words(at: str, note: Note) -> _Reading:

@@ -3,7 +3,6 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
@@ -11,11 +10,11 @@ from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.domain.memory import Memory, MemorySource, MemoryStatus, MemoryType, Trust
-from qwestly_agent.grounding.figures import figures, is_same
+from qwestly_agent.grounding.figures import figures
 from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import QUOTATION_MARKS, find_quote
 from qwestly_agent.text.clean import mask_secrets
-from qwestly_agent.text.language import content_stems, language_of
+from qwestly_agent.text.language import content_stems, language_of, tokens_of
 from qwestly_agent.text.user_text import holds_others_words, words_of
 
 # --- equality ---------------------------------------------------------------------------------------------------------
@@ -135,6 +134,8 @@ class Note(BaseModel):
     """The content of the memory that it corrects, whose words count as the user's."""
     is_asked_for: bool = False
     """True if a chat tool made it; then only words that the user typed are stored at once."""
+    is_adopted: bool = False
+    """True if the content is the line that the assistant had put to the user, who ordered to remember it."""
     is_doubtful: bool = False
     """True if the user must approve it, because code cannot verify that they typed it, or that it states what they
     typed."""
@@ -165,21 +166,16 @@ class Note(BaseModel):
         )
 
     @property
-    def is_in_own_words(self) -> bool:
-        """True if each of its content words begins like one that the user typed, or that stood in the memory that it
-        corrects, and each of its figures is one of theirs."""
-        own = f"{self.sentence} {self.quote} {self.corrects}"
-        read, typed = (figures(text, language_of(text) or language_of(own)) for text in (self.content, own))
-        if not all(any(is_same(each, known) for known in typed) for each in read):
-            return False
-        words = content_stems(_without(self.content, [each.text for each in read]))
-        return {each[:LETTERS] for each in words} <= {each[:LETTERS] for each in content_stems(own)}
-
-
-def _without(text: str, parts: Sequence[str]) -> str:
-    for part in parts:
-        text = text.replace(part, " ")
-    return text
+    def foreign_words(self) -> tuple[str, ...]:
+        """Its content words that begin like none that the user typed, or that stood in the memory that it corrects.
+        Figures are not among them: the reader of figures compares those."""
+        own = {each[:LETTERS] for each in content_stems(f"{self.sentence} {self.quote} {self.corrects}")}
+        text = self.content
+        for figure in figures(text, language_of(text)):
+            text = text.replace(figure.text, " ")
+        return tuple(
+            word for word in tokens_of(text) if not own.issuperset(each[:LETTERS] for each in content_stems(word))
+        )
 
 
 Verb: TypeAlias = Literal["add", "reinforce", "wait", "skip"]
@@ -221,27 +217,28 @@ _ORDERS = (
     r"|kannst du dir merken",
     r"recuerda|acu[eé]rdate(?: de)?|no (?:te )?olvides(?: de)?|ten en cuenta|ap[uú]nta(?:te)?|an[oó]ta(?:te)?"
     r"|toma nota(?: de)?",
-    r"souviens[- ]toi|rappelle[- ]toi|retiens|retenez|note(?: bien)?|notez|n['’]oublie(?:z)? pas"
-    r"|garde en (?:t[eê]te|m[eé]moire)",
-    r"lembra[- ]te(?: de)?|lembre(?:-se)?(?: de)?|lembra|anota|anote|guarda|toma nota(?: de)?|tem em conta"
-    r"|n[aã]o (?:te )?esque[cç]as(?: de)?|n[aã]o (?:se )?esque[cç]a(?: de)?",
+    r"(?:souviens|rappelle)[- ]toi|retiens|retenez|note(?: bien|z)?|n['’]oubliez? pas|garde en (?:t[eê]te|m[eé]moire)",
+    r"lembr(?:a[- ]te|a|e-se|e)(?: de)?|anote|guarda|tem em conta|n[aã]o (?:[ts]e )?esque[cç]as?(?: de)?",
     r"ricorda(?:ti)?(?: di)?|non dimenticare|annota|tieni a mente|prendi nota",
 )
 _THAT = r"(?:that|dass|daß|que|qu['’]|che)"
+_START = rf"(?:{_PLEASE},?\s+)?(?:{'|'.join(_ORDERS)})"
 _ORDER = pattern(
-    rf"(?is)(?:{_PLEASE},?\s+)?(?:{'|'.join(_ORDERS)})(?:\s+{_PLEASE})?(?:\s*[:,]\s*|\s+)"
-    rf"(?:{_THAT}(?:\s+|(?<=['’]))|:\s*)?(?P<what>[^?？]+)"
+    rf"(?is){_START}(?:\s+{_PLEASE})?(?:\s*[:,]\s*|\s+)(?:{_THAT}(?:\s+|(?<=['’]))|:\s*)?(?P<what>[^?？]+)"
 )
 
 
+_QUOTED_ORDER = pattern(
+    rf"(?i){_START}\b[^:?？\n“”„«»\"]{{0,60}}:\s*{_MARKS}+\s*(?P<what>[^“”„«»\"\n]+?)\s*{_MARKS}+\s*[.!]?"
+)
+_ADOPTION = pattern(rf"(?i)(?:[^,.!?？\n]{{1,40}}[,.!]\s+)?{_START}\b[^:?？\n]{{0,60}}")
 _IT = r"(?:this|that|it|any of (?:this|that)|das|dies|es|ça|cela|esto|eso|isto|isso|questo|ciò)"
 _NEVER = pattern(
-    rf"(?is)(?:{_PLEASE},?\s+)?(?:(?:do not|don['’]t) (?:remember|note|save|store|keep) {_IT}"
-    rf"|{_IT} (?:bitte )?(?:nicht|nirgends) (?:merken|notieren|speichern|behalten)"
-    rf"|(?:merke?|notiere?|speichere?|behalte?) (?:dir )?{_IT} (?:bitte )?nicht"
-    rf"|n(?:e |['’])(?:retiens?|note[sz]?|garde[sz]?|enregistre[sz]?) pas {_IT}"
-    rf"|no (?:recuerdes|apuntes|anotes|guardes) {_IT}|n[aã]o (?:lembr|anot|guard)[ea]s? {_IT}"
-    rf"|non (?:ricordare|annotare|salvare|tenere) {_IT})(?:,?\s+{_PLEASE})?\s*[.!]*"
+    rf"(?is)(?:{_PLEASE},?\s+)?(?:(?:do not|don['’]t) (?:remember|note|save|store|keep) {_IT}|{_IT} (?:bitte )?"
+    rf"(?:nicht|nirgends) (?:merken|notieren|speichern|behalten)|(?:merke?|notiere?|speichere?|behalte?) (?:dir )?{_IT}"
+    rf" (?:bitte )?nicht|n(?:e |['’])(?:retiens?|note[sz]?|garde[sz]?|enregistre[sz]?) pas {_IT}|no (?:recuerd|apunt"
+    rf"|anot|guard)es {_IT}|n[aã]o (?:lembr|anot|guard)[ea]s? {_IT}|non (?:ricordare|annotare|salvare|tenere) {_IT})"
+    rf"(?:,?\s+{_PLEASE})?\s*[.!]*"
 )
 
 
@@ -256,9 +253,22 @@ def without_request(sentence: str) -> str:
     return found["what"].strip() if found and len(words_of(found["what"])) > 1 else sentence
 
 
+def ordered_quotation(message: str) -> str:
+    """Return the text that the whole message orders to remember as it stands: “Remember this word for word: “…””."""
+    found = _QUOTED_ORDER.fullmatch(message.strip()) if len(message) <= LONGEST_ORDER else None
+    return found["what"] if found else ""
+
+
+def is_adoption(message: str) -> bool:
+    """True if the message, after one short clause at most, is an order to remember: “Good, remember that line.”"""
+    return bool(_ADOPTION.fullmatch(message.strip())) and not holds_others_words(message)
+
+
 def is_plain_order(message: str) -> bool:
     """True if the user typed the whole message, and it orders to remember something of one paragraph."""
     text = message.strip()
+    if ordered_quotation(text):
+        return True
     if len(text) > LONGEST_ORDER or "\n" in text or holds_others_words(text):
         return False
     found = _ORDER.fullmatch(text)

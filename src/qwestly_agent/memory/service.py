@@ -2,7 +2,8 @@
 
 A model passes on text that the user typed in this conversation: code finds the quote, a judge checks it, and the memory
 is stored at once, with an undo. It needs approval if it is sensitive, near a tombstone, not certainly typed by the
-user, or if the window has untrusted content and the message is not a plain order to remember this.
+user, or if the window has untrusted content and the message is not a plain order to remember this. In a turn with
+untrusted content nothing is proposed.
 """
 
 import asyncio
@@ -45,6 +46,7 @@ from qwestly_agent.memory.judges import (
 from qwestly_agent.memory.notes import DropReason, Note, is_plain_order
 from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
+from qwestly_agent.text.user_text import holds_others_words
 
 WRITER: Tier = "fast"
 JUDGE_SECONDS = 3.0
@@ -69,6 +71,7 @@ _ONCE = (
 _KNOWN_BESIDE = "That is remembered already, beside the other one. If the other one is wrong, have it forgotten."
 _ASKED_BEFORE = "The user had something like that forgotten, and was asked about it in this conversation. Let it be."
 _ASKED_ENOUGH = "Two such things wait for the user's decision since yesterday. What they wrote is read later: say so."
+_AFTER_OTHERS = "Others' text was read in this turn. What the user wrote is read after the conversation: say so."
 _WAITS = "That waits for the user's decision already."
 _LATER = "It could not be checked just now. What the user wrote is read again after the conversation: say so."
 
@@ -127,9 +130,7 @@ class MemoryService:
     async def leave_out(self, quotes: Sequence[str]) -> LeftOut:
         """Leave the messages with these quotes, and this turn's, out of what is remembered; undo what a tool stored of
         them. Raises `Invalid` with a sentence for the model if a quote is not found."""
-        now = self.services.clock()
-        messages = await self.services.messages.list_recent(self.user_id, self.conversation_id, MOST_MESSAGES)
-        said = [*user_messages_in(messages, 0), UserMessage(self.message_id, self.text, to_datetime(now))]
+        now, said = self.services.clock(), await self._said()
         found = {self.message_id}
         for quote in quotes:
             having = [each.id for each in said if find_span(quote, each.text)]
@@ -159,7 +160,7 @@ class MemoryService:
         ]
 
     async def _note(self, kind: MemoryType, content: str, quote: str, sensitive: bool, about_writing: bool) -> Note:
-        """Find the quote in this turn's message, otherwise in the latest earlier one that contains it."""
+        """Find the quote in the latest message that contains it."""
         find_in = partial(
             find_note,
             kind=kind,
@@ -171,14 +172,17 @@ class MemoryService:
             about_writing=about_writing,
             is_asked_for=True,
         )
-        note = find_in(UserMessage(self.message_id, self.text, to_datetime(self.services.clock())))
-        if note in (DropReason.NOT_SAID, DropReason.DOCUMENT):
-            messages = await self.services.messages.list_recent(self.user_id, self.conversation_id, MOST_MESSAGES)
-            earlier = map(find_in, reversed(user_messages_in(messages, 0)))
-            note = next((each for each in earlier if each is not DropReason.NOT_SAID), note)
-        if isinstance(note, DropReason):
-            raise Invalid(_WHY.get(note, _NOT_SAID))
-        return note
+        found = list(map(find_in, reversed(await self._said())))
+        if note := next((each for each in found if isinstance(each, Note)), None):
+            return note
+        raise Invalid(next((why for each in found if (why := _WHY.get(cast(DropReason, each)))), _NOT_SAID))
+
+    async def _said(self) -> list[UserMessage]:
+        """Return what the user wrote in this conversation, up to this turn's message."""
+        messages = await self.services.messages.list_recent(self.user_id, self.conversation_id, MOST_MESSAGES)
+        before = "".join(each.content for each in messages[-1:] if each.role == "assistant" and not each.withheld)
+        this = UserMessage(self.message_id, self.text, to_datetime(self.services.clock()), before)
+        return [*user_messages_in(messages, 0), this]
 
     async def _once(self, find: Callable[[], Awaitable[Note]], known: Memory | None, *, ask: bool) -> Memory | Proposal:
         if self.is_done:
@@ -217,8 +221,10 @@ class MemoryService:
             raise Invalid(_ASKED_BEFORE)
         # Nobody but the user can have ordered what their whole message orders, whatever else the window holds.
         is_ordered = not known and self.message_id in note.source.message_ids and is_plain_order(self.text)
+        is_after_others = not is_ordered and (ask or holds_others_words(self.text))
         ask = (
-            (not is_ordered and (ask or self.has_untrusted_content()))
+            is_after_others
+            or (not is_ordered and self.has_untrusted_content())
             or note.sensitive
             or note.is_doubtful
             or before is not None
@@ -226,6 +232,8 @@ class MemoryService:
         )
         if ask and not note.is_checked:
             raise Invalid(_LATER)
+        if is_after_others:
+            raise Invalid(_AFTER_OTHERS)
         if ask and await self._has_asked_enough():
             raise Invalid(_ASKED_ENOUGH)
         now, new_id = services.clock(), f"mem_{sha256_hex(user_id, services.new_id(), note.hash)[:32]}"

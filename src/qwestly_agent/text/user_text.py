@@ -214,10 +214,28 @@ def _untagged(text: str) -> Iterator[str]:
         yield text[start:]
 
 
+def quotations_in(text: str) -> list[str]:
+    """Return the texts in quotation marks, from three words on."""
+    text = visible(text)
+    return [text[opened + 1 : end - 1].strip() for opened, end in _quotations(text) if end <= len(text)]
+
+
 def _unquoted(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the text outside quotation marks of any kind, across lines, with True if it is surely outside. Text after
     an unclosed mark is not sure."""
-    start, opened = 0, -1
+    start = 0
+    for opened, end in _quotations(text):
+        yield from _unsingle(text[start:opened])
+        start = end
+        if end > len(text):
+            yield text[opened + 1 :], False
+    yield from _unsingle(text[start:])
+
+
+def _quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of what stands in quotation marks, with the marks; the end of an unclosed one is beyond the
+    text."""
+    opened = -1
     for found in _MARKS.finditer(text):
         mark, at = found.group(), found.start()
         if opened < 0:
@@ -225,14 +243,10 @@ def _unquoted(text: str) -> Iterator[tuple[str, bool]]:
                 opened = at
         elif mark in _CLOSED_BY[text[opened]]:
             if len(words_of(text[opened:at])) >= QUOTED_WORDS:
-                yield from _unsingle(text[start:opened])
-                start = at + 1
+                yield opened, at + 1
             opened = -1
     if opened >= 0 and len(words_of(text[opened:])) >= QUOTED_WORDS:
-        yield from _unsingle(text[start:opened])
-        yield text[opened + 1 :], False
-    else:
-        yield from _unsingle(text[start:])
+        yield opened, len(text) + 1
 
 
 def _unsingle(text: str) -> Iterator[tuple[str, bool]]:

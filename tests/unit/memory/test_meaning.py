@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from qwestly_agent.base.errors import ModelUnavailable
+from qwestly_agent.grounding import judge as grounding
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.judges import RefusedNote, UserMessage, find_note, ground_notes
 from qwestly_agent.memory.notes import DropReason, Note
@@ -41,7 +42,7 @@ class Judge:
         return Judged(id=question.number, why="The quote does not say that.")
 
 
-def grounded(judge: Judge | None, *notes: Note) -> list[Note | RefusedNote]:
+def grounded(judge: grounding.Judge | None, *notes: Note) -> list[Note | RefusedNote]:
     return asyncio.run(ground_notes(notes, judge))
 
 
@@ -167,19 +168,33 @@ def test_since_when_it_holds_must_stand_in_the_quote(given: str, kept: str | Non
 
 
 @pytest.mark.parametrize(
-    ("said", "content", "is_own"),
+    ("said", "content", "marked", "words", "is_kept"),
     [
-        ("Ich pendle von Ulm nach Stuttgart.", "Pendelt von Ulm nach Stuttgart", True),
-        ("I lead a team of twelve.", "Leads a team of 12", True),
-        ("I lead a team of twelve.", "Leads a team of 20", False),
-        ("I lead a team.", "Leads a hospital", False),
-        ("I live in Lisbon.", "Does not live in Lisbon", False),
+        ("Ich pendle von Ulm nach Stuttgart.", "Pendelt von Ulm nach Stuttgart", [], "", True),
+        ("I lead a team of twelve.", "Leads a team of 12", [], "", True),
+        ("I lead a team of eight or twelve.", "Leads a team of 20", ["20"], "twelve", False),
+        ("I run a team.", "Leads a team", ["leads"], "run", True),
+        ("I lead a team.", "Leads a hospital", ["hospital"], "", False),
+        ("I lead a team.", "Leads a hospital", ["hospital"], "clinic", False),
+        ("I live in Lisbon.", "Does not live in Lisbon", ["not"], "", False),
     ],
 )
-def test_a_word_that_begins_like_a_typed_one_and_a_figure_that_was_typed_are_the_users(
-    said: str, content: str, is_own: bool
+def test_of_a_tools_note_the_judge_gives_the_typed_words_for_each_that_begins_like_none(
+    said: str, content: str, marked: list[str], words: str, is_kept: bool
 ) -> None:
-    assert note(said, said, content).is_in_own_words == is_own
+    looked = list[list[str]]()
+
+    async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
+        looked.extend([*each.look_at] for each in questions)
+        return {
+            each.number: Judged(id=each.number, span=each.quotes[0].text, meant=[words] * len(each.look_at))
+            for each in questions
+        }
+
+    [found] = grounded(judge, note(said, said, content).model_copy(update={"is_asked_for": True}))
+    assert isinstance(found, Note)
+    assert (found.content, found.quote, found.is_doubtful) == (content if is_kept else said, said, False)
+    assert looked[0] == marked
 
 
 def test_a_correction_keeps_its_subject_by_the_words_of_what_it_corrects() -> None:
