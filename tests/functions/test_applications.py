@@ -279,11 +279,12 @@ def test_of_two_that_were_asked_at_the_same_time_one_is_sent(world: World, also_
         world.run(lambda services, note=note: applying(services, user_id).proposal(job_id, [draft_id], note))
         for note in ("One", "Two")
     ]
-    one, two = (
+    # The one with the later id first, as neither is then the other's older one, and both wait.
+    two, one = (
         world.run(
             lambda s, name=name, each=each: create_approval(s, name, each, ProposalContext(user_id, "r", "L2"), "queue")
         )
-        for name, each in zip((ONE, TWO), proposals, strict=True)
+        for name, each in zip((TWO, ONE), reversed(proposals), strict=True)
     )
     assert decided(world, one).status == "done"
     if not also_listed:  # as if the list was written later
@@ -313,10 +314,10 @@ def test_what_its_user_sent_on_another_way_meanwhile_is_not_sent_again(world: Wo
 def test_more_than_twenty_questions_do_not_wait(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
-    for number in range(MOST_WAITING):
+    for number in range(MOST_WAITING, 0, -1):  # each with an earlier id than the last, so that none ends it
         context = ProposalContext(user_id, "r", "L2")
         world.run(
-            lambda s, name=f"ap_{user_id}_{number}", context=context: create_approval(
+            lambda s, name=f"ap_{user_id}_{number:02}", context=context: create_approval(
                 s, name, HEADLINE, context, "queue"
             )
         )
