@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from qwestly_agent.base.clock import Clock, NewId
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.domain.candidate import Preference, ProfileField
+from qwestly_agent.domain.candidate import Positions, Preference, ProfileField
 
 # --- candidate answers ------------------------------------------------------------------------------------------------
 # Parse the candidate app's responses, which are untrusted input, into the outcome of a write.
@@ -315,8 +315,10 @@ class CandidateApp:
     async def delete_card(self, effect: Effect, card_id: str) -> Outcome:
         return await self._write(effect, "DELETE", card_subject(card_id))
 
-    async def set_profile_fields(self, effect: Effect, values: Mapping[ProfileField | Preference, Any]) -> Outcome:
-        """Set these fields of profile and preferences, all or none. None removes a value."""
+    async def set_profile_fields(
+        self, effect: Effect, values: Mapping[ProfileField | Positions | Preference, Any]
+    ) -> Outcome:
+        """Set these fields of profile, positions and preferences, all or none. None removes a value."""
         return await self._write(effect, "PATCH", PROFILE, {**values})
 
     async def set_preference(self, effect: Effect, name: Preference, value: Any) -> Outcome:

@@ -15,11 +15,13 @@ from xml.sax.saxutils import escape
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.cards.drafts import advert_of, evidence_of
-from qwestly_agent.cards.evidence import PRESENT, header_of, is_position
+from qwestly_agent.cards.evidence import header_of, is_position
 from qwestly_agent.cards.model import EDUCATION, HEADLINE, LETTER, POSITIONS, SKILLS
 from qwestly_agent.cards.publication import supported_in
+from qwestly_agent.domain.candidate import PRESENT
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Fields, Section
 from qwestly_agent.domain.job import Advert, HeadField
+from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.jobs.search import bare_company, bare_title
 from qwestly_agent.resumes.model import person_name
 from qwestly_agent.services import Services
@@ -127,6 +129,10 @@ class Position:
     def is_quoted_in(self, claim: Claim) -> bool:
         return any(each.id in claim.evidence for each in self.evidence)
 
+    def has_words_of(self, claim: Claim) -> bool:
+        """True if the position has words that the claim quotes from another document, such as a passage of a résumé."""
+        return any(find_span(quote.text, each.text) for quote in claim.quotes for each in self.evidence)
+
     def is_named_in(self, words: str) -> bool:
         return bool(self._fields.company) and self._fields.company.casefold() in words
 
@@ -180,11 +186,15 @@ def _agree(one: str, other: str) -> bool:
 
 
 def position_of(claim: Claim, positions: Sequence[Position]) -> Position | None:
-    """Return the position that the claim quotes, otherwise the only one whose employer it names."""
+    """Return the only position that the claim quotes, otherwise the only one that has its words, or whose employer it
+    names."""
     said = " ".join([claim.text, *(quote.text for quote in claim.quotes)]).casefold()
-    quoted = [each for each in positions if each.is_quoted_in(claim)]
-    found = quoted or [each for each in positions if each.is_named_in(said)]
-    return found[0] if len(found) == 1 else None
+    found = (
+        [each for each in positions if each.is_quoted_in(claim)],
+        [each for each in positions if each.has_words_of(claim)],
+        [each for each in positions if each.is_named_in(said)],
+    )
+    return next((each[0] for each in found if len(each) == 1), None)
 
 
 # --- content ----------------------------------------------------------------------------------------------------------
