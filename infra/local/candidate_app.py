@@ -192,6 +192,7 @@ class WriteApi:
             ("PUT", "/documents/{document_id}", self._keep),
             ("GET", "/applications/{job_id}", self._read(self._application)),
             ("PUT", "/applications/{job_id}", self._apply),
+            ("GET", "/sources", self._sources),
             ("GET", "/operations/{key}", self._operation),
         ]
         return [
@@ -476,6 +477,9 @@ class WriteApi:
             return await self._change(write, {**write.body, "sent_at": self.clock()}), dict(write.subject.more)
 
         return await self._once(await self._checked(request, self._application(request), "Application", True), effect)
+
+    async def _sources(self, _: Request) -> Response:
+        return JSONResponse({"sources": {name: {"delivers": each} for name, each in self.delivers.items()}})
 
     def _is_recent(self, document: Document, url: str) -> bool:
         read_at = document.get("ingested_at", 0)

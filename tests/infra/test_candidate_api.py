@@ -272,6 +272,9 @@ def test_each_answer_that_the_document_names_is_given_as_it_says(agent: Agent, j
         for fault, status in (REFUSING_FAULTS if name == "readOperation" else READING_FAULTS).items():
             agent.server.misbehave(fault)
             assert user.ask("GET", path).status_code == status
+    assert agent.http.get(address(agent.server, "/sources")).json()["sources"]["adzuna"] == {"delivers": True}
+    agent.server.misbehave("version_unread")
+    assert agent.http.get(address(agent.server, "/sources")).status_code == 500
     user = agent.another()
     suggestion, card = (LINKEDIN_SUGGESTIONS, {"draft_id": "dr_1"}), (CARDS, {"card_id": "dr_1"})
     document, application = (DOCUMENTS, {"document_id": "res_1"}), (APPLICATIONS, {"job_id": "job_1"})
@@ -710,7 +713,8 @@ async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> No
         ]
         assert [type(outcome) for outcome in outcomes] == [Done] * 9
         assert await app.ingest_linkedin(effect(), SOURCE["url"], refresh=True) == Pending()
-    heard = server.requests()
+        assert [await app.delivers(each) for each in ("adzuna", "another board")] == [True, False]
+    heard = [each for each in server.requests() if not each["path"].endswith("/sources")]
     assert len(heard) == len(WRITES)
     for said in heard:
         path = path_in_document(said["path"])

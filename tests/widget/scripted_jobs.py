@@ -54,6 +54,9 @@ class ScriptedJobs:
                 return JSONResponse(self.matches[key])
             case "POST", ["jobs", key, "documents"]:
                 return JSONResponse(next(each for each in self.documents.values() if each["job_id"] == key), 202)
+            case "POST", ["jobs", key, "application"] if self.applications:
+                self.matches[key] |= {"application_id": "app_1"}
+                return JSONResponse(self.applications["app_1"])
             case "POST", ["jobs", key, "apply"]:
                 self.matches[key] |= {"application_id": "app_1"}
                 return JSONResponse({"approval_id": "ap_1"}, 202)

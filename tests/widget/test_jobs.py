@@ -255,6 +255,27 @@ def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: Scr
     assert set(saved.body) == {"next_step", "next_at"}
 
 
+def test_where_nobody_delivers_it_is_said_before_and_one_sends_it_oneself(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches["j1"] = match(delivers=False)
+    backend.jobs.documents["d1"] = document(chosen_head=None)
+    backend.jobs.applications = {"app_1": application(status="preparing", applied_at=None, can_apply=True)}
+    jobs = opened(page)
+    jobs.get_by_role("button", name=f"Apply: {TITLE}").click()
+    expect(jobs.get_by_text("Nobody delivers applications for this job board.")).to_be_visible()
+    expect(jobs.get_by_role("link", name="Open posting")).to_have_attribute("href", "https://jobs.example/1")
+    expect(jobs.get_by_label("Note to the company")).to_have_count(0)
+    jobs.get_by_label("Phone: +351 912 345 678").check()
+    with page.expect_download() as downloading:
+        jobs.get_by_role("button", name="Download Résumé, version 2").click()
+    assert downloading.value.suggested_filename == "d1.docx"
+    assert chosen_heads(backend) == [{"document_name": "Ada Pereira", "document_head": ["phone"]}]
+    jobs.get_by_role("button", name="I sent it").click()
+    expect(jobs.get_by_role("status").get_by_text("Applied")).to_be_visible()
+    [patched] = backend.asked("PATCH", "/api/applications/app_1")
+    assert patched.body == {"status": "applied"}
+    assert not backend.asked("POST", "/api/jobs/j1/apply")
+
+
 def test_an_application_that_one_sent_oneself_is_marked_with_one_press(page: Page, backend: ScriptedBackend):
     backend.jobs.applications = {"app_1": application(status="preparing", applied_at=None, can_apply=True)}
     jobs = opened(page, "Applications")

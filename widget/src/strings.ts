@@ -618,6 +618,7 @@ const ENGLISH = {
     approved: "Approved. It’s being sent.",
     chooseDocument: "Choose at least one document to send.",
     couldNotPrepare: "We couldn’t prepare your application.",
+    delivered: "Qwestly delivers it to the employer.",
     documents: "What to send",
     /** The outcome of the last request, by its status, if a new one is possible. */
     ended: {
@@ -627,14 +628,19 @@ const ENGLISH = {
       changed: "The last request no longer matched. Nothing was sent.",
     },
     iSentIt: "I sent it",
+    maybeDelivered: "We couldn’t find out yet whether we can deliver it. If not, nothing is sent, and we’ll tell you.",
     marked: (status: string, preparing: string) => `Marked “${status}”. To apply, set it back to “${preparing}”.`,
     needsDocument: "You need a résumé or a letter for this job first. Have one written, then apply.",
+    notDelivered: "Nobody delivers applications for this job board. Open the posting, send your documents there, then tell us here.",
+    openPosting: "Open posting",
     note: "Note to the company (optional). It’s sent with your application.",
     promise: "You’ll see exactly what will be sent, and approve it, before anything leaves.",
     review: "Review and send",
     sent: (day: string) => (day ? `Sent ${day}` : "Sent"),
+    take: (document: string) => `Download ${document}`,
     waiting: "Waiting for your approval",
     youApplied: (day: string) => `You applied ${day}`,
+    yourDocuments: "Your documents",
   },
   documents: {
     all: "All documents",

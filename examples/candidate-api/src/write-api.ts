@@ -313,8 +313,12 @@ export function writeApi({ store, secrets, conforms, readLinkedIn, now }: Given)
   }
 
   async function answer(request: Request): Promise<Response> {
-    const user_id = await userOf(request, secrets, now());
     const path = new URL(request.url).pathname.replace(BASE, "");
+    if (path === "/sources" && request.method === "GET") {
+      const sources = Object.entries(DELIVERS).map(([name, delivers]) => [name, { delivers }]);
+      return Response.json({ sources: Object.fromEntries(sources) });
+    }
+    const user_id = await userOf(request, secrets, now());
     const key = /^\/operations\/([^/]+)$/.exec(path)?.[1];
     if (key && request.method === "GET") return await readOperation(user_id, key);
     for (const { path: pattern, collection, id, writes, of } of RESOURCES) {

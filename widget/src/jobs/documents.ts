@@ -3,6 +3,7 @@
 import { type TemplateResult, html, nothing } from "lit";
 
 import type { ShownClaim } from "../api.ts";
+import type { Backend } from "../backend.ts";
 import { element } from "../dom.ts";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { renderMarkdown } from "../markdown.ts";
@@ -17,6 +18,14 @@ const POLL_MS = 2_000; // while the document is being written
 export const HEAD: HeadField[] = ["location", "email", "phone", "links"];
 
 const pathOf = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
+
+export async function download(backend: Backend, { id, kind }: DocumentView, format: string) {
+  const response = await backend.call("GET", `${pathOf(id)}/download?format=${format}`);
+  const address = URL.createObjectURL(await response.blob());
+  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address)); // after the download has started
+}
 
 export class JobDocuments extends AgentElement {
   static override properties = { ...AgentElement.properties, opened: {}, items: { state: true }, document: { state: true } };
@@ -66,14 +75,8 @@ export class JobDocuments extends AgentElement {
     this.renderRoot.querySelector<HTMLElement>(there)?.focus();
   }
 
-  async #download({ id, kind }: DocumentDetail, format: string) {
-    await this.attempt(strings.shared.couldNotDownload, async () => {
-      const response = await this.backend.call("GET", `${pathOf(id)}/download?format=${format}`);
-      const address = URL.createObjectURL(await response.blob());
-      const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
-      element("a", { href: address, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(address)); // after the download has started
-    });
+  async #download(document: DocumentDetail, format: string) {
+    await this.attempt(strings.shared.couldNotDownload, () => download(this.backend, document, format));
   }
 
   /** What stands at the top is chosen once, for every document and application. */
