@@ -60,6 +60,9 @@ class ScriptedJobs:
             case "POST", ["jobs", key, "apply"]:
                 self.matches[key] |= {"application_id": "app_1"}
                 return JSONResponse({"approval_id": "ap_1"}, 202)
+            case "PUT", ["documents", key]:
+                self.documents[key] |= {"revision": body["revision"] + 1, "can_undo": body["parts"] is not None}
+                return JSONResponse(self.documents[key])
             case "GET", ["documents", key, "download"]:
                 return Response(b"PK", headers={"Content-Disposition": f'attachment; filename="{key}.docx"'})
             case "GET", ["applications"] if self.applications is not None:

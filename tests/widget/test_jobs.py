@@ -54,6 +54,9 @@ def document(**more: Any) -> dict[str, Any]:
         "flagged": False,
         "created_at": "2026-11-21T09:00:00Z",
         "job": f"{TITLE}, Hemlock",
+        "parts": [],
+        "revision": 1,
+        "can_undo": False,
     }
     met = {
         "requirement": "Leads a team",
@@ -218,6 +221,36 @@ def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, ba
     assert chosen_heads(backend) == [{"document_head": ["location", "phone"]}, {"document_name": "Ada P."}]
     jobs.get_by_role("button", name="All documents").click()
     expect(jobs.get_by_role("button", name="Open: Résumé, version 2")).to_be_focused()
+
+
+def test_a_document_is_changed_on_the_page_and_back(page: Page, backend: ScriptedBackend):
+    lines = {
+        "key": "positions:e1",
+        "heading": "Head of Product, Voltbank",
+        "sentences": ["Led six people.", "Cut costs."],
+    }
+    backend.jobs.documents["d1"] = document(
+        parts=[{"key": "summary", "heading": "Summary", "sentences": ["I plan."]}, lines]
+    )
+    jobs = opened(page, "Documents")
+    jobs.get_by_role("button", name="Open: Résumé, version 2").click()
+    expect(jobs.get_by_role("button", name="Undo my last change")).to_have_count(0)
+    jobs.get_by_role("button", name="Edit the text").click()
+    summary, position = (jobs.get_by_role("group", name=name) for name in ("Summary", lines["heading"]))
+    summary.get_by_role("button", name="Remove: Sentence 1").click()
+    summary.get_by_role("button", name="Add a sentence").click()
+    summary.get_by_label("Sentence 1", exact=True).fill("I build what I plan.")
+    position.get_by_role("button", name="Move up: Sentence 2").click()
+    position.get_by_role("button", name="Add a sentence").click()
+    jobs.get_by_role("button", name="Save").click()
+    expect(jobs.get_by_role("article", name="The document")).to_be_visible()
+    [put] = backend.asked("PUT", "/api/documents/d1")
+    wanted = [["I build what I plan."], ["Cut costs.", "Led six people."]]
+    assert [each["sentences"] for each in put.body["parts"]] == wanted
+    assert (put.body["parts"][1]["key"], put.body["revision"]) == ("positions:e1", 1)
+    jobs.get_by_role("button", name="Undo my last change").click()
+    [_, undone] = backend.wait_for(2, "PUT", "/api/documents/d1")
+    assert undone.body == {"parts": None, "revision": 2}
 
 
 @pytest.mark.thorough

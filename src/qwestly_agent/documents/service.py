@@ -11,7 +11,16 @@ from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.cards.drafts import evidence_of
 from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.documents.content import Head, content_of, file_of, head_to_send, positions_from_resume
+from qwestly_agent.documents.content import (
+    CHANGED_MEANWHILE,
+    EditedPart,
+    Head,
+    content_of,
+    edited,
+    file_of,
+    head_to_send,
+    positions_from_resume,
+)
 from qwestly_agent.domain.approval import Approval, ShownClaim, canonical_json, sha256_hex
 from qwestly_agent.domain.card import NOT_WRITTEN, TailoredKind
 from qwestly_agent.domain.job import Application, HeadField, JobMatch, application_id, match_id
@@ -76,6 +85,31 @@ class Documents:
             await self.services.drafts.update(self.user_id, draft.id, now, status="failed", label=NOT_WRITTEN)
             raise
         return draft
+
+
+# --- edit -------------------------------------------------------------------------------------------------------------
+# Store what a person changed of a document on the page, and take it back.
+
+
+MOST_UNDO = 30
+
+
+async def edit(services: Services, draft: Draft, wanted: Sequence[EditedPart] | None) -> None:
+    """Store the document with these sentences, or with None as it was before the last change. Raises `Invalid`, also if
+    it changed meanwhile, and `NotFound`."""
+    if draft.status != "drafted":
+        raise Invalid("A document that is not ready cannot be changed.")
+    *earlier, last = draft.parts.get("undo") or [None]
+    if wanted is not None:
+        last, earlier = (
+            edited(draft, wanted).model_dump(mode="json"),
+            [*draft.parts.get("undo", ()), draft.parts["card"]["checked"]],
+        )
+    elif last is None:
+        raise Invalid("Nothing of this document was changed by you.")
+    card = {**draft.parts["card"], "checked": last}
+    if not await services.drafts.replace_card(draft, card=card, undo=earlier[-MOST_UNDO:]):
+        raise Invalid(CHANGED_MEANWHILE)
 
 
 # --- apply ------------------------------------------------------------------------------------------------------------
