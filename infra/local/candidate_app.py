@@ -168,7 +168,7 @@ class WriteApi:
         self.clock = clock
         self.faults: deque[Fault] = deque()
         self.requests: deque[Document] = deque(maxlen=RECORDED_REQUESTS)
-        self.delivers: dict[str, bool] = {"adzuna": True, "jsearch": True}
+        self.delivers: dict[str, bool] = {"adzuna": True, "jsearch": False}
         """Whether applications for the jobs of a source are delivered."""
         self._held: set[asyncio.Future[None]] = set()
         self._under_way: set[asyncio.Task[None]] = set()
