@@ -48,13 +48,15 @@ from infra.local.tokens import mint, required_claims
 # --- the write API ----------------------------------------------------------------------------------------------------
 
 CONTRACT = ROOT / "docs" / "candidate-app-api.yaml"
-CANDIDATES, PREFERENCES, CARDS, LINKEDIN, LINKEDIN_SUGGESTIONS = (
+CANDIDATES, PREFERENCES, EMPLOYMENT, CARDS, LINKEDIN, LINKEDIN_SUGGESTIONS = (
     "candidates_enhanced",
     "preferences_enhanced",
+    "employment_stints_enhanced",
     "qc_sections",
     "linkedin_profiles",
     "linkedin_profile_suggestions",
 )
+STINT = ("title", "company", "location", "start_date", "end_date", "is_current", "description")
 DOCUMENTS, CHUNKS = "candidate_app_documents", "knowledge_chunk"
 APPLICATIONS = "candidate_app_applications"
 OPERATIONS = "candidate_app_operations"
@@ -69,13 +71,14 @@ Fault: TypeAlias = (
     Literal["drop_before", "error_before", "hold_before", "redirect_before", "changed", "busy", "forbidden"]
     | Literal["drop_after", "error_after", "hold_after", "half_after", "cut_after", "huge_after", "html_after"]
     | Literal["ingestion_waits", "ingestion_fails"]
-    | Literal["version_unread", "version_busy"]
+    | Literal["version_unread", "version_busy", "version_forbidden"]
 )
 """The fault of the next write, or question about one, before or after its effect: `drop` (the connection closes
 without a byte), `error` (500), `hold` (no answer until released), `changed` (412), `busy` (429), `forbidden` (403),
 `half` (half an object), `cut` (the connection closes within the body), `huge` (2 MB), `html` (a page), `redirect`.
 `ingestion_waits` (until released) and `ingestion_fails` affect the background work after an ingestion was accepted.
-`version_unread` (500) and `version_busy` (429) are those of the next reading of a subject's version."""
+`version_unread` (500), `version_busy` (429) and `version_forbidden` (403) are those of the next reading of a subject's
+version."""
 FAULTS = {name for group in get_args(Fault) for name in get_args(group)}
 
 Document: TypeAlias = dict[str, Any]
@@ -165,7 +168,7 @@ class WriteApi:
         self.clock = clock
         self.faults: deque[Fault] = deque()
         self.requests: deque[Document] = deque(maxlen=RECORDED_REQUESTS)
-        self.delivers: dict[str, bool] = {"adzuna": True, "jsearch": True}
+        self.delivers: dict[str, bool] = {"adzuna": True, "jsearch": False}
         """Whether applications for the jobs of a source are delivered."""
         self._held: set[asyncio.Future[None]] = set()
         self._under_way: set[asyncio.Task[None]] = set()
@@ -189,6 +192,7 @@ class WriteApi:
             ("PUT", "/documents/{document_id}", self._keep),
             ("GET", "/applications/{job_id}", self._read(self._application)),
             ("PUT", "/applications/{job_id}", self._apply),
+            ("GET", "/sources", self._sources),
             ("GET", "/operations/{key}", self._operation),
         ]
         return [
@@ -347,8 +351,11 @@ class WriteApi:
     async def _set_profile(self, request: Request) -> Response:
         async def effect(write: Write) -> tuple[str, Result]:
             preferences = {name: value for name, value in write.body.items() if name in preference_names()}
-            profile = {name: value for name, value in write.body.items() if name not in preferences}
+            others = {"positions", *preferences}
+            profile = {name: value for name, value in write.body.items() if name not in others}
             version = await self._change(write, profile)
+            if "positions" in write.body:
+                await self._set_positions(write.subject.user_id, write.body["positions"] or [])
             if preferences:
                 mine = {"user_id": write.subject.user_id}
                 change = {"$set": preferences, "$inc": {"version": 1}}
@@ -357,6 +364,18 @@ class WriteApi:
 
         subject = self._one("profile", CANDIDATES, request)
         return await self._once(await self._checked(request, subject, "ProfileChange", True), effect)
+
+    async def _set_positions(self, user_id: str, positions: Sequence[Document]) -> None:
+        stints = self.database[EMPLOYMENT]
+        new = [{"user_id": user_id, **_stint(each)} for each in positions]
+        kept: list[Any] = []
+        async for each in stints.find({"user_id": user_id}):
+            if (told := {name: value for name, value in each.items() if name in STINT or name == "user_id"}) in new:
+                new.remove(told)
+                kept.append(each["_id"])
+        await stints.delete_many({"user_id": user_id, "_id": {"$nin": kept}})
+        if new:
+            await stints.insert_many(new)
 
     async def _set_preference(self, request: Request) -> Response:
         async def effect(write: Write) -> tuple[str, Result]:
@@ -459,6 +478,9 @@ class WriteApi:
 
         return await self._once(await self._checked(request, self._application(request), "Application", True), effect)
 
+    async def _sources(self, _: Request) -> Response:
+        return JSONResponse({"sources": {name: {"delivers": each} for name, each in self.delivers.items()}})
+
     def _is_recent(self, document: Document, url: str) -> bool:
         read_at = document.get("ingested_at", 0)
         return document.get("url") == url and self.clock() < read_at + READ_AGAIN_AFTER_SECONDS
@@ -517,11 +539,11 @@ class WriteApi:
         return misbehave
 
     def _refuse_by(self, fault: Fault | None, request: Request) -> None:
-        if fault in ("busy", "forbidden", "changed"):
+        if fault in ("busy", "forbidden", "changed", "version_busy", "version_forbidden"):
             self._user(request)
         if fault in ("busy", "version_busy"):
             raise Refusal(429, "too_many_requests", "Too many requests. Please wait a moment.")
-        if fault == "forbidden":
+        if fault in ("forbidden", "version_forbidden"):
             raise Refusal(403, "forbidden", "This account may not be changed by the agent.")
         if fault == "changed":
             raise Refusal(412, "changed", "This has changed meanwhile.", "changed-by-order")
@@ -565,6 +587,14 @@ class WriteApi:
         if request.method == "DELETE":
             self.requests.clear()
         return JSONResponse(list(self.requests))
+
+
+def _stint(position: Mapping[str, Any]) -> Document:
+    """Return a position as the candidate app keeps it."""
+    is_current = position.get("end") == "present"
+    values = [position.get(name) for name in ("title", "company", "location", "start")]
+    values += [None if is_current else position.get("end"), is_current, "\n".join(position.get("lines", ()))]
+    return {name: value for name, value in zip(STINT, values, strict=True) if value not in (None, "")}
 
 
 def _whole(path: str) -> str:

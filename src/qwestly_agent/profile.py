@@ -3,9 +3,18 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from typing_extensions import TypeIs
 
 from qwestly_agent.action import (
@@ -24,7 +33,7 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Done, Outcome
 from qwestly_agent.domain.approval import Approval, Change, Preview, ShownQuote
-from qwestly_agent.domain.candidate import Preference, ProfileField
+from qwestly_agent.domain.candidate import Positions, Preference, ProfileField, position_order
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Section, SectionDraft, person_said
 from qwestly_agent.domain.job import Wish, wishes_as_fields, with_wishes
 from qwestly_agent.grounding.model import GroundingVerdict
@@ -33,7 +42,7 @@ from qwestly_agent.stores.candidate_data import Profiles
 from qwestly_agent.stores.drafts import Draft, DraftKind, Drafts, pipeline_id_of
 from qwestly_agent.stores.jobs import JobSearches
 from qwestly_agent.stores.messages import Messages
-from qwestly_agent.text.clean import is_pasted, visible
+from qwestly_agent.text.clean import is_pasted, one_line, visible
 
 # --- values -----------------------------------------------------------------------------------------------------------
 # Values of a profile, of preferences and of job wishes, as arguments of the actions that change them.
@@ -45,11 +54,36 @@ def _clean(text: str) -> str:
 
 Text: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=5000)]
 AboutText: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=2600)]
+MOST_POSITIONS = 60
 Lines: TypeAlias = Annotated[list[Line], Field(max_length=100)]
 LinkedInUrl: TypeAlias = Annotated[
     str,
     StringConstraints(max_length=300, pattern=r"^https://([a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}/?$"),
 ]
+
+
+PositionLine: TypeAlias = Annotated[str, AfterValidator(one_line), StringConstraints(min_length=1, max_length=2_000)]
+
+
+class Position(Arguments):
+    title: Line | None = None
+    company: Line | None = None
+    location: Line | None = None
+    start: Line | None = None
+    """As written, of a calendar date 2021, 2021-03 or 2021-03-15."""
+    end: Line | None = None
+    """`present` if it goes on; None if unknown."""
+    lines: Annotated[tuple[PositionLine, ...], Field(max_length=60)] = ()
+
+    @model_validator(mode="after")
+    def _is_named(self) -> Self:
+        if not self.title and not self.company:
+            raise ValueError("a position has a title or a company")
+        return self
+
+
+def _latest_first(positions: list[Position]) -> list[Position]:
+    return sorted(positions, key=lambda each: position_order(each.model_dump()), reverse=True)
 
 
 class Education(Arguments):
@@ -59,8 +93,7 @@ class Education(Arguments):
 
 
 Value: TypeAlias = str | float | list[str] | list[Education]
-ChangedField: TypeAlias = ProfileField | Preference | Wish
-F = TypeVar("F", bound=str)
+ChangedField: TypeAlias = ProfileField | Positions | Preference | Wish
 
 
 def _adapter(shape: Any) -> TypeAdapter[Any]:
@@ -76,6 +109,7 @@ _FIELDS: Mapping[str, TypeAdapter[Any]] = {
     "languages": _adapter(Lines),
     "years_of_experience": _adapter(Annotated[float, Field(ge=0, le=80)]),
     "education": _adapter(Annotated[list[Education], Field(max_length=30)]),
+    "positions": _adapter(Annotated[list[Position], Field(max_length=MOST_POSITIONS), AfterValidator(_latest_first)]),
     "work_mode": _adapter(Line),
     "availability": _adapter(Line),
     **{name: _adapter(Lines) for name in ("roles", "locations", "industries", "company_sizes")},
@@ -89,27 +123,27 @@ def is_wish(field: ChangedField) -> TypeIs[Wish]:
     return field in get_args(Wish)
 
 
-def _coerced(name: str | None, value: Value) -> Value:
+def _coerced(value: Any, info: ValidationInfo) -> Any:
     """Convert the value to its field's type and remove invisible characters, so that the executed value is the one
     shown."""
-    return _FIELDS[name].validate_python(to_json_types(value)) if name else value
+    name = info.data.get("field") or info.data.get("name")
+    return value if value is None or name is None else _FIELDS[name].validate_python(to_json_types(value))
 
 
-class _Change(Arguments, Generic[F]):
-    field: F
+class FieldChange(Arguments):
+    field: ChangedField
+    value: Value | list[Position] | None = None
+    """None removes it."""
+
+    _fits = field_validator("value")(_coerced)
+
+
+class ProfileChange(Arguments):
+    field: ProfileField
     value: Value | None = None
     """None removes it."""
 
-    @field_validator("value")
-    @classmethod
-    def _fits(cls, value: Value | None, info: ValidationInfo) -> Value | None:
-        return None if value is None else _coerced(info.data.get("field"), value)
-
-
-class FieldChange(_Change[ChangedField]): ...
-
-
-class ProfileChange(_Change[ProfileField]): ...
+    _fits = field_validator("value")(_coerced)
 
 
 class ProfileChanges(Arguments):
@@ -131,7 +165,7 @@ class ProfileChanges(Arguments):
         return {each.field: to_json_types(each.value) for each in self.changes}
 
     @property
-    def of_candidate_app(self) -> dict[ProfileField | Preference, Any]:
+    def of_candidate_app(self) -> dict[ProfileField | Positions | Preference, Any]:
         return {each.field: to_json_types(each.value) for each in self.changes if not is_wish(each.field)}
 
     @property
@@ -144,10 +178,7 @@ class PreferenceChange(Arguments):
     value: str | list[str] | None = None
     """None removes it."""
 
-    @field_validator("value")
-    @classmethod
-    def _fits(cls, value: Value | None, info: ValidationInfo) -> Value | None:
-        return None if value is None else _coerced(info.data.get("name"), value)
+    _fits = field_validator("value")(_coerced)
 
 
 class Ingestion(Arguments):
@@ -178,6 +209,21 @@ FIELD_NAMES: Mapping[str, str] = {
 """Names of fields whose labels would otherwise equal those of the profile."""
 
 
+def format_field(field: ChangedField, value: Any) -> str | None:
+    """Return the value as text, positions in paragraphs; None without one."""
+    if field != "positions" or not value:
+        return format_or_none(value)
+    return "\n\n".join(map(_paragraph, value))
+
+
+def _paragraph(position: Mapping[str, Any]) -> str:
+    heading, time = (
+        between.join(str(position[name]) for name in names if position.get(name))
+        for between, names in ((", ", ("title", "company", "location")), (" – ", ("start", "end")))
+    )
+    return visible("\n".join(filter(None, (heading, time, *(f"• {line}" for line in position.get("lines", ()))))))
+
+
 def _name_of(change: FieldChange) -> str:
     return FIELD_NAMES.get(change.field, readable_name(change.field).capitalize())
 
@@ -198,13 +244,13 @@ async def fields_shown(services: Services, user_id: str, args: ProfileChanges) -
 async def are_fields_unchanged(services: Services, user_id: str, args: ProfileChanges) -> bool:
     """True if the fields have the values that the action wrote with these arguments."""
     return await _fields(services, user_id, args) == {
-        name: format_or_none(value) for name, value in args.values.items()
+        name: format_field(name, value) for name, value in args.values.items()
     }
 
 
 async def _fields(services: Services, user_id: str, args: ProfileChanges) -> dict[str, str | None]:
     now = await read_fields(services.profiles, services.job_searches, user_id)
-    return {each.field: format_or_none(now.get(each.field)) for each in args.changes}
+    return {each.field: format_field(each.field, now.get(each.field)) for each in args.changes}
 
 
 def fields_preview(args: ProfileChanges, shown: Mapping[str, str]) -> Preview:
@@ -212,12 +258,12 @@ def fields_preview(args: ProfileChanges, shown: Mapping[str, str]) -> Preview:
         Change(
             name=_name_of(each),
             before=shown.get(_name_of(each)),
-            after=format_or_none(to_json_types(each.value)),
+            after=format_field(each.field, to_json_types(each.value)),
             quotes=args.quotes.get(each.field, ()),
         )
         for each in args.changes
     )
-    is_profile = args.values.keys() <= {*get_args(ProfileField)}
+    is_profile = args.values.keys() <= {*get_args(ProfileField), "positions"}
     title = "Change your profile" if is_profile else "Change your profile and what you look for"
     return Preview(title=title, changes=tuple(changes))
 
@@ -451,7 +497,13 @@ UPDATE_PROFILE = Action(
     editable=("changes",),
     inverse=Inverse(inverse_fields, are_fields_unchanged, _fields_named),
     on_done=store_wishes,
-    upgrades={"a67eefd2b56ad378dda399aff6f469c47560cd2ed353ee665150d6b6a5a894de": keep_arguments},
+    upgrades=dict.fromkeys(
+        (
+            "a67eefd2b56ad378dda399aff6f469c47560cd2ed353ee665150d6b6a5a894de",
+            "15f3b1ec0706273909d9608dd9789c63dace0d1f878ea0f33a9abf6cb300bf4b",
+        ),
+        keep_arguments,
+    ),
 )
 UPDATE_PREFERENCE = Action(
     tool="update_preference",

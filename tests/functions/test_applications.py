@@ -19,6 +19,7 @@ from qwestly_agent.approvals.propose import MOST_WAITING
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients.aws import Workflows
+from qwestly_agent.clients.candidate_app import SOURCES_KEPT_SECONDS
 from qwestly_agent.documents.service import Applying
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Verb
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
@@ -223,7 +224,22 @@ def test_a_yes_sends_it_once_word_for_word_and_the_list_says_so(world: World) ->
         world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run2"))
 
 
-def test_where_nobody_delivers_nothing_is_said_to_be_sent(world: World) -> None:
+def test_where_nobody_delivers_nothing_is_asked_and_it_is_said_before(world: World) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+    world.candidate_app.api.delivers["adzuna"] = False
+    try:
+        with pytest.raises(Invalid, match=r"nobody delivers .* Open the job posting"):
+            world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
+    finally:
+        world.candidate_app.api.delivers["adzuna"] = True
+        world.clock.advance(SOURCES_KEPT_SECONDS + 1)
+    assert world.run(lambda services: services.approvals.list_all(user_id, 10)) == []
+    asked = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
+    assert asked.rationale.startswith("Qwestly delivers it to the employer.")
+
+
+def test_what_is_no_longer_delivered_after_the_yes_is_not_said_to_be_sent(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     approval = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
@@ -279,11 +295,12 @@ def test_of_two_that_were_asked_at_the_same_time_one_is_sent(world: World, also_
         world.run(lambda services, note=note: applying(services, user_id).proposal(job_id, [draft_id], note))
         for note in ("One", "Two")
     ]
-    one, two = (
+    # The one with the later id first, as neither is then the other's older one, and both wait.
+    two, one = (
         world.run(
             lambda s, name=name, each=each: create_approval(s, name, each, ProposalContext(user_id, "r", "L2"), "queue")
         )
-        for name, each in zip((ONE, TWO), proposals, strict=True)
+        for name, each in zip((TWO, ONE), reversed(proposals), strict=True)
     )
     assert decided(world, one).status == "done"
     if not also_listed:  # as if the list was written later
@@ -313,10 +330,10 @@ def test_what_its_user_sent_on_another_way_meanwhile_is_not_sent_again(world: Wo
 def test_more_than_twenty_questions_do_not_wait(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
-    for number in range(MOST_WAITING):
+    for number in range(MOST_WAITING, 0, -1):  # each with an earlier id than the last, so that none ends it
         context = ProposalContext(user_id, "r", "L2")
         world.run(
-            lambda s, name=f"ap_{user_id}_{number}", context=context: create_approval(
+            lambda s, name=f"ap_{user_id}_{number:02}", context=context: create_approval(
                 s, name, HEADLINE, context, "queue"
             )
         )

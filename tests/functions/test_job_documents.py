@@ -93,6 +93,66 @@ def test_it_is_read_with_its_quotes_what_was_left_out_and_what_it_covers(client:
     assert covered["quotes"][0]["source"] == "your profile (Engineer, Northwind, 2020 – present)"
 
 
+def changed(client: Client, document: dict[str, Any], parts: Any) -> Any:
+    body = {"parts": parts, "revision": document["revision"]}
+    return client.request("PUT", f"/api/documents/{document['id']}", json=body)
+
+
+def test_a_person_changes_strikes_adds_and_moves_sentences_and_takes_that_back(
+    client: Client, chat: ChatServer
+) -> None:
+    document_id = written(chat, client, found(chat, client.user_id))
+    before = client.get(f"/api/documents/{document_id}")
+    [position] = before["parts"]
+    assert (position["heading"], position["sentences"]) == ("Engineer, Northwind", ["Builds services in Python"])
+    assert (before["can_undo"], before["sentences"][0]["confirmed"]) == (False, False)
+    added = {"key": position["key"], "sentences": ["I mentor\u200b juniors.", "Builds services in Python"]}
+    after = changed(client, before, [added]).raise_for_status().json()
+    assert "- I mentor juniors.\n- Builds services in Python\n" in after["markdown"]
+    mine, theirs = after["sentences"]
+    assert (mine["confirmed"], mine["quotes"], theirs["confirmed"]) == (True, [], False)
+    assert theirs["quotes"][0]["quote"] == "Engineer, Northwind"
+    download = client.request("GET", f"/api/documents/{document_id}/download?format=md").text
+    assert "I mentor juniors." in download
+    struck = changed(client, after, [{**added, "sentences": ["I lead."]}]).json()
+    assert [each["text"] for each in struck["sentences"]] == ["I lead."]
+    assert changed(client, after, [added]).json()["error"]["message"].startswith("It changed meanwhile.")
+    once = changed(client, struck, None).json()
+    assert once["parts"] == after["parts"]
+    back = changed(client, once, None).json()
+    assert (back["markdown"], back["parts"], back["can_undo"]) == (before["markdown"], before["parts"], False)
+    assert changed(client, back, None).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        ({"sentences": ["Call +351 912 345 678."]}, "Contact details stand at the top"),
+        ({"sentences": ["Write to maya@example.com"]}, "Contact details stand at the top"),
+        ({"sentences": []}, "A document needs a sentence"),
+        ({"key": "positions:another", "sentences": ["I lead."]}, "A document needs a sentence"),
+        ({"key": "summary", "sentences": ["I lead."]}, "A document needs a sentence"),
+        ({"sentences": ["x" * 1_001]}, ""),
+        ({"sentences": ["\u200b"]}, ""),
+    ],
+)
+def test_no_document_is_changed_into_what_could_not_be_sent(
+    client: Client, chat: ChatServer, part: dict[str, Any], says: str
+) -> None:
+    document_id = written(chat, client, found(chat, client.user_id))
+    before = client.get(f"/api/documents/{document_id}")
+    refused = changed(client, before, [{"key": before["parts"][0]["key"], **part}])
+    assert refused.status_code == 422
+    assert refused.json()["error"]["message"].startswith(says)
+    assert client.get(f"/api/documents/{document_id}") == before
+
+
+def test_nobody_changes_somebody_elses_document(client: Client, chat: ChatServer) -> None:
+    document = client.get(f"/api/documents/{written(chat, client, found(chat, client.user_id))}")
+    with Client(chat.url, "auth0|stranger-of-documents") as stranger:
+        assert changed(stranger, document, []).status_code == 404
+
+
 def test_it_is_taken_away_as_a_file(client: Client, chat: ChatServer) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     answer = client.request("GET", f"/api/documents/{document_id}/download")

@@ -84,7 +84,7 @@ def test_the_profile_names_what_the_resume_adds(
     assert added == {
         "from": source,
         "languages": ["Gaelic"],
-        "employment": [{"title": "Cellist", "company": "Ulster Orchestra", "start_date": "2014"}],
+        "positions": [{"title": "Cellist", "company": "Ulster Orchestra", "start": "2014"}],
     }
 
 

@@ -22,7 +22,7 @@ from infra.local.environment import API_PATH, SafeLoader
 from qwestly_agent.clients.aws import EventBus
 from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Done, Effect, Pending
 from qwestly_agent.domain.activity import of_memory
-from qwestly_agent.domain.candidate import Preference, ProfileField
+from qwestly_agent.domain.candidate import EMPLOYMENT, Positions, Preference, ProfileField
 from qwestly_agent.stores.candidate_data import CANDIDATES, LINKEDIN, LINKEDIN_SUGGESTIONS, PREFERENCES, READ_FIELDS
 from tests.infra.candidate_servers import ContractServer, Reference, reference, stub
 from tests.servers import API_SECRET, FakeClock, until
@@ -228,6 +228,7 @@ READS = {
 
 
 REFUSING_FAULTS: dict[Fault, int] = {"busy": 429, "forbidden": 403, "error_before": 500}
+READING_FAULTS: dict[Fault, int] = {"version_busy": 429, "version_forbidden": 403, "version_unread": 500}
 
 
 def prepare(agent: Agent, name: str) -> str | None:
@@ -264,13 +265,16 @@ def test_each_answer_that_the_document_names_is_given_as_it_says(agent: Agent, j
         if name == "deleteCard":
             prepare(user, name)
         assert user.write(*parts, version="no-such-version").status_code == 412
-    for path in READS.values():
+    for name, path in READS.items():
         user = agent.another()
         assert user.ask("GET", path).status_code == 404
         assert user.ask("GET", path, Authorization="").status_code == 401
-        for fault, status in REFUSING_FAULTS.items():
+        for fault, status in (REFUSING_FAULTS if name == "readOperation" else READING_FAULTS).items():
             agent.server.misbehave(fault)
             assert user.ask("GET", path).status_code == status
+    assert agent.http.get(address(agent.server, "/sources")).json()["sources"]["adzuna"] == {"delivers": True}
+    agent.server.misbehave("version_unread")
+    assert agent.http.get(address(agent.server, "/sources")).status_code == 500
     user = agent.another()
     suggestion, card = (LINKEDIN_SUGGESTIONS, {"draft_id": "dr_1"}), (CARDS, {"card_id": "dr_1"})
     document, application = (DOCUMENTS, {"document_id": "res_1"}), (APPLICATIONS, {"job_id": "job_1"})
@@ -387,6 +391,23 @@ def test_profile_and_preferences_are_set_in_one_step_from_what_was_seen_of_both(
     assert agent.ask("GET", "/preferences").json()["version"] != of_preferences
     refused = agent.write("PATCH", "/profile", {"headline": "Newer", "roles": "Lead"}, done[0]["version"])
     assert (refused.status_code, agent.document(PREFERENCES)["roles"]) == (422, ["Lead"])
+
+
+def test_positions_are_replaced_as_a_whole_and_one_that_stands_stays_the_same_document(agent: Agent) -> None:
+    pianos = {"title": "Tuner", "company": "Harcourt", "start": "2019-03", "end": "2021"}
+    cello = {"company": "Ulster Orchestra", "start": "2021", "end": "present", "lines": ["Solo.", "Toured – 日本."]}
+    seen = agent.write("PATCH", "/profile", {"positions": [pianos], "headline": "Tuner"}).json()["version"]
+    assert "positions" not in agent.document(CANDIDATES)
+    answer = agent.write("PATCH", "/profile", {"positions": [cello, pianos]}, version=seen)
+    stints = agent.server.find(EMPLOYMENT, user_id=agent.user_id)
+    kept = {each["company"]: tuple(map(each.get, ("end_date", "is_current", "description"))) for each in stints}
+    assert kept == {
+        "Harcourt": ("2021", False, None),
+        "Ulster Orchestra": (None, True, "Solo.\nToured – 日本."),
+    }
+    agent.write("PATCH", "/profile", {"positions": None}, version=answer.json()["version"])
+    assert agent.server.find(EMPLOYMENT, user_id=agent.user_id) == []
+    assert agent.document(CANDIDATES)["headline"] == "Tuner"
 
 
 def test_preferences_are_made_with_the_profile_where_there_are_none(agent: Agent) -> None:
@@ -582,7 +603,9 @@ def test_what_is_not_on_the_list_is_refused(agent: Agent, method: str, path: str
 def test_what_may_be_set_is_what_is_read_but_for_the_name() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     fields = {*READ_FIELDS[CANDIDATES], *READ_FIELDS[PREFERENCES]}
-    assert {*schemas["ProfileChange"]["properties"]} == fields - {"name"}
+    assert {*schemas["ProfileChange"]["properties"]} == (fields | {"positions"}) - {"name"}
+    kept = {"start_date": "start", "end_date": "end", "is_current": "end", "description": "lines"}
+    assert {*schemas["Position"]["properties"]} == {kept.get(name, name) for name in READ_FIELDS[EMPLOYMENT]}
     assert {*schemas["PreferenceChange"]["properties"]} == {*READ_FIELDS[PREFERENCES]}
     assert {*schemas["LinkedInSuggestion"]["properties"], "draft_id"} == {*READ_FIELDS[LINKEDIN_SUGGESTIONS]}
 
@@ -690,7 +713,8 @@ async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> No
         ]
         assert [type(outcome) for outcome in outcomes] == [Done] * 9
         assert await app.ingest_linkedin(effect(), SOURCE["url"], refresh=True) == Pending()
-    heard = server.requests()
+        assert [await app.delivers(each) for each in ("adzuna", "another board")] == [True, False]
+    heard = [each for each in server.requests() if not each["path"].endswith("/sources")]
     assert len(heard) == len(WRITES)
     for said in heard:
         path = path_in_document(said["path"])
@@ -704,7 +728,7 @@ async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> No
 
 def test_our_client_names_what_may_be_set_as_the_document_does() -> None:
     schemas = DOCUMENT["components"]["schemas"]
-    fields = {*get_args(ProfileField), *get_args(Preference)}
+    fields = {*get_args(ProfileField), *get_args(Positions), *get_args(Preference)}
     assert fields == {*schemas["ProfileChange"]["properties"]}
     assert set(get_args(Preference)) == {*schemas["PreferenceChange"]["properties"]}
 

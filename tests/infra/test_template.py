@@ -29,7 +29,7 @@ SNAPSHOT = {"ApplyOn": "PublishedVersions"}
 PATHS = {**os.environ, "PYTHONPATH": f"src{os.pathsep}."}
 NO_SECRETS = {"TASK_TOKEN_KEY", "QWESTLY_JWT_PUBLIC_KEYS"}
 """Where a key is kept that never leaves its place, and keys that anybody may have."""
-OF_WHO_MAY_ACT = {"TASK_TOKEN_KEY", "QWESTLY_CANDIDATE_API_SECRET", "CANDIDATE_API_URL"}
+OF_WHO_MAY_ACT = {"TASK_TOKEN_KEY", "QWESTLY_CANDIDATE_API_SECRET"}
 READ_BY_POWERTOOLS = {"POWERTOOLS_SERVICE_NAME"}
 NOT_IN_PRODUCTION = {"AGENT_DESIGN_PATHS", "JOB_BOARDS_URL", "MONGODB_CONNECTIONS"}
 """Settings that swap a part for another one; production runs the parts that the code names."""

@@ -11,8 +11,10 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.execute import undo
 from qwestly_agent.approvals.sweep import handle_due
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.cards.evidence import pieces_of
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.resume import ResumeRecord, json_resume
@@ -57,6 +59,11 @@ class User:
 
     def profile(self) -> dict[str, Any]:
         return self.world.database["candidates_enhanced"].find_one({"user_id": self.user_id})
+
+    def stints(self) -> list[dict[str, Any]]:
+        found = self.world.database["employment_stints_enhanced"].find({"user_id": self.user_id}, {"_id": 0})
+        stints = [{name: value for name, value in each.items() if name != "user_id"} for each in found]
+        return sorted(stints, key=lambda each: each["start_date"], reverse=True)
 
     def is_at(self, level: Level) -> None:
         now = to_datetime(self.world.clock())
@@ -258,6 +265,65 @@ def test_a_file_without_text_is_told_in_a_sentence_and_rings_no_alarm(world: Wor
     status, record = user.gives_and_waits(make())
     assert (status, record.status, record.label) == ("SUCCEEDED", "failed", SENTENCES[why])
     assert user.events() == ["resume.begun", "resume.failed"]
+
+
+def test_positions_are_proposed_with_their_lines_taken_in_part_and_taken_back(world: World, model: ModelServer) -> None:
+    user = User(world)
+    bank = {"user_id": user.user_id, "company": "Contoso Bank", "title": "Product Manager", "start_date": "2017-06"}
+    world.database["employment_stints_enhanced"].insert_one(
+        {**bank, "end_date": "2021-02", "description": "Transfers."}
+    )
+    before = user.stints()
+    model.script(finds(ideal(MAYA)))
+    user.gives_and_waits()
+    asked = user.asked()
+    [change] = [each for each in asked.preview.changes if each.name == "Positions"]
+    assert change.before == "Product Manager, Contoso Bank\n2017-06 – 2021-02\n• Transfers."
+    latest, *others = MAYA.jobs
+    assert (change.after or "").split("\n\n") == [
+        "\n".join([f"{latest.title}, {latest.company}", "2021-03 – present", *(f"• {each}" for each in latest.lines)]),
+        change.before,
+        f"Software Engineer, Fabrikam\n2013 – 2017\n• {others[-1].lines[0]}",
+    ]
+    assert {latest.lines[0], latest.dates, others[-1].company} <= {each.quote for each in change.quotes}
+    [position] = [each for each in asked.arguments["changes"] if each["field"] == "positions"]
+    taken = {**position, "value": [each for each in position["value"] if each["company"] != "Fabrikam"]}
+    assert user.says(decision="edit", args={"changes": [taken]}).status == "done"
+    assert user.stints() == [
+        {"company": latest.company, "title": latest.title, "start_date": "2021-03", "is_current": True}
+        | {"description": "\n".join(latest.lines)},
+        {**before[0], "is_current": False},
+    ]
+    assert "headline" not in user.profile()
+    world.run(lambda services: undo(services, user.user_id, asked.id))
+    assert user.stints() == [{**before[0], "is_current": False}]
+
+
+def test_a_line_beside_the_dates_of_another_position_is_not_checked_and_in_no_document(
+    world: World, model: ModelServer
+) -> None:
+    found = ideal(MAYA)
+    moved = found["work"][1]["highlights"].pop()
+    found["work"][0]["highlights"].append(moved)
+    user = User(world)
+    model.script(finds(found))
+    _, record = user.gives_and_waits()
+    assert [each.value for each in record.read or () if not each.is_checked] == [moved["value"]]
+    told = str(pieces_of([record.model_copy(update={"status": "done"})]))
+    assert moved["value"] not in told
+    assert found["work"][1]["highlights"][0]["value"] in told
+    asked = user.asked()
+    [change] = [each for each in asked.preview.changes if each.name == "Positions"]
+    assert moved["value"] not in (change.after or "")
+    assert "beside another position: 1." in asked.rationale
+
+
+def test_a_line_is_judged_with_its_position(world: World, model: ModelServer) -> None:
+    user = User(world)
+    model.script(finds(ideal(MAYA)))
+    user.gives_and_waits()
+    judged = "".join(str(each.json) for each in model.requests if JUDGE in str(each.json))
+    assert f"Work: Fabrikam, Software Engineer, 2013 – 2017: {MAYA.jobs[2].lines[0]}" in judged
 
 
 @pytest.mark.thorough

@@ -74,7 +74,7 @@ def test_a_position_that_only_the_resume_has_is_in_the_tailored_one_with_its_wor
     assert MAYA.jobs[0].lines[0].rstrip(".") in (detail.markdown or "")
     text = " ".join(markdown(MAYA).decode().split())
     sentences = {each.text: each for each in detail.sentences}
-    assert f"{HEADINGS[1]}, 2017-06 – 2021-02" in sentences
+    assert f"{HEADINGS[1]}, Jun 2017 – Feb 2021" in sentences
     for each in detail.sentences:
         assert each.quotes
         for quote in each.quotes:

@@ -54,8 +54,9 @@ async def test_what_is_not_on_the_list_never_comes_out_and_is_never_read(
     sent.commands.clear()
     told = f"{await profiles.get_full(USER)} {await profiles.get_summary(USER)} {await profiles.card(USER, 'public')}"
     told += f"{await profiles.linkedin_suggestion(USER, 'public')}"
-    # Of the cards both times without sections: these are no list.
+    # Of the cards both times without sections: these are no list. Of positions, whether it goes on is no text.
     more = len(READ_FIELDS[CANDIDATES]) + len(READ_FIELDS[CARDS]) - 2 * len(["sections"])
+    more += len(READ_FIELDS[EMPLOYMENT]) - len(["is_current"])
     assert told.count("public") == sum(map(len, READ_FIELDS.values())) + more
     assert "PRIVATE" not in told
     assert USER not in told
@@ -88,7 +89,14 @@ async def test_the_parts_of_a_profile_are_told_together_the_latest_job_first(
         "preferences": {"roles": ["Lead"]},
         "linkedin": {"url": "https://example.com/ada"},
     }
-    assert await profiles.get_summary(USER) == {"name": "Ada", "years_of_experience": 0}
+    assert await profiles.get_summary(USER) == {
+        "name": "Ada",
+        "years_of_experience": 0,
+        "positions": [
+            {"company": "New", "start": "2021-04", "end": "present"},
+            {"company": "Old", "start": "2014-01"},
+        ],
+    }
 
 
 async def test_summaries_and_the_texts_of_cards_are_told_without_what_nobody_sees(

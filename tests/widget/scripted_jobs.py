@@ -54,9 +54,15 @@ class ScriptedJobs:
                 return JSONResponse(self.matches[key])
             case "POST", ["jobs", key, "documents"]:
                 return JSONResponse(next(each for each in self.documents.values() if each["job_id"] == key), 202)
+            case "POST", ["jobs", key, "application"] if self.applications:
+                self.matches[key] |= {"application_id": "app_1"}
+                return JSONResponse(self.applications["app_1"])
             case "POST", ["jobs", key, "apply"]:
                 self.matches[key] |= {"application_id": "app_1"}
                 return JSONResponse({"approval_id": "ap_1"}, 202)
+            case "PUT", ["documents", key]:
+                self.documents[key] |= {"revision": body["revision"] + 1, "can_undo": body["parts"] is not None}
+                return JSONResponse(self.documents[key])
             case "GET", ["documents", key, "download"]:
                 return Response(b"PK", headers={"Content-Disposition": f'attachment; filename="{key}.docx"'})
             case "GET", ["applications"] if self.applications is not None:

@@ -54,6 +54,9 @@ def document(**more: Any) -> dict[str, Any]:
         "flagged": False,
         "created_at": "2026-11-21T09:00:00Z",
         "job": f"{TITLE}, Hemlock",
+        "parts": [],
+        "revision": 1,
+        "can_undo": False,
     }
     met = {
         "requirement": "Leads a team",
@@ -220,6 +223,36 @@ def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, ba
     expect(jobs.get_by_role("button", name="Open: Résumé, version 2")).to_be_focused()
 
 
+def test_a_document_is_changed_on_the_page_and_back(page: Page, backend: ScriptedBackend):
+    lines = {
+        "key": "positions:e1",
+        "heading": "Head of Product, Voltbank",
+        "sentences": ["Led six people.", "Cut costs."],
+    }
+    backend.jobs.documents["d1"] = document(
+        parts=[{"key": "summary", "heading": "Summary", "sentences": ["I plan."]}, lines]
+    )
+    jobs = opened(page, "Documents")
+    jobs.get_by_role("button", name="Open: Résumé, version 2").click()
+    expect(jobs.get_by_role("button", name="Undo my last change")).to_have_count(0)
+    jobs.get_by_role("button", name="Edit the text").click()
+    summary, position = (jobs.get_by_role("group", name=name) for name in ("Summary", lines["heading"]))
+    summary.get_by_role("button", name="Remove: Sentence 1").click()
+    summary.get_by_role("button", name="Add a sentence").click()
+    summary.get_by_label("Sentence 1", exact=True).fill("I build what I plan.")
+    position.get_by_role("button", name="Move up: Sentence 2").click()
+    position.get_by_role("button", name="Add a sentence").click()
+    jobs.get_by_role("button", name="Save").click()
+    expect(jobs.get_by_role("article", name="The document")).to_be_visible()
+    [put] = backend.asked("PUT", "/api/documents/d1")
+    wanted = [["I build what I plan."], ["Cut costs.", "Led six people."]]
+    assert [each["sentences"] for each in put.body["parts"]] == wanted
+    assert (put.body["parts"][1]["key"], put.body["revision"]) == ("positions:e1", 1)
+    jobs.get_by_role("button", name="Undo my last change").click()
+    [_, undone] = backend.wait_for(2, "PUT", "/api/documents/d1")
+    assert undone.body == {"parts": None, "revision": 2}
+
+
 @pytest.mark.thorough
 def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
@@ -253,6 +286,27 @@ def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: Scr
     expect(jobs.get_by_role("status")).to_have_text(f"{TITLE}: saved.")
     [_, saved] = backend.asked("PATCH", "/api/applications/app_1")
     assert set(saved.body) == {"next_step", "next_at"}
+
+
+def test_where_nobody_delivers_it_is_said_before_and_one_sends_it_oneself(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches["j1"] = match(delivers=False)
+    backend.jobs.documents["d1"] = document(chosen_head=None)
+    backend.jobs.applications = {"app_1": application(status="preparing", applied_at=None, can_apply=True)}
+    jobs = opened(page)
+    jobs.get_by_role("button", name=f"Apply: {TITLE}").click()
+    expect(jobs.get_by_text("Nobody delivers applications for this job board.")).to_be_visible()
+    expect(jobs.get_by_role("link", name="Open posting")).to_have_attribute("href", "https://jobs.example/1")
+    expect(jobs.get_by_label("Note to the company")).to_have_count(0)
+    jobs.get_by_label("Phone: +351 912 345 678").check()
+    with page.expect_download() as downloading:
+        jobs.get_by_role("button", name="Download Résumé, version 2").click()
+    assert downloading.value.suggested_filename == "d1.docx"
+    assert chosen_heads(backend) == [{"document_name": "Ada Pereira", "document_head": ["phone"]}]
+    jobs.get_by_role("button", name="I sent it").click()
+    expect(jobs.get_by_role("status").get_by_text("Applied")).to_be_visible()
+    [patched] = backend.asked("PATCH", "/api/applications/app_1")
+    assert patched.body == {"status": "applied"}
+    assert not backend.asked("POST", "/api/jobs/j1/apply")
 
 
 def test_an_application_that_one_sent_oneself_is_marked_with_one_press(page: Page, backend: ScriptedBackend):

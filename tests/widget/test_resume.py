@@ -15,6 +15,7 @@ CHANGES = [
     {"field": "headline", "value": "Head of Product"},
     {"field": "skills", "value": ["SQL", "Pricing"]},
     {"field": "education", "value": [{"school": "ETH"}]},
+    {"field": "positions", "value": [{"title": "Head", "lines": ["Led."]}, {"title": "PM", "company": "Acme"}]},
 ]
 QUOTE = {"source": "cv.pdf", "before": "Since 2021 ", "quote": "Head of Product", "after": "."}
 
@@ -24,6 +25,7 @@ def several(**more: Any) -> dict[str, Any]:
         {"name": "Headline", "before": "PM", "after": "Head of Product", "quotes": [QUOTE]},
         {"name": "Skills", "before": None, "after": "SQL; Pricing"},
         {"name": "Education", "before": None, "after": "ETH"},
+        {"name": "Positions", "before": None, "after": "Head\n• Led.\n\nPM, Acme"},
     ]
     preview = NOTHING | {"title": "Change your profile", "changes": shown}
     args = {"changes": CHANGES, "quotes": {}}
@@ -57,11 +59,13 @@ def test_a_resume_is_read_and_its_changes_are_taken_in_part(widget: Widget, back
     expect(card.group.locator("q").first).to_have_text("Since 2021 Head of Product.")
     card.press("Edit")
     card.group.get_by_label("Take skills").uncheck()
+    card.group.get_by_label("Take PM, Acme").uncheck()
     card.group.get_by_label("Headline", exact=True).fill("Chief Product Officer")
     card.press("Approve as edited")
     expect_decided(card, "Approved · done")
     [decided] = backend.asked("POST", "/api/approvals/ap_1/decision")
-    taken = [{"field": "headline", "value": "Chief Product Officer"}, CHANGES[2]]
+    positions = {"field": "positions", "value": [{"title": "Head", "lines": ["Led."]}]}
+    taken = [{"field": "headline", "value": "Chief Product Officer"}, CHANGES[2], positions]
     assert (decided.body["decision"], decided.body["args"]) == ("edit", {"changes": taken})
 
 

@@ -55,16 +55,33 @@ function fieldFor(label: string, value: unknown): Field | null {
   return { node, read: () => node.value.trim() || undefined };
 }
 
+const isItems = (value: unknown): value is Record<string, unknown>[] => Array.isArray(value) && value.length > 1 && value.every((each) => typeof each === "object" && each !== null);
+
+/** A list whose items are taken or left, such as positions. */
+function fieldForItems(label: string, items: Record<string, unknown>[]): Field {
+  const parts = items.map((item) => {
+    const name = Object.values(item).filter((value) => typeof value === "string").join(", ");
+    const taken = element("input", { type: "checkbox", checked: true, "aria-label": strings.approval.take(name) });
+    return { item, taken, node: element("label", { class: "item" }, taken, element("span", {}, name)) };
+  });
+  const node = element("div", { role: "group", "aria-label": label }, ...parts.map(({ node }) => node));
+  const read = () => {
+    const kept = parts.filter(({ taken }) => taken.checked).map(({ item }) => item);
+    return kept.length ? kept : undefined;
+  };
+  return { node, read };
+}
+
 interface SeveralChange { field: string; value?: unknown }
 const isSeveral = (value: unknown): value is SeveralChange[] =>
   Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "object" && each !== null && "field" in each);
 
-/** The fields for several changes: which of them to keep, and their values. Changes that no input can edit are kept as they are. */
+/** The fields for several changes: which of them to keep, and their values. Of several items, each is taken or left; what no input can edit is kept as it is. */
 function fieldForSeveral(changes: SeveralChange[], names: string[]): Field {
   const parts = changes.map(({ field, value }, place) => {
     const name = names[place] ?? field;
     const taken = element("input", { type: "checkbox", checked: true, "aria-label": strings.approval.take(name) });
-    const edited = fieldFor(name, value);
+    const edited = isItems(value) ? fieldForItems(name, value) : fieldFor(name, value);
     const node = element("div", { class: "several" }, element("label", {}, element("span", {}, name), taken), ...(edited ? [edited.node] : []));
     return { field, taken, node, read: edited?.read ?? (() => value) };
   });

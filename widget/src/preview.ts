@@ -66,12 +66,12 @@ function showDifference(difference: string[]): HTMLElement {
 
 const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, strings.preview.otherOptions), textList(texts));
 
-const showSentence = ({ text, quotes = [], marks = [], unchecked }: ShownClaim) =>
+const showSentence = ({ text, quotes = [], marks = [], unchecked, confirmed }: ShownClaim) =>
   element(
     "li",
     {},
     ...withMarks(text, marks),
-    unchecked ? element("span", { class: "confirmed" }, ` ${strings.careerCard.yourOwnWords}`) : "",
+    unchecked || confirmed ? element("span", { class: "confirmed" }, ` ${unchecked ? strings.careerCard.yourOwnWords : strings.documents.yours}`) : "",
     element("ul", { class: "evidence" }, ...(marks.length ? [element("li", { class: "why" }, strings.shared.notFound)] : []), ...quotes.map(showQuote)),
   );
 

@@ -13,6 +13,7 @@ import { userOf } from "./token.js";
 const BASE = "/api/agent/v1";
 const CANDIDATES = "candidates_enhanced";
 const PREFERENCES = "preferences_enhanced";
+const EMPLOYMENT = "employment_stints_enhanced";
 const LINKEDIN = "linkedin_profiles";
 const SUGGESTIONS = "linkedin_profile_suggestions";
 const CARDS = "qc_sections";
@@ -50,6 +51,15 @@ interface Change {
   body: Body;
 }
 
+interface Position {
+  title?: string;
+  company?: string;
+  location?: string;
+  start?: string;
+  end?: string;
+  lines?: string[];
+}
+
 /** The result, or nothing where `later` goes on by itself. */
 type Effect = (documents: Documents, change: Change) => Promise<Body | undefined>;
 
@@ -78,11 +88,26 @@ export function writeApi({ store, secrets, conforms, readLinkedIn, now }: Given)
     else await documents.insert(subject.collection, { ...subject.filter, ...initially, ...body, version });
   }
 
+  /** Replaces the list. With ids of your own, keep those of the positions that stand as they stood. */
+  async function setPositions(documents: Documents, user_id: string, positions: Position[]) {
+    await documents.remove(EMPLOYMENT, { user_id });
+    for (const { start, end, lines, ...names } of positions) {
+      const time = end === "present" ? { is_current: true } : { is_current: false, ...(end && { end_date: end }) };
+      const description = lines?.length ? { description: lines.join("\n") } : {};
+      await documents.insert(EMPLOYMENT, { user_id, ...names, ...(start && { start_date: start }), ...time, ...description });
+    }
+  }
+
   const setProfile: Effect = async (documents, change) => {
     const fields = Object.entries(change.body);
     const isPreference = ([name, value]: [string, unknown]) => conforms("PreferenceChange", { [name]: value });
     const preferences = fields.filter(isPreference);
-    await put(documents, { ...change, body: Object.fromEntries(fields.filter((each) => !isPreference(each))) });
+    const ofProfile = fields.filter((each) => !isPreference(each) && each[0] !== "positions");
+    await put(documents, { ...change, body: Object.fromEntries(ofProfile) });
+    if ("positions" in change.body) {
+      const positions = (change.body.positions ?? []) as Position[];
+      await setPositions(documents, change.subject.filter.user_id, positions);
+    }
     if (preferences.length) {
       const subject = { name: "preferences", collection: PREFERENCES, filter: { user_id: change.subject.filter.user_id } };
       const there = await documents.find(PREFERENCES, subject.filter);
@@ -288,8 +313,12 @@ export function writeApi({ store, secrets, conforms, readLinkedIn, now }: Given)
   }
 
   async function answer(request: Request): Promise<Response> {
-    const user_id = await userOf(request, secrets, now());
     const path = new URL(request.url).pathname.replace(BASE, "");
+    if (path === "/sources" && request.method === "GET") {
+      const sources = Object.entries(DELIVERS).map(([name, delivers]) => [name, { delivers }]);
+      return Response.json({ sources: Object.fromEntries(sources) });
+    }
+    const user_id = await userOf(request, secrets, now());
     const key = /^\/operations\/([^/]+)$/.exec(path)?.[1];
     if (key && request.method === "GET") return await readOperation(user_id, key);
     for (const { path: pattern, collection, id, writes, of } of RESOURCES) {

@@ -8,10 +8,16 @@ import { type Document, MemoryStore } from "../src/store.js";
 import { writeApi } from "../src/write-api.js";
 
 const [CONTRACT = "", NOW = "", SECRET = ""] = process.argv.slice(2);
+const BUSY = new Refusal(429, "too_many_requests", "Too many requests. Please wait a moment.");
+const FORBIDDEN = new Refusal(403, "forbidden", "This account may not be changed by the agent.");
+const BROKEN = new Refusal(500, "internal", "Something went wrong.");
 const REFUSALS: Record<string, Refusal> = {
-  busy: new Refusal(429, "too_many_requests", "Too many requests. Please wait a moment."),
-  forbidden: new Refusal(403, "forbidden", "This account may not be changed by the agent."),
-  error_before: new Refusal(500, "internal", "Something went wrong."),
+  busy: BUSY,
+  forbidden: FORBIDDEN,
+  error_before: BROKEN,
+  version_busy: BUSY,
+  version_forbidden: FORBIDDEN,
+  version_unread: BROKEN,
 };
 
 const store = new MemoryStore();

@@ -21,6 +21,7 @@ from qwestly_agent.cards.model import (
     SKILLS,
     SUMMARY,
 )
+from qwestly_agent.domain.candidate import PRESENT
 from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.domain.memory import (
     MOST_CHARACTERS_OF_ONE,
@@ -168,8 +169,6 @@ MOST_MEMORIES, MOST_PASSAGES, MOST_INTERVIEWS = 60, 20, 5
 MOST_CHARACTERS = 24_000
 """About 6,000 tokens, included in the prompt of every section. Evidence beyond the limit is dropped from the end."""
 MOST_SKILLS = 60
-PRESENT = "present"
-"""The end of a position of the profile that goes on."""
 
 _NEXT = frozenset({PREFERENCES})
 _DONE = frozenset({SUMMARY, EXPERIENCE, ACHIEVEMENTS, SKILLS})

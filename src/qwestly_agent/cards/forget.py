@@ -115,6 +115,12 @@ def _without(name: str, part: Any, gone: set[str], contains_forgotten: Callable[
         checked = CheckedCard.model_validate(part["checked"])
         left = keep_claims(checked, stands)
         return part if left == checked else {**part, "checked": left.model_dump(mode="json")}
+    if name == "undo":
+        left = [keep_claims(CheckedCard.model_validate(each), stands).model_dump(mode="json") for each in part]
+        return [
+            after if len(after["left_out"]) > len(before["left_out"]) else before
+            for before, after in zip(part, left, strict=True)
+        ]
     if name == "coverage":
         coverage = Coverage.model_validate(part)
         items = tuple(each if stands(_met(each)) else _unmet(each) for each in coverage.requirements)

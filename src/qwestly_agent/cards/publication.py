@@ -206,7 +206,7 @@ def card_preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
             text=claim.text,
             quotes=tuple(quotes_of(claim, evidence, sources)),
             marks=claim.marks,
-            confirmed=any(evidence[name].by_person for name in claim.evidence if name in evidence),
+            confirmed=claim.by_person or any(evidence[name].by_person for name in claim.evidence if name in evidence),
             unchecked=claim.unchecked,
             judged_by=claim.judged_by,
             is_detail=is_detail,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from qwestly_agent.base.clock import Clock, NewId
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.domain.candidate import Preference, ProfileField
+from qwestly_agent.domain.candidate import Positions, Preference, ProfileField
 
 # --- candidate answers ------------------------------------------------------------------------------------------------
 # Parse the candidate app's responses, which are untrusted input, into the outcome of a write.
@@ -141,9 +141,18 @@ class _FailedOperation(_Told):
     error: _Reason
 
 
+class _Source(_Told):
+    delivers: bool
+
+
+class _Sources(_Told):
+    sources: dict[str, _Source]
+
+
 _Operation: TypeAlias = Annotated[_PendingOperation | _DoneOperation | _FailedOperation, Field(discriminator="status")]
 VERSION = TypeAdapter(_SubjectVersion)
 REFUSAL = TypeAdapter(_Refusal)
+SOURCES = TypeAdapter(_Sources)
 _OPERATION: TypeAdapter[_Operation] = TypeAdapter(_Operation, config=_LATER)
 
 _REFUSALS = (401, 403, 404, 409, 422, 428, 429)
@@ -195,6 +204,7 @@ def outcome_of_operation(answer: Answer, key: str) -> Outcome:
 
 ISSUER = "qwestly-agent"
 AUDIENCE = "candidate-app"
+PLAIN_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": ISSUER}
 LIFE_SECONDS = 60
 TIMEOUT_SECONDS = 10.0
 """Time limit for a write, and for both attempts of a read."""
@@ -202,6 +212,7 @@ CONNECT_SECONDS = 3.0
 UNAUTHORIZED = 401
 READ_ATTEMPT_SECONDS = 4.5
 READ_ATTEMPTS = 2
+SOURCES_KEPT_SECONDS = 300.0
 
 PROFILE, PREFERENCES, LINKEDIN_PROFILE = "profile", "preferences", "linkedin-profile"
 INGESTION_PATH = "../../linkedin/profile"
@@ -273,6 +284,8 @@ class CandidateApp:
     new_id: NewId
     renewed_secret: Callable[[], Awaitable[str]] | None = None
     """Reads the secret again, since a rejected one may have been rotated."""
+    _sources: tuple[float, Mapping[str, bool]] | None = field(default=None, init=False)
+    """When the sources were read, and whether applications are delivered for each."""
 
     async def version_of(self, user_id: str, act: str, subject: str) -> str | None:
         """Return the subject's version; None if it does not exist. Raises `Unavailable`.
@@ -300,6 +313,20 @@ class CandidateApp:
         never_arrived = refusal and (answer.status, refusal.error.code) == (404, "unknown_operation")
         return NeverArrived() if never_arrived else Unknown()
 
+    async def delivers(self, source: str) -> bool | None:
+        """Return whether applications for the jobs of this source are delivered; None if that is unknown now. It needs
+        no secret."""
+        if self._sources is None or self._sources[0] < self.clock() - SOURCES_KEPT_SECONDS:
+            try:
+                url = urljoin(f"{self.base_url.rstrip('/')}/", "sources")
+                answer = await self._send(httpx2.Request("GET", url, headers=PLAIN_HEADERS), READ_ATTEMPT_SECONDS)
+            except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, Unreadable):
+                return None
+            if answer.status != 200 or not (found := answer.parsed(SOURCES)):
+                return None
+            self._sources = self.clock(), {name: each.delivers for name, each in found.sources.items()}
+        return self._sources[1].get(source, False)
+
     async def publish_card(self, effect: Effect, card_id: str, content: CardText) -> Outcome:
         """Publish a card under an id of ours. Replaces a published card if the effect names its version."""
         return await self._write(
@@ -315,8 +342,10 @@ class CandidateApp:
     async def delete_card(self, effect: Effect, card_id: str) -> Outcome:
         return await self._write(effect, "DELETE", card_subject(card_id))
 
-    async def set_profile_fields(self, effect: Effect, values: Mapping[ProfileField | Preference, Any]) -> Outcome:
-        """Set these fields of profile and preferences, all or none. None removes a value."""
+    async def set_profile_fields(
+        self, effect: Effect, values: Mapping[ProfileField | Positions | Preference, Any]
+    ) -> Outcome:
+        """Set these fields of profile, positions and preferences, all or none. None removes a value."""
         return await self._write(effect, "PATCH", PROFILE, {**values})
 
     async def set_preference(self, effect: Effect, name: Preference, value: Any) -> Outcome:
@@ -407,9 +436,7 @@ class CandidateApp:
             urljoin(f"{self.base_url.rstrip('/')}/", path),
             headers={
                 "Authorization": f"Bearer {self._token(user_id, act, begun_at)}",
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-                "User-Agent": ISSUER,
+                **PLAIN_HEADERS,
                 **(headers or {}),
             },
             content=content,

@@ -8,22 +8,28 @@ import zipfile
 from calendar import month_abbr
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 from unicodedata import bidirectional
 from xml.sax.saxutils import escape
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.base.patterns import pattern
 from qwestly_agent.cards.drafts import advert_of, evidence_of
-from qwestly_agent.cards.evidence import PRESENT, header_of, is_position
+from qwestly_agent.cards.evidence import header_of, is_position
 from qwestly_agent.cards.model import EDUCATION, HEADLINE, LETTER, POSITIONS, SKILLS
 from qwestly_agent.cards.publication import supported_in
+from qwestly_agent.domain.candidate import PRESENT
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Fields, Section
 from qwestly_agent.domain.job import Advert, HeadField
+from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.jobs.search import bare_company, bare_title
 from qwestly_agent.resumes.model import person_name
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.text.clean import one_line
+from qwestly_agent.text.contacts import contacts_in
 from qwestly_agent.text.language import language_of
 
 # --- head -------------------------------------------------------------------------------------------------------------
@@ -127,6 +133,10 @@ class Position:
     def is_quoted_in(self, claim: Claim) -> bool:
         return any(each.id in claim.evidence for each in self.evidence)
 
+    def has_words_of(self, claim: Claim) -> bool:
+        """True if the position has words that the claim quotes from another document, such as a passage of a résumé."""
+        return any(find_span(quote.text, each.text) for quote in claim.quotes for each in self.evidence)
+
     def is_named_in(self, words: str) -> bool:
         return bool(self._fields.company) and self._fields.company.casefold() in words
 
@@ -180,11 +190,16 @@ def _agree(one: str, other: str) -> bool:
 
 
 def position_of(claim: Claim, positions: Sequence[Position]) -> Position | None:
-    """Return the position that the claim quotes, otherwise the only one whose employer it names."""
+    """Return the position where the person put the claim, otherwise the only one that it quotes, the only one that has
+    its words, or the only one whose employer it names."""
     said = " ".join([claim.text, *(quote.text for quote in claim.quotes)]).casefold()
-    quoted = [each for each in positions if each.is_quoted_in(claim)]
-    found = quoted or [each for each in positions if each.is_named_in(said)]
-    return found[0] if len(found) == 1 else None
+    found = (
+        [each for each in positions if claim.position in [evidence.id for evidence in each.evidence]],
+        [each for each in positions if each.is_quoted_in(claim)],
+        [each for each in positions if each.has_words_of(claim)],
+        [each for each in positions if each.is_named_in(said)],
+    )
+    return next((each[0] for each in found if len(each) == 1), None)
 
 
 # --- content ----------------------------------------------------------------------------------------------------------
@@ -264,7 +279,7 @@ def content_of(draft: Draft, head: Head) -> Content:
     if draft.kind == "cover_letter":
         blocks, under = _letter(checked, words_in(language), name, job), place
     else:
-        blocks = tuple(_resume(checked, evidence_of(draft), language))
+        blocks = tuple(_resume(parts_of(draft), words_in(language)))
         under = " · ".join(filter(None, (checked.card.headline.text if checked.card.headline else "", place)))
     return Content(name or job, under, contact, blocks, _file_name(draft, name, advert))
 
@@ -294,31 +309,95 @@ def _paragraph_of(sentences: Sequence[str]) -> str:
     return ("" if any(each.endswith("。") for each in ended) else " ").join(ended)
 
 
-def _resume(checked: CheckedCard, evidence: Mapping[str, Evidence], language: str) -> Iterator[Block]:
-    words = words_in(language)
-    headings = {POSITIONS: words.experience, SKILLS: words.skills, EDUCATION: words.education}
+@dataclass(frozen=True)
+class Part:
+    """Sentences that stand together, in a document as its person edits it."""
+
+    key: str
+    """The section's kind; of a position followed by ":" and the id of its evidence."""
+    heading: str
+    claims: tuple[Claim, ...]
+    aside: str = ""
+    """A period of time, shown next to the heading."""
+
+
+def parts_of(draft: Draft) -> list[Part]:
+    """Return the parts in reading order. Raises `NotFound` if nothing in the draft is supported."""
+    checked, language = supported_in(draft), language_of_draft(draft)
+    words, headline = words_in(language), checked.card.headline
+    headings = {SKILLS: words.skills, EDUCATION: words.education}
+    parts = [Part(HEADLINE, "", (headline,))] if headline and draft.kind == "resume" else []
     for section in checked.card.sections:
-        heading = headings.get(section.kind, section.heading)
         if section.kind == POSITIONS:
-            yield Block(heading)
-            yield from _positions(section, evidence, language)
+            parts += _positions(section, evidence_of(draft), language)
         elif section.kind != HEADLINE:
-            lines = tuple(claim.text for claim in section.claims)
-            yield Block(heading, lines=lines, is_list=section.kind in (SKILLS, EDUCATION))
+            parts.append(Part(section.kind, headings.get(section.kind, section.heading), section.claims))
+    return parts
 
 
-def _positions(section: Section, evidence: Mapping[str, Evidence], language: str) -> Iterator[Block]:
+def _resume(parts: Sequence[Part], words: Words) -> Iterator[Block]:
+    is_begun = False
+    for part in parts:
+        lines = tuple(claim.text for claim in part.claims)
+        is_of_positions = part.key.startswith(POSITIONS)
+        if is_of_positions and not is_begun:
+            is_begun = True
+            yield Block(words.experience)
+        if is_of_positions:
+            yield Block(part.heading, 2, part.aside, lines, is_list=True)
+        elif part.key != HEADLINE:
+            yield Block(part.heading, lines=lines, is_list=part.key in (SKILLS, EDUCATION))
+
+
+def _positions(section: Section, evidence: Mapping[str, Evidence], language: str) -> Iterator[Part]:
     """Group claims by employer; those without one come last. A position is never left out."""
     positions = positions_of(evidence)
-    under = [list[str]() for _ in positions]
-    rest: list[str] = []
-    for claim in section.claims:
-        position = position_of(claim, positions)
-        (under[positions.index(position)] if position else rest).append(claim.text)
-    for position, lines in zip(positions, under, strict=True):
-        yield Block(position.heading, 2, position.time_in(language), tuple(lines), is_list=True)
-    if rest:
-        yield Block(words_in(language).more if positions else "", 2, lines=tuple(rest), is_list=True)
+    placed = [(position_of(claim, positions), claim) for claim in section.claims]
+    for each in positions:
+        claims = tuple(claim for position, claim in placed if position is each)
+        key = f"{POSITIONS}:{each.evidence[0].id}"
+        yield Part(key, each.heading, claims, each.time_in(language))
+    if rest := tuple(claim for position, claim in placed if position is None):
+        yield Part(POSITIONS, words_in(language).more if positions else "", rest)
+
+
+# --- editing ----------------------------------------------------------------------------------------------------------
+# What a person changes, strikes, adds and puts elsewhere. A sentence that they typed is theirs, without quotes.
+
+
+Sentence: TypeAlias = Annotated[str, AfterValidator(one_line), StringConstraints(min_length=1, max_length=1_000)]
+CHANGED_MEANWHILE = "It changed meanwhile. Please open it again."
+
+
+class EditedPart(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    key: str
+    sentences: Annotated[list[Sentence], Field(max_length=60)]
+
+
+def edited(draft: Draft, wanted: Sequence[EditedPart]) -> CheckedCard:
+    """Return the content with exactly these sentences in this order. One that stands there already keeps its quotes.
+    Raises `Invalid` for contact details, a part that is not there, and a document without sentences or positions."""
+    checked, parts = supported_in(draft), {each.key: each for each in parts_of(draft)}
+    there = {one_line(claim.text): claim for part in parts.values() for claim in part.claims}
+    claims: dict[str, list[Claim]] = {}
+    for part in wanted:
+        kind, _, position = part.key.partition(":")
+        for text in part.sentences:
+            if text not in there and contacts_in(text):
+                raise Invalid("Contact details stand at the top of your documents alone: choose them there.")
+            claim = there.get(text, Claim(text=text, by_person=True))
+            claims.setdefault(kind, []).append(claim.model_copy(update={"position": position}))
+    headline, *more = claims.get(HEADLINE) or [None]
+    sections = (each.model_copy(update={"claims": tuple(claims.get(each.kind, ()))}) for each in checked.card.sections)
+    kept = tuple(each for each in sections if each.claims)
+    lists_positions = any(each.startswith(POSITIONS) for each in parts)
+    if more or not kept or lists_positions != (POSITIONS in claims) or {each.key for each in wanted} - parts.keys():
+        raise Invalid(
+            "A document needs a sentence, one on your positions where it lists them, and one headline at most."
+        )
+    return checked.model_copy(update={"card": checked.card.model_copy(update={"headline": headline, "sections": kept})})
 
 
 def _file_name(draft: Draft, name: str, advert: Advert | None) -> str:

@@ -11,11 +11,20 @@ from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.cards.drafts import evidence_of
 from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.documents.content import Head, content_of, file_of, head_to_send, positions_from_resume
+from qwestly_agent.documents.content import (
+    CHANGED_MEANWHILE,
+    EditedPart,
+    Head,
+    content_of,
+    edited,
+    file_of,
+    head_to_send,
+    positions_from_resume,
+)
 from qwestly_agent.domain.approval import Approval, ShownClaim, canonical_json, sha256_hex
 from qwestly_agent.domain.card import NOT_WRITTEN, TailoredKind
 from qwestly_agent.domain.job import Application, HeadField, JobMatch, application_id, match_id
-from qwestly_agent.jobs.actions import APPLY, CONTACT, MOST_DOCUMENTS, add_requested, add_to_list
+from qwestly_agent.jobs.actions import APPLY, CONTACT, MOST_DOCUMENTS, NOT_DELIVERED, add_requested, add_to_list
 from qwestly_agent.jobs.search import JobService
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft, pipeline_id_of
@@ -78,6 +87,31 @@ class Documents:
         return draft
 
 
+# --- edit -------------------------------------------------------------------------------------------------------------
+# Store what a person changed of a document on the page, and take it back.
+
+
+MOST_UNDO = 30
+
+
+async def edit(services: Services, draft: Draft, wanted: Sequence[EditedPart] | None) -> None:
+    """Store the document with these sentences, or with None as it was before the last change. Raises `Invalid`, also if
+    it changed meanwhile, and `NotFound`."""
+    if draft.status != "drafted":
+        raise Invalid("A document that is not ready cannot be changed.")
+    *earlier, last = draft.parts.get("undo") or [None]
+    if wanted is not None:
+        last, earlier = (
+            edited(draft, wanted).model_dump(mode="json"),
+            [*draft.parts.get("undo", ()), draft.parts["card"]["checked"]],
+        )
+    elif last is None:
+        raise Invalid("Nothing of this document was changed by you.")
+    card = {**draft.parts["card"], "checked": last}
+    if not await services.drafts.replace_card(draft, card=card, undo=earlier[-MOST_UNDO:]):
+        raise Invalid(CHANGED_MEANWHILE)
+
+
 # --- apply ------------------------------------------------------------------------------------------------------------
 # Propose to apply for a job with documents that were written for it.
 
@@ -85,6 +119,8 @@ class Documents:
 SENT_ALREADY = "There is an application for this job that was sent already."
 ASKED_ALREADY = "An application for this job waits for a decision already."
 IS_SENT = "An application for this job is being sent."
+DELIVERED = "Qwestly delivers it to the employer."
+MAYBE_DELIVERED = "Qwestly couldn’t find out yet if it can deliver it. If not, nothing is sent, and you are told."
 TOO_MUCH_WAITS = "Too much waits for your decision already. Decide on some of it first."
 
 
@@ -114,8 +150,8 @@ class Applying:
 
     async def proposal(self, job_id: str, document_ids: Sequence[str], note: str) -> Proposal:
         """Return the proposal without writing anything. Raises `Invalid` if the application was sent or is pending, a
-        document is not ready, or the head of documents was never chosen, and
-        `NotFound`."""
+        document is not ready, nobody delivers applications for its board, or the head of documents was never chosen,
+        and `NotFound`."""
         match = await self._match(job_id)
         if await self._waiting(match):
             raise Invalid(ASKED_ALREADY)
@@ -145,6 +181,9 @@ class Applying:
         ids = list(dict.fromkeys(document_ids))
         if not 1 <= len(ids) <= MOST_DOCUMENTS:
             raise Invalid(f"Apply with one to {MOST_DOCUMENTS} documents that were written for this job.")
+        delivers = await self.services.candidate_app.delivers(match.advert.board)
+        if delivers is False:
+            raise Invalid(f"Nothing was prepared: {NOT_DELIVERED}")
         drafts = [await self._ready(match, each) for each in ids]
         head = await head_to_send(self.services, self.user_id)
         # The contact details stand apart, as every other text for others is kept free of them.
@@ -177,7 +216,8 @@ class Applying:
         return Proposal(
             APPLY,
             arguments,
-            f"Exactly what stands here is sent, once, and cannot be taken back.{told}",
+            f"{DELIVERED if delivers else MAYBE_DELIVERED} Exactly what stands here is sent, once, and cannot be taken "
+            f"back.{told}",
             evidence=tuple(dict.fromkeys(source for each in drafts for source in _cited_in(each))),
             drafted=shown.model_copy(
                 update={

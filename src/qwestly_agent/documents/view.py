@@ -10,14 +10,17 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.drafts import advert_of, checked_of, coverage_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.model import LETTER
 from qwestly_agent.cards.publication import card_preview, quotes_of, supported_in
 from qwestly_agent.documents.content import (
     USUAL,
     Head,
+    Part,
     Position,
     content_of,
     file_of,
     language_of_draft,
+    parts_of,
     positions_from_resume,
 )
 from qwestly_agent.domain.approval import ShownClaim, ShownLeftOut, ShownQuote
@@ -54,6 +57,13 @@ class CoverageItem(BaseModel):
     """The user's words that meet the requirement."""
 
 
+class DocumentPart(BaseModel):
+    key: str
+    heading: str
+    """A section or a position; empty for the headline and the letter."""
+    sentences: list[str]
+
+
 class DocumentDetail(DocumentView):
     job: str
     """Title and company."""
@@ -65,6 +75,12 @@ class DocumentDetail(DocumentView):
     """Fields that stand there, as the user chose; null until they choose."""
     sentences: list[ShownClaim]
     """Includes positions that the profile does not have, with the words of the résumé that name them."""
+    parts: list[DocumentPart]
+    """The sentences that the user can change, strike, move and add to; empty if there is no text."""
+    revision: int
+    """Send it with a change: it identifies the text that was seen."""
+    can_undo: bool
+    """True if the user's last change can be taken back."""
     left_out: list[ShownLeftOut]
     """Unsupported claims, with reasons; they are not part of the document."""
     coverage: list[CoverageItem] | None
@@ -117,10 +133,18 @@ def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[Hea
             "head": head,
             "chosen_head": chosen,
             "sentences": [*sentences, *named],
+            "parts": list(map(_shown_part, parts_of(draft))) if shown and draft.status == "drafted" else [],
+            "revision": draft.round,
+            "can_undo": bool(draft.parts.get("undo")),
             "left_out": [ShownLeftOut(text=each.claim.text, why=each.why) for each in left_out],
             "coverage": list(items()) if coverage and coverage.checked else None,
         }
     )
+
+
+def _shown_part(part: Part) -> DocumentPart:
+    heading = "" if part.key == LETTER else part.heading
+    return DocumentPart(key=part.key, heading=heading, sentences=[each.text for each in part.claims])
 
 
 def _shown_position(position: Position, language: str) -> ShownClaim:

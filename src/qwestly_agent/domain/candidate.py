@@ -1,6 +1,7 @@
 """The candidate app's collections and fields, as assumed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 # --- candidate --------------------------------------------------------------------------------------------------------
@@ -10,6 +11,8 @@ from typing import Any, Literal, TypeAlias
 ProfileField: TypeAlias = Literal[
     "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"
 ]
+Positions: TypeAlias = Literal["positions"]
+"""The positions, which the candidate app keeps apart from the other fields."""
 Preference: TypeAlias = Literal["roles", "locations", "work_mode", "industries", "company_sizes", "availability"]
 WORK_MODE_LABELS = (
     (
@@ -72,6 +75,8 @@ READ_FIELDS: Mapping[str, Mapping[str, str]] = {
 details, fields added later."""
 EMPTY = (None, "", [], {})
 """Values that say nothing."""
+PRESENT = "present"
+"""The end of a position that goes on."""
 HEADING, CLAIMS = "heading", "claims"
 """The candidate app's field names for the visible parts of a card's section."""
 
@@ -100,6 +105,32 @@ def to_our_fields(collection: str, document: Mapping[str, Any] | None) -> Fields
         if value not in EMPTY:
             found[name] = value
     return found
+
+
+def positions_of(employment: Iterable[Mapping[str, Any]]) -> list[Fields]:
+    """Return the positions as the write API takes them, latest first: `title`, `company`, `location`, `start`, `end`
+    and `lines`, without empty ones."""
+    found = [{name: value for name, value in _position(each).items() if value not in EMPTY} for each in employment]
+    return sorted(filter(None, found), key=position_order, reverse=True)
+
+
+def position_order(position: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the key by which positions are sorted, whoever lists them."""
+    start, end, *names = (str(position.get(name) or "") for name in ("start", "end", "company", "title", "location"))
+    return end == PRESENT, start, end, *names
+
+
+def _position(stint: Mapping[str, Any]) -> Fields:
+    return {
+        **{name: str(stint.get(name) or "") for name in ("title", "company", "location")},
+        "start": _day(stint.get("start_date")),
+        "end": PRESENT if stint.get("is_current") in (True, 1) else _day(stint.get("end_date")),
+        "lines": [line for line in str(stint.get("description") or "").splitlines() if line.strip()],
+    }
+
+
+def _day(value: Any) -> str:
+    return f"{value:%Y-%m-%d}" if isinstance(value, datetime) else str(value or "")
 
 
 def sections_of(stored: Any) -> list[Fields]:

@@ -70,6 +70,10 @@ class Claim(_Frozen):
     """True if no judge was available. The text is then the person's own quoted words."""
     judged_by: str = ""
     """The model that checked the claim against its quotes; empty if none did."""
+    by_person: bool = False
+    """True if the person typed it on the page. It then has no quotes."""
+    position: str = ""
+    """Id of the position's evidence under which the person put it; empty if they put it nowhere."""
 
     @property
     def evidence(self) -> tuple[str, ...]:

@@ -53,6 +53,9 @@ class JobView(BaseModel):
 class JobDetail(JobView):
     text: str
     """The job posting as plain text by strangers: show it as text."""
+    delivers: bool | None
+    """True if an application through us is delivered to the employer. If false, the user sends it themselves, at `url`.
+    Null if that is not known right now."""
 
 
 class JobList(BaseModel):
@@ -93,8 +96,9 @@ def job_view(match: JobMatch, *, is_closed: bool) -> JobView:
     return JobView.model_validate(_fields(match, is_closed=is_closed))
 
 
-def job_detail(match: JobMatch, *, is_closed: bool) -> JobDetail:
-    return JobDetail.model_validate({**_fields(match, is_closed=is_closed), "text": match.advert.text})
+def job_detail(match: JobMatch, *, is_closed: bool, delivers: bool | None) -> JobDetail:
+    fields = _fields(match, is_closed=is_closed)
+    return JobDetail.model_validate({**fields, "text": match.advert.text, "delivers": delivers})
 
 
 def _fields(match: JobMatch, *, is_closed: bool) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import ShownQuote
-from qwestly_agent.domain.candidate import ProfileField
+from qwestly_agent.domain.candidate import PRESENT, Positions, ProfileField, position_order, positions_of
 from qwestly_agent.domain.resume import UNDER_WAY, ReadField, ResumeRecord, json_resume
 from qwestly_agent.grounding.figures import DATES, Day, days_of
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import FoundQuote
-from qwestly_agent.profile import ProfileChange
+from qwestly_agent.profile import MOST_POSITIONS, FieldChange
 from qwestly_agent.resumes.unreadable import SENTENCES, Why
 from qwestly_agent.text.clean import visible
 from qwestly_agent.workflow_state import End, WorkState
@@ -130,6 +130,7 @@ def _folded_name(text: str, between: str = "") -> str:
 
 MOST_QUOTES = 20
 """Maximum number of quotes for a list."""
+MOST_LINES = 60
 MONTHS_OF_A_YEAR = 12
 LONGEST_LINE, LONGEST_TEXT, MOST_ITEMS, MOST_SCHOOLS = 300, 5_000, 100, 30
 """Limits in docs/candidate-app-api.yaml."""
@@ -138,6 +139,7 @@ _TEXTS: Mapping[ProfileField, tuple[str, int]] = {
     "location": ("/basics/location", LONGEST_LINE),
     "summary": ("/basics/summary", LONGEST_TEXT),
 }
+_NAMED = {"title": "position", "company": "name", "location": "location"}
 _LISTS: Mapping[ProfileField, str] = {"skills": "/skills/", "languages": "/languages/"}
 
 
@@ -147,7 +149,7 @@ def profile_changes(
     """Return the arguments of `update_profile`; None if the profile has everything. Existing entries of lists are
     kept. With `today`, role, place and years of experience are derived from the positions if no field says them."""
     read = record.read or ()
-    proposed: dict[ProfileField, tuple[Any, list[ReadField]]] = {}
+    proposed: dict[ProfileField | Positions, tuple[Any, list[ReadField]]] = {}
     for field, (path, longest) in _TEXTS.items():
         for each in read:
             if each.path == path and len(each.value) <= longest and not _is_same(each.value, profile.get(field)):
@@ -160,6 +162,11 @@ def profile_changes(
     if schools := list(_new_schools(known_schools, read)):
         values = [*known_schools, *(school for school, _ in schools)][:MOST_SCHOOLS]
         proposed["education"] = (values, [each for _, fields in schools for each in fields])
+    known_positions = _list(profile.get("positions"))
+    if positions := list(_new_positions(known_positions, read)):
+        every = [*known_positions, *(position for position, _ in positions)]
+        values = sorted(every, key=position_order, reverse=True)[:MOST_POSITIONS]
+        proposed["positions"] = (values, [each for _, fields in positions for each in fields])
     if today:
         proposed = {**_from_positions(read, today), **proposed}
     fitting = {field: each for field, each in proposed.items() if _fits(field, each[0])}
@@ -208,10 +215,10 @@ def _month_of(written: ReadField | None, today: date) -> int | None:
     return int(found["year"]) * MONTHS_OF_A_YEAR + int(found["month"] or 1) if found else None
 
 
-def _fits(field: ProfileField, value: Any) -> bool:
+def _fits(field: ProfileField | Positions, value: Any) -> bool:
     """False if the profile has additional content that could not be written back."""
     try:
-        ProfileChange(field=field, value=value)
+        FieldChange(field=field, value=value)
     except ValidationError:
         return False
     return True
@@ -257,13 +264,40 @@ def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tu
             yield {**value, **({"year": int(year)} if year else {})}, list(item.values())
 
 
+def _new_positions(
+    known: Sequence[Mapping[str, Any]], read: Sequence[ReadField]
+) -> Iterator[tuple[dict[str, Any], list[ReadField]]]:
+    """Yield each position that the profile lacks, without the lines that may belong to another."""
+    for item in _items_of(read, "/work/"):
+        value: dict[str, Any] = {name: item[theirs].value for name, theirs in _NAMED.items() if theirs in item}
+        for name, theirs in (("start", "startDate"), ("end", "endDate")):
+            if date := item.get(theirs):
+                is_open = not date.value and not any(map(str.isdigit, date.original))
+                value[name] = PRESENT if is_open else date.value or date.original
+        told = {name: each for name, each in item.items() if name == "summary" or name.startswith("highlights/")}
+        is_checked = any(each.is_checked for name, each in item.items() if name not in told)
+        lines = [each.value for each in told.values() if each.is_checked or not is_checked]
+        if value.keys() & {"title", "company"} and not any(_is_same_position(value, each) for each in known):
+            yield {**value, **({"lines": lines[:MOST_LINES]} if lines else {})}, list(item.values())
+
+
+def _is_same_position(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """True for the same employer, and either the same title and first year, or the same period."""
+    company, title, start, end = (
+        tuple(_folded(each.get(name)) for each in (one, other)) for name in ("company", "title", "start", "end")
+    )
+    is_same_year = start[0][:4] == start[1][:4] or not all(start)
+    is_same_period = bool(start[0]) and start[0] == start[1] and end[0] == end[1]
+    return company[0] == company[1] and ((title[0] == title[1] and is_same_year) or is_same_period)
+
+
 def _items_of(read: Iterable[ReadField], section: str) -> list[dict[str, ReadField]]:
     """Return the fields of each position or school by name."""
     items: dict[str, dict[str, ReadField]] = {}
     for each in read:
-        item, _, name = each.path.rpartition("/")
-        if item.startswith(section):
-            items.setdefault(item, {})[name] = each
+        if each.path.startswith(section):
+            number, _, name = each.path.removeprefix(section).partition("/")
+            items.setdefault(number, {})[name] = each
     return list(items.values())
 
 
@@ -310,18 +344,12 @@ def additions(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[str, Any
     """Return what the résumé has beyond the profile: fields, and positions at other employers; None without any."""
     if record.status in UNDER_WAY:
         return None
-    known = {_folded(each.get("company")) for each in _list(profile.get("employment")) if isinstance(each, dict)}
-    positions = [each for each in _positions(record) if _folded(each.get("company")) not in known]
-    fields = {each["field"]: each["value"] for each in (profile_changes(record, profile) or {"changes": ()})["changes"]}
-    found = {**fields, **({"employment": positions} if positions else {})}
+    known = positions_of(profile.get("employment", ()))
+    changes = (profile_changes(record, {**profile, "positions": known}) or {"changes": ()})["changes"]
+    fields = {each["field"]: each["value"] for each in changes if each["field"] != "positions"}
+    positions = [position for position, _ in _new_positions(known, record.read or ())]
+    found = {**fields, **({"positions": positions} if positions else {})}
     return {"from": source_of(record), **found} if found else None
-
-
-def _positions(record: ResumeRecord) -> Iterator[dict[str, Any]]:
-    named = {"position": "title", "name": "company", "startDate": "start_date", "endDate": "end_date"}
-    work: list[dict[str, Any]] = json_resume(record.read or ()).get("work", [])
-    for each in work:
-        yield {named.get(name, name): value for name, value in each.items()}
 
 
 def json_resume_document(record: ResumeRecord) -> dict[str, Any]:

@@ -122,28 +122,75 @@ async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
     groups = list(_groups({path: each for path, each in fields.items() if path not in refused}))
     verdicts = await ground_statements([each.statement for each in groups], {SOURCE: source}, judge)
     read, left_out = _checked(fields, groups, verdicts, text)
+    elsewhere = _beside_another(fields, text)
+    read = [each.model_copy(update={"is_checked": False}) if each.path in elsewhere else each for each in read]
     paths = renumber_paths([each.path for each in read])
     read = [each.model_copy(update={"path": path}) for each, path in zip(read, paths, strict=True)]
     await services.resumes.save_parts(given.user_id, given.resume_id, read=read, left_out={**refused, **left_out})
-    if not all(each.is_checked for each in read):
+    if any(verdict.outcome == "unchecked" for verdict in verdicts):
         raise ModelUnavailable
     return given
 
 
 def _groups(fields: Mapping[str, Found]) -> Iterator[_Group]:
-    """Group a job with its employer and dates, and a school with its degree. All other fields are separate."""
+    """Group a job with its employer and dates, and a school with its degree. What was done in a job is judged with that
+    job. All other fields are separate."""
     items: dict[str, dict[str, Found]] = {}
+    jobs = _jobs(fields)
     for path, each in fields.items():
         item, _, name = path.rpartition("/")
         section = path.split("/")[1]
         if name in _TOGETHER.get(section, ()):
             items.setdefault(item, {})[name] = each
+        elif job := jobs.get("/".join(path.split("/")[:3])):
+            yield _Group((path,), _statement(f"Work: {_in_words(job)}: {each.value}", [each, *job.values()]))
         else:
             begins = _BASICS[name] if section == "basics" else _SECTIONS[section]
             yield _Group((path,), _statement(f"{begins}: {each.value}", [each]))
     for path, item in items.items():
         text = f"{_SECTIONS[path.split('/')[1]]}: {_in_words(item)}"
         yield _Group(tuple(f"{path}/{name}" for name in item), _statement(text, list(item.values())))
+
+
+def _jobs(fields: Mapping[str, Found]) -> dict[str, dict[str, Found]]:
+    """Return the fields that name each job, by its path."""
+    jobs: dict[str, dict[str, Found]] = {}
+    for path, each in fields.items():
+        item, _, name = path.rpartition("/")
+        if path.startswith("/work/") and name in _TOGETHER["work"]:
+            jobs.setdefault(item, {})[name] = each
+    return jobs
+
+
+def _beside_another(fields: Mapping[str, Found], text: str) -> set[str]:
+    """Return the paths of lines on a job that do not stand below its dates, but below those of another one. Without
+    dates, a job is found by its other words."""
+    jobs = _jobs(fields)
+    lines = {
+        path: span
+        for path, each in fields.items()
+        if (item := "/".join(path.split("/")[:3])) in jobs
+        and path.rpartition("/")[2] not in jobs[item]
+        and (span := find_span(each.quote, text))
+    }
+    begins: dict[str, list[int]] = {}
+    for item, job in jobs.items():
+        quotes = {job[name].quote for name in _DATES if name in job} or {each.quote for each in job.values()}
+        found = (start for quote in quotes for start in _occurrences(quote, text))
+        begins[item] = [each for each in found if not any(start <= each < end for start, end in lines.values())]
+    elsewhere = set[str]()
+    for path, (start, _) in lines.items():
+        above = {item: max((each for each in places if each < start), default=-1) for item, places in begins.items()}
+        if above["/".join(path.split("/")[:3])] < max(above.values()):
+            elsewhere.add(path)
+    return elsewhere
+
+
+def _occurrences(words: str, text: str) -> Iterator[int]:
+    at = 0
+    while span := find_span(words, text[at:]):
+        yield at + span[0]
+        at += span[1]
 
 
 def _in_words(item: Mapping[str, Found]) -> str:

@@ -158,7 +158,9 @@ def rationale_of(record: ResumeRecord) -> str:
     unchecked = sum(not each.is_checked for each in record.read or ())
     told = [
         f"Read in {record.name}. Each value has the words that it was found in; take what you like of it.",
-        f"Not checked by a second reader: {unchecked}. Compare these with their quotes yourself." if unchecked else "",
+        f"Not checked by a second reader, or beside another position: {unchecked}. Compare with the quotes yourself."
+        if unchecked
+        else "",
     ]
     return " ".join(filter(None, told))
 

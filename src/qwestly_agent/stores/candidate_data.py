@@ -20,6 +20,7 @@ from qwestly_agent.domain.candidate import (
     PROFILE_CACHE,
     READ_FIELDS,
     Fields,
+    positions_of,
     projection,
     query,
     to_our_fields,
@@ -35,6 +36,8 @@ from qwestly_agent.text.contacts import Contact, contacts_in, without_contacts
 
 
 STINTS_LIMIT = 30
+POSITIONS_LIMIT = 61
+"""More than can be written, so that a change of the positions is refused where it would lose one."""
 CARDS_LIMIT = 20
 
 
@@ -47,8 +50,12 @@ class MailRecipient:
 
 class Profiles(Store):
     async def get_summary(self, user_id: str) -> Fields:
-        """Return the user's basic profile fields; empty for an unknown user."""
-        return await self._one(CANDIDATES, user_id)
+        """Return the profile's fields that can be changed, with `positions` if there are any; empty for an unknown
+        user."""
+        candidate, employment = await asyncio.gather(
+            self._one(CANDIDATES, user_id), self._employment(user_id, POSITIONS_LIMIT)
+        )
+        return {**candidate, **({"positions": positions_of(employment)} if employment else {})}
 
     async def get_career(self, user_id: str) -> Fields:
         """Return the profile with employment (latest first) and preferences; absent parts are left out."""
@@ -109,9 +116,9 @@ class Profiles(Store):
         found = await self.database[collection].find_one(query(collection, user_id, **fields), projection(collection))
         return _readable_fields(collection, found)
 
-    async def _employment(self, user_id: str) -> list[Fields]:
+    async def _employment(self, user_id: str, limit: int = STINTS_LIMIT) -> list[Fields]:
         found = self.database[EMPLOYMENT].find(query(EMPLOYMENT, user_id), projection(EMPLOYMENT))
-        latest = found.sort(READ_FIELDS[EMPLOYMENT]["start_date"], -1).limit(STINTS_LIMIT)
+        latest = found.sort(READ_FIELDS[EMPLOYMENT]["start_date"], -1).limit(limit)
         return [_readable_fields(EMPLOYMENT, stint) async for stint in latest]
 
     async def _cards(self, user_id: str) -> list[Fields]:

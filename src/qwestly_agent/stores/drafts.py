@@ -146,6 +146,14 @@ class Drafts(Records[Draft]):
             same = _as_fields({name: before.parts[name]})
             await self.set_fields(user_id, draft_id, _as_fields({name: part}), **same)
 
+    async def replace_card(self, before: Draft, **parts: Any) -> bool:
+        """Set these parts if the card is still the one of `before`, which is then one version older. Returns False if
+        it is not."""
+        same = {**_as_fields({"card": before.parts["card"]}), "round": before.round}
+        return await self.set_fields(
+            before.user_id, before.id, {**_as_fields(parts), "round": before.round + 1}, **same
+        )
+
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
         """Detach drafts from a conversation; they continue."""
         await self.database[COLLECTION].update_many(

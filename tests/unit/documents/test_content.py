@@ -73,6 +73,18 @@ def test_a_sentence_stands_under_the_position_that_it_quotes_or_names() -> None:
     assert blocks["Also"] == ("Rows",)
 
 
+def test_a_line_of_a_resume_stands_under_its_employer_wherever_it_was_quoted_from() -> None:
+    passage = DOCUMENT.model_copy(update={"id": "document:2", "text": "Cook, Fabrikam\nRan the shop 0.\nI sing."})
+    made = draft(
+        "resume",
+        claim("Ran a shop", "document:2", "Ran the shop 0."),
+        claim("Sings", "document:2", "I sing."),
+        more=[passage, read(0, "Fabrikam", "Cook", "2011", "2013")],
+    )
+    blocks = {block.heading: block.lines for block in content_of(made, {"name": "Maya"}).blocks}
+    assert (blocks["Cook, Fabrikam"], blocks["Also"]) == (("Ran a shop",), ("Sings",))
+
+
 def test_no_position_is_left_out_and_each_has_its_time() -> None:
     content = content_of(draft("resume", claim("Rows", "document:1", "I row.")), {"name": "Maya"})
     positions = [block for block in content.blocks if block.level == 2 and block.heading != "Also"]

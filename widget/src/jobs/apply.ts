@@ -5,9 +5,9 @@ import { type TemplateResult, css, html, nothing } from "lit";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
-import { HEAD } from "./documents.ts";
+import { HEAD, download } from "./documents.ts";
 import type { Application, DocumentDetail, DocumentView } from "./types.ts";
-import { dayWords } from "./words.ts";
+import { dayWords, outside } from "./words.ts";
 
 const LONGEST_NOTE = 2_000;
 
@@ -39,7 +39,7 @@ export function showApproval(from: HTMLElement, id: string) {
 }
 
 export class JobApply extends AgentElement {
-  static override properties = { ...AgentElement.properties, jobId: { attribute: "job-id" }, jobTitle: { attribute: "job-title" }, documents: { state: true }, head: { state: true } };
+  static override properties = { ...AgentElement.properties, jobId: { attribute: "job-id" }, jobTitle: { attribute: "job-title" }, documents: { state: true }, head: { state: true }, delivery: { state: true } };
   static override styles = [BASE_STYLES, JOB_STYLES, css`:host { background: none; }`];
 
   declare jobId: string;
@@ -48,10 +48,12 @@ export class JobApply extends AgentElement {
   declare documents: DocumentView[] | null;
   /** What can stand at their top, while the person has never chosen. */
   declare head: DocumentDetail["head"] | null;
+  /** Whether the application is delivered, and the address of the posting; null until it is known. */
+  declare delivery: { delivers: boolean | null; url: string } | null;
 
   constructor() {
     super();
-    Object.assign(this, { jobId: "", jobTitle: "", documents: null, head: null });
+    Object.assign(this, { jobId: "", jobTitle: "", documents: null, head: null, delivery: null });
   }
 
   override async refresh() {
@@ -62,6 +64,8 @@ export class JobApply extends AgentElement {
         const { head, chosen_head: chosen } = await this.backend.json<DocumentDetail>("GET", `/api/documents/${encodeURIComponent(ready[0].id)}`);
         this.head = chosen && head.name ? null : head;
       }
+      // Matches are kept for a shorter time than applications.
+      this.delivery = await this.backend.json<{ delivers: boolean | null; url: string }>("GET", `/api/jobs/${encodeURIComponent(this.jobId)}`).catch(() => null);
       this.documents = ready;
       await this.updateComplete;
       this.renderRoot.querySelector<HTMLElement>("form :is(input, button)")?.focus();
@@ -77,10 +81,7 @@ export class JobApply extends AgentElement {
       return;
     }
     await this.attempt(strings.apply.couldNotPrepare, async () => {
-      if (this.head) {
-        const body = { document_name: data.get("name"), document_head: HEAD.filter((field) => data.getAll("head").includes(field)) };
-        await this.backend.json("PUT", "/api/settings", { body });
-      }
+      await this.#keepHead(event.target as HTMLFormElement);
       const path = `/api/jobs/${encodeURIComponent(this.jobId)}/apply`;
       const { approval_id: id } = await this.backend.json<{ approval_id: string }>("POST", path, { body: { document_ids: documents, note: data.get("note") } });
       this.#close("applied");
@@ -88,19 +89,49 @@ export class JobApply extends AgentElement {
     });
   };
 
-  #close = (how: "applied" | "cancelled") => this.dispatchEvent(new CustomEvent("closed", { detail: { how } }));
+  async #keepHead(form: HTMLFormElement) {
+    if (!this.head) return;
+    const data = new FormData(form);
+    const body = { document_name: data.get("name"), document_head: HEAD.filter((field) => data.getAll("head").includes(field)) };
+    await this.backend.json("PUT", "/api/settings", { body });
+  }
+
+  async #take({ target }: Event, document: DocumentView) {
+    const form = (target as HTMLButtonElement).form!;
+    if (!form.reportValidity()) return;
+    await this.attempt(strings.shared.couldNotDownload, async () => {
+      await this.#keepHead(form);
+      await download(this.backend, document, "docx");
+    });
+  }
+
+  /** The person sent it themselves, as nobody delivers it. */
+  #sent = async (event: Event) => {
+    event.preventDefault();
+    await this.attempt(strings.shared.couldNotChange, async () => {
+      const { id } = await this.backend.json<Application>("POST", `/api/jobs/${encodeURIComponent(this.jobId)}/application`);
+      await this.backend.json("PATCH", `/api/applications/${encodeURIComponent(id)}`, { body: { status: "applied" } });
+      this.#close("sent");
+    });
+  };
+
+  #close = (how: "applied" | "sent" | "cancelled") => this.dispatchEvent(new CustomEvent("closed", { detail: { how } }));
 
   override render(): TemplateResult {
     const { documents } = this;
+    const isTheirs = this.delivery?.delivers === false;
     const cancel = html`<button type="button" class="quiet" @click=${() => this.#close("cancelled")}>${strings.shared.cancel}</button>`;
-    return html`<form class="applying" aria-label=${strings.shared.labeled(strings.apply.apply, this.jobTitle)} @submit=${this.#send} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && this.#close("cancelled")}>
+    return html`<form class="applying" aria-label=${strings.shared.labeled(strings.apply.apply, this.jobTitle)} @submit=${isTheirs ? this.#sent : this.#send} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && this.#close("cancelled")}>
       ${documents?.length ? html`
-        <fieldset><legend>${strings.apply.documents}</legend>${documents.map(({ id, kind, version }, index) => html`<label><input type="checkbox" name="document" value=${id} ?checked=${index === 0}> ${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)}</label>`)}</fieldset>
+        ${isTheirs ? html`<p>${strings.apply.notDelivered} ${outside(this.delivery!.url, strings.apply.openPosting)}</p>
+        <fieldset class="tools"><legend>${strings.apply.yourDocuments}</legend>${documents.map((each) => html`<button type="button" class="quiet" @click=${(event: Event) => this.#take(event, each)}>${strings.apply.take(strings.jobs.versionOf(strings.jobs.documentKinds[each.kind], each.version))}</button>`)}</fieldset>`
+        : html`<p class="soft">${this.delivery?.delivers ? strings.apply.delivered : strings.apply.maybeDelivered}</p>
+        <fieldset><legend>${strings.apply.documents}</legend>${documents.map(({ id, kind, version }, index) => html`<label><input type="checkbox" name="document" value=${id} ?checked=${index === 0}> ${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)}</label>`)}</fieldset>`}
         ${this.head ? html`<fieldset><legend>${strings.documents.atTop}</legend><label>${strings.documents.head.name} <input class="field" name="name" autocomplete="name" required maxlength="100" .value=${this.head.name ?? ""}></label>
           ${HEAD.filter((field) => this.head![field]).map((field) => html`<label><input type="checkbox" name="head" value=${field} ?checked=${field === "location" || field === "email"}> ${strings.shared.labeled(strings.documents.head[field], this.head![field]!)}</label>`)}</fieldset>` : nothing}
-        <label class="soft">${strings.apply.note} <textarea class="field" name="note" rows="2" maxlength=${LONGEST_NOTE}></textarea></label>
-        <p class="soft">${strings.apply.promise}</p>
-        <div class="tools"><button class="main-button">${strings.shared.continue}</button>${cancel}</div>`
+        ${isTheirs ? nothing : html`<label class="soft">${strings.apply.note} <textarea class="field" name="note" rows="2" maxlength=${LONGEST_NOTE}></textarea></label>
+        <p class="soft">${strings.apply.promise}</p>`}
+        <div class="tools"><button class="main-button">${isTheirs ? strings.apply.iSentIt : strings.shared.continue}</button>${cancel}</div>`
       : documents ? html`<p class="soft">${strings.apply.needsDocument}</p><div class="tools">${cancel}</div>` : nothing}
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
     </form>`;

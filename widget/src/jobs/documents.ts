@@ -3,6 +3,7 @@
 import { type TemplateResult, html, nothing } from "lit";
 
 import type { ShownClaim } from "../api.ts";
+import type { Backend } from "../backend.ts";
 import { element } from "../dom.ts";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { renderMarkdown } from "../markdown.ts";
@@ -10,28 +11,39 @@ import { underlineIn, withMarks } from "../marks.ts";
 import { strings } from "../strings.ts";
 import { DOCUMENT_STYLES } from "../styles/document.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
-import type { CoverageItem, DocumentDetail, DocumentView, HeadField } from "./types.ts";
+import type { CoverageItem, DocumentDetail, DocumentPart, DocumentView, HeadField } from "./types.ts";
 import { dayWords, quoteRow } from "./words.ts";
 
 const POLL_MS = 2_000; // while the document is being written
+const LONGEST_SENTENCE = 1_000;
 export const HEAD: HeadField[] = ["location", "email", "phone", "links"];
 
 const pathOf = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
 
+export async function download(backend: Backend, { id, kind }: DocumentView, format: string) {
+  const response = await backend.call("GET", `${pathOf(id)}/download?format=${format}`);
+  const address = URL.createObjectURL(await response.blob());
+  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address)); // after the download has started
+}
+
 export class JobDocuments extends AgentElement {
-  static override properties = { ...AgentElement.properties, opened: {}, items: { state: true }, document: { state: true } };
+  static override properties = { ...AgentElement.properties, opened: {}, items: { state: true }, document: { state: true }, edited: { state: true } };
   static override styles = [BASE_STYLES, JOB_STYLES, DOCUMENT_STYLES];
 
   /** Id of the document that is shown; null for the list. */
   declare opened: string | null;
   declare items: DocumentView[] | null;
   declare document: DocumentDetail | null;
+  /** The sentences while the person changes them; null otherwise. */
+  declare edited: DocumentPart[] | null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #page = element("article", { class: "page-like" });
 
   constructor() {
     super();
-    Object.assign(this, { opened: null, items: null, document: null });
+    Object.assign(this, { opened: null, items: null, document: null, edited: null });
   }
 
   override disconnectedCallback() {
@@ -59,21 +71,48 @@ export class JobDocuments extends AgentElement {
 
   async #open(id: string | null) {
     const before = this.opened;
-    Object.assign(this, { opened: id, document: null, problem: "" });
+    Object.assign(this, { opened: id, document: null, edited: null, problem: "" });
     await this.refresh();
     await this.updateComplete;
     const there = id ? "h3" : `[data-document="${CSS.escape(before ?? "")}"]`;
     this.renderRoot.querySelector<HTMLElement>(there)?.focus();
   }
 
-  async #download({ id, kind }: DocumentDetail, format: string) {
-    await this.attempt(strings.shared.couldNotDownload, async () => {
-      const response = await this.backend.call("GET", `${pathOf(id)}/download?format=${format}`);
-      const address = URL.createObjectURL(await response.blob());
-      const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
-      element("a", { href: address, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(address)); // after the download has started
+  async #download(document: DocumentDetail, format: string) {
+    await this.attempt(strings.shared.couldNotDownload, () => download(this.backend, document, format));
+  }
+
+  /** Stores the changed sentences, or with null takes the last change back. */
+  async #save(parts: DocumentPart[] | null) {
+    const { id, revision } = this.document!;
+    await this.attempt(strings.shared.couldNotSave, async () => {
+      const told = parts?.map(({ key, sentences }) => ({ key, sentences: sentences.map((each) => each.trim()).filter(Boolean) })) ?? null;
+      await this.backend.json("PUT", pathOf(id), { body: { parts: told, revision } });
+      this.edited = null;
+      await this.refresh();
+      await this.updateComplete;
+      this.renderRoot.querySelector<HTMLElement>("h3")?.focus();
     });
+  }
+
+  #change(place: number, sentences: string[]) {
+    this.edited = this.edited!.map((each, index) => (index === place ? { ...each, sentences } : each));
+  }
+
+  #editor(parts: DocumentPart[]) {
+    return html`<form class="editor" aria-label=${strings.documents.edit} @submit=${(event: Event) => { event.preventDefault(); this.#save(this.edited); }}>
+      ${parts.map(({ heading, sentences }, place) => html`<fieldset><legend>${heading || strings.documents.text}</legend>${sentences.map((text, number) => this.#sentence(place, sentences, text, number))}
+        <button type="button" class="link" @click=${() => this.#change(place, [...sentences, ""])}>${strings.documents.add}</button></fieldset>`)}
+      <div class="tools"><button class="main-button">${strings.shared.save}</button><button type="button" class="quiet" @click=${() => (this.edited = null)}>${strings.shared.cancel}</button></div></form>`;
+  }
+
+  #sentence(place: number, sentences: string[], text: string, number: number) {
+    const set = (changed: string[]) => this.#change(place, changed);
+    const moved = () => sentences.toSpliced(number, 1).toSpliced(number - 1, 0, text);
+    const name = strings.documents.sentence(number + 1);
+    return html`<div class="sentence"><textarea class="field" rows="2" maxlength=${LONGEST_SENTENCE} aria-label=${name} .value=${text} @input=${({ target }: Event) => set(sentences.with(number, (target as HTMLTextAreaElement).value))}></textarea>
+      <button type="button" class="quiet" ?disabled=${!number} aria-label=${strings.shared.labeled(strings.documents.up, name)} @click=${() => set(moved())}>↑</button>
+      <button type="button" class="quiet" aria-label=${strings.shared.labeled(strings.documents.strike, name)} @click=${() => set(sentences.toSpliced(number, 1))}>×</button></div>`;
   }
 
   /** What stands at the top is chosen once, for every document and application. */
@@ -110,14 +149,15 @@ export class JobDocuments extends AgentElement {
           ${HEAD.filter((field) => document.head[field]).map((field) => html`<label title=${document.head[field]!}>
           <input type="checkbox" .checked=${chosen.includes(field)} @change=${({ target }: Event) => this.#choose({ document_head: HEAD.filter((each) => (each === field ? (target as HTMLInputElement).checked : chosen.includes(each))) })}> ${strings.documents.head[field]}</label>`)}</fieldset>
         <div class="tools" role="group" aria-label=${strings.documents.download}>${Object.entries(strings.documents.formats).map(([format, name]) => html`<button type="button" class="quiet" @click=${() => this.#download(document, format)}>${name}</button>`)}</div>
-        ${this.#page}
+        ${this.edited ? this.#editor(this.edited) : html`${document.parts.length ? html`<div class="tools"><button type="button" class="quiet" @click=${() => (this.edited = document.parts)}>${strings.documents.edit}</button>
+          ${document.can_undo ? html`<button type="button" class="quiet" @click=${() => this.#save(null)}>${strings.documents.undo}</button>` : nothing}</div>` : nothing}${this.#page}`}
         <details class="row" ?open=${sentences.some(({ marks }) => marks?.length)}><summary>${strings.documents.whereFrom}</summary><ol class="sentences">${sentences.map(sentenceRow)}</ol></details>
         ${coverage ? html`<section aria-labelledby="coverage"><h4 id="coverage">${strings.documents.coverage}</h4><ul>${coverage.map(coverageRow)}</ul></section>` : html`<p class="soft">${strings.documents.notCompared}</p>`}
         ${leftOut.length ? html`<details class="row"><summary>${strings.documents.leftOut(leftOut.length)}</summary><ul>${leftOut.map(({ text, why }) => html`<li><p>${text}</p>${why.map((each) => html`<p class="soft">${each}</p>`)}</li>`)}</ul></details>` : nothing}`}`;
   }
 }
 
-const sentenceRow = ({ text, quotes = [], marks = [], unchecked }: ShownClaim) => html`<li><p>${withMarks(text, marks)}${unchecked ? html` <span class="badge">${strings.careerCard.yourOwnWords}</span>` : nothing}</p>${marks.length ? html`<p class="soft">${strings.shared.notFound}</p>` : nothing}${quotes.map(quoteRow)}</li>`;
+const sentenceRow = ({ text, quotes = [], marks = [], unchecked, confirmed }: ShownClaim) => html`<li><p>${withMarks(text, marks)}${unchecked || confirmed ? html` <span class="badge">${unchecked ? strings.careerCard.yourOwnWords : strings.documents.yours}</span>` : nothing}</p>${marks.length ? html`<p class="soft">${strings.shared.notFound}</p>` : nothing}${quotes.map(quoteRow)}</li>`;
 
 const coverageRow = ({ requirement, met, advert_quote: advert, quotes }: CoverageItem) => html`<li class="row ${met}"><details><summary>${requirement} <span class="badge">${strings.documents.met[met]}</span></summary>
   <blockquote>${strings.shared.quoted(advert)}<cite>${strings.jobs.posting}</cite></blockquote>${quotes.map(quoteRow)}</details></li>`;

@@ -138,9 +138,10 @@ export class JobMatches extends AgentElement {
     this.dispatchEvent(new CustomEvent("part", { detail: { part, id } }));
   }
 
-  #applied(job: JobMatch, { detail: { how } }: CustomEvent<{ how: "applied" | "cancelled" }>) {
+  #applied(job: JobMatch, { detail: { how } }: CustomEvent<{ how: "applied" | "sent" | "cancelled" }>) {
     this.form = null;
     if (how === "applied") this.#tell(job.id, strings.matches.waiting);
+    if (how === "sent") this.#tell(job.id, strings.applications.statuses.applied);
     this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(`[data-job="${CSS.escape(job.id)}"] .apply`)?.focus());
     this.refresh();
   }

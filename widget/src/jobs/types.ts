@@ -52,6 +52,8 @@ export interface DocumentView {
 export interface CoverageItem { requirement: string; met: "met" | "partly" | "not_met"; advert_quote: string; quotes: ShownQuote[] }
 export type HeadField = "name" | "location" | "email" | "phone" | "links";
 
+export interface DocumentPart { key: string; heading: string; sentences: string[] }
+
 export interface DocumentDetail extends DocumentView {
   job: string;
   markdown: string | null;
@@ -59,6 +61,10 @@ export interface DocumentDetail extends DocumentView {
   /** Null until the person chose. */
   chosen_head: HeadField[] | null;
   sentences: ShownClaim[];
+  /** What can be changed: the sentences of each section or position, in order. */
+  parts: DocumentPart[];
+  revision: number;
+  can_undo: boolean;
   left_out: LeftOut[];
   coverage: CoverageItem[] | null;
 }

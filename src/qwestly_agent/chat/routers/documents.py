@@ -6,11 +6,20 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from qwestly_agent.base.errors import NotFound
+from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.chat.services import ChatServices
-from qwestly_agent.documents.content import MEDIA_TYPES, Format, chosen_head, content_of, file_of, head_of
-from qwestly_agent.documents.service import Applying, Documents
+from qwestly_agent.documents.content import (
+    CHANGED_MEANWHILE,
+    MEDIA_TYPES,
+    EditedPart,
+    Format,
+    chosen_head,
+    content_of,
+    file_of,
+    head_of,
+)
+from qwestly_agent.documents.service import Applying, Documents, edit
 from qwestly_agent.documents.view import DocumentDetail, DocumentList, DocumentView, document_detail, document_views
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.domain.job import Application, ApplicationStatus, HeadField, planned_at
@@ -110,6 +119,13 @@ class PostedDocument(BaseModel):
     """The user's instructions, followed as far as the evidence allows."""
 
 
+class PostedEdit(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    parts: Annotated[list[EditedPart], Field(max_length=60)] | None
+    revision: int
+
+
 @router.post("/api/jobs/{job_id}/documents", status_code=202)
 async def write_document(job_id: str, body: PostedDocument, services: TheServices, user_id: TheUser) -> DocumentView:
     """Start writing one; returns the one in progress for this job, if any. 423 `braked`."""
@@ -133,6 +149,19 @@ async def read_document(document_id: str, services: TheServices, user_id: TheUse
     view = await _view(services.drafts, draft)
     chosen = (await services.user_settings.get(user_id)).document_head
     return document_detail(draft, view.version, await head_of(services, user_id), chosen)
+
+
+@router.put("/api/documents/{document_id}")
+async def change_document(
+    document_id: str, body: PostedEdit, services: TheServices, user_id: TheUser
+) -> DocumentDetail:
+    """Replace the document's sentences by these, in this order: one that stands there already keeps its quotes, any
+    other is the user's own. With `parts` of null the last change is taken back. 422 if it changed meanwhile."""
+    draft = await _draft(services.drafts, user_id, document_id)
+    if draft.round != body.revision:
+        raise Invalid(CHANGED_MEANWHILE)
+    await edit(services, draft, body.parts)
+    return await read_document(document_id, services, user_id)
 
 
 @router.get("/api/documents/{document_id}/download")

@@ -104,9 +104,11 @@ async def search_for_jobs(services: TheServices, user_id: TheUser) -> SearchBegu
 
 @router.get("/api/jobs/{job_id}")
 async def read_one_job(job_id: str, services: TheServices, user_id: TheUser) -> JobDetail:
-    """Return a match with the text of the job posting."""
+    """Return a match with the text of the job posting, and whether an application for it is delivered."""
     match = await services.job_matches.get(user_id, job_id)
-    return job_detail(match, is_closed=bool(await _closed(services.adverts, [match], services.clock())))
+    delivers = await services.candidate_app.delivers(match.advert.board)
+    closed = await _closed(services.adverts, [match], services.clock())
+    return job_detail(match, is_closed=bool(closed), delivers=delivers)
 
 
 @router.put("/api/jobs/{job_id}")
