@@ -336,6 +336,14 @@ class Approval(_Frozen):
         return self.preview.title if self.kind in PRIVATE else self.preview.about
 
     @property
+    def question(self) -> str:
+        """What is asked, also of a memory, for the signed-in user alone: "Remember: lives in Porto?"."""
+        contents = [text for each in self.preview.changes if (text := each.after or each.before)]
+        if self.kind not in PRIVATE or not contents:
+            return f"{self.about}?"
+        return f"{'Remember' if self.tool == KEEPS_MEMORIES else 'Forget'}: {'; '.join(contents)}?"
+
+    @property
     def undo_until(self) -> float | None:
         """Until when the user can undo it; None if they cannot."""
         is_undoable = self.status == "done" and self.inverse and not self.undone_by and self.begun_at

@@ -102,9 +102,7 @@ def test_a_change_of_one_field_is_ended_by_one_of_several_but_deleting_a_card_no
     assert not change_of(1, tool="delete").is_superseded_by(change_of(2, tool="publish"))
 
 
-@pytest.mark.parametrize(
-    "more", [{"subject": "other"}, {"kind": "memory"}, {"status": "approved"}, {"answer": "run"}]
-)
+@pytest.mark.parametrize("more", [{"subject": "other"}, {"kind": "memory"}, {"status": "approved"}, {"answer": "run"}])
 def test_a_proposal_ends_nothing_else_and_nothing_decided(more: dict[str, object]) -> None:
     one = change_of(1, "Headline").model_copy(update=more)
     assert not one.is_superseded_by(change_of(2, "Headline"))
