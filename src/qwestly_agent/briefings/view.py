@@ -182,7 +182,7 @@ class Current:
     def text_of(self, line: Line) -> str:
         """Return the line's text, with the content of the memories that it is about: "Remember: lives in Porto?"."""
         if line.source == "questions" and len(line.records) == 1 and (asked := self.waiting.get(line.records[0])):
-            return plain(asked.question)
+            return plain(f"{asked.line}?")
         contents = [self.memories[each].content for each in line.records if each in self.memories]
         if line.source != "memories" or not contents:
             return line.text

@@ -336,12 +336,13 @@ class Approval(_Frozen):
         return self.preview.title if self.kind in PRIVATE else self.preview.about
 
     @property
-    def question(self) -> str:
-        """What is asked, also of a memory, for the signed-in user alone: "Remember: lives in Porto?"."""
+    def line(self) -> str:
+        """What is asked, in a line with the texts of memories, for the signed-in user alone: "Remember: lives in
+        Porto"."""
         contents = [text for each in self.preview.changes if (text := each.after or each.before)]
         if self.kind not in PRIVATE or not contents:
-            return f"{self.about}?"
-        return f"{'Remember' if self.tool == KEEPS_MEMORIES else 'Forget'}: {'; '.join(contents)}?"
+            return self.about
+        return f"{'Remember' if self.tool == KEEPS_MEMORIES else 'Forget'}: {'; '.join(contents)}"
 
     @property
     def undo_until(self) -> float | None:
