@@ -92,6 +92,7 @@ def test_a_yes_is_carried_out_at_once(world: World, token: str) -> None:
     shown = world.decide(token)
     assert (shown.status, heading(shown)) == (200, "You approved this")
     assert "Your profile is changed." in shown.text
+    assert "See what has become of it" not in shown.text
     assert world.database["candidates_enhanced"].find_one({"user_id": USER})["headline"] == "Head of Product"  # type: ignore[index]
     approval = world.approval()
     assert (approval.status, approval.decided_by) == ("done", "link")
@@ -452,7 +453,10 @@ def test_where_the_execution_cannot_be_told_the_decision_stands_and_the_sweep_te
     ask_with_task_token(world)
     token = world.link()
     world.wire.failing["send_task_success"] = ClientError({"Error": {"Code": "Throttling"}}, "SendTaskSuccess")
-    assert heading(world.decide(token)) == "You approved this"
+    shown = world.decide(token)
+    assert heading(shown) == "You approved this"
+    assert "It is not done yet" in shown.text
+    assert "See what has become of it" in shown.text
     assert not world.approval().told_execution
     world.wire.failing.clear()
     world.clock.advance(60)

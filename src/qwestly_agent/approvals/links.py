@@ -297,9 +297,11 @@ def _outcome(approval: Approval, zone: str) -> tuple[str, str]:
                 "once it is rewritten" if approval.task_token or approval.redraft_id else "when you go on in the chat"
             )
             return "You asked for changes", f"Nothing was done. You are asked again {again}."
-        case "approved" | "executing" | "accepted":
-            return yes, "It is being done, and the chat tells you when it is."
+        case "approved":
+            return yes, "Your answer is recorded. It is not done yet, and will be in a moment."
+        case "executing":
+            return yes, "It is being done right now."
         case "changed" if approval.decided_by == "nobody":
             return "This question is closed", approval.outcome or ""
-        case "done" | "failed" | "unknown" | "changed":
+        case "accepted" | "done" | "failed" | "unknown" | "changed":
             return yes, approval.outcome or ""
