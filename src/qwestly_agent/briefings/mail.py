@@ -1,7 +1,6 @@
 """The mail of a briefing, and how to unsubscribe from it."""
 
 import re
-from urllib.parse import quote
 
 from pymongo.errors import PyMongoError
 
@@ -24,14 +23,12 @@ def message_of(
     briefing: Briefing, settings: Settings, person: str, unsubscribe: str, plan: BriefingPlan, *, is_first: bool
 ) -> tuple[str, str, str]:
     """Return subject, text and HTML. The first mail explains when briefings come and how to switch them off."""
-    lines = briefing.lines
+    lines, brand = briefing.lines, Brand.of(settings)
     waiting = briefing.counts.get("needs_you", 0)
     given = {
         "first_name": person.partition(" ")[0],
         "summary": summary_of(briefing, plan.zone),
-        "lines": [
-            (line, when_of(line, briefing.created_at, plan.zone), *_way_to(line, settings.app_url)) for line in lines
-        ],
+        "lines": [(line, when_of(line, briefing.created_at, plan.zone), *_way_to(line, brand)) for line in lines],
         "unsubscribe": unsubscribe,
         "as_of": _as_of(briefing),
         "zone": plan.zone,
@@ -39,18 +36,13 @@ def message_of(
     }
     name = "Your first briefing" if is_first else "Your briefing"
     subject = f"{name}: {waiting} waiting for you" if waiting else name
-    brand = Brand.of(settings)
     return subject, render("briefing.txt", brand, **given), render("briefing.html", brand, **given)
 
 
-def _way_to(line: Line, app_url: str) -> tuple[str, str]:
-    """Return the label and URL of a line's link: a fragment that the app interprets. If the app's URL already has a
-    fragment, it is used as it is."""
-    if not app_url:
-        return "", ""
+def _way_to(line: Line, brand: Brand) -> tuple[str, str]:
+    """Return the label and URL of a line's link; both are empty if the app has no URL."""
     action = action_of(line)
-    place = f"{action.place}/{quote(action.id, safe='')}" if action.id else action.place
-    return action.label, app_url if "#" in app_url else f"{app_url}#{place}"
+    return (action.label, brand.place(action.place, action.id)) if brand.app_url else ("", "")
 
 
 def _as_of(briefing: Briefing) -> dict[float, list[str]]:

@@ -62,7 +62,7 @@ def test_it_greets_by_name_in_the_products_look_and_leads_into_the_app() -> None
     assert "Hi Maya, your career agent" in html
     assert '<img src="https://cdn.test/logo.svg" alt="Qwestly"' in html
     assert "https://app.test/agent" in text
-    assert '<a href="https://app.test/agent"' in html
+    assert '<a href="https://app.test/agent#approvals/' in html
 
 
 def test_without_a_name_nobody_is_greeted() -> None:

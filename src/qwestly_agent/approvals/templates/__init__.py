@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
@@ -40,6 +41,13 @@ class Brand:
     @classmethod
     def of(cls, settings: Settings) -> Self:
         return cls(settings.brand_name, settings.brand_color, settings.brand_logo, settings.app_url)
+
+    def place(self, name: str, record: str | None = None) -> str:
+        """Return the address of a place in the app, or of a record there: a fragment that the app interprets. If the
+        app's URL already has a fragment, it is used as it is; without a URL, the address is empty."""
+        if not self.app_url or "#" in self.app_url:
+            return self.app_url
+        return f"{self.app_url}#{name}" + (f"/{quote(record, safe='')}" if record else "")
 
     @property
     def logo_origin(self) -> str:
