@@ -388,7 +388,31 @@ def test_the_queue_decides_keeps_what_was_decided_in_sight_and_has_a_history(pag
     queue.get_by_role("button", name="Waiting for you").click()
     expect(queue).to_contain_text("You’re all caught up.")
     queue.get_by_role("button", name="History").click()
-    expect(queue.get_by_role("group", name="Approval:")).to_have_count(2)
+    expect(queue.locator(".folded > summary")).to_have_count(2)
+    expect(queue.locator(".folded > summary").first).to_contain_text("Approved · done")
+
+
+@pytest.mark.thorough
+def test_the_queue_has_a_line_each_opens_one_and_decides_several_of_a_kind_at_once(
+    page: Page, backend: ScriptedBackend
+):
+    for number in range(3):
+        backend.ask(approval(f"ap_{number}", conversation_id=None, tool="update_preference", effect="write"))
+    backend.ask(approval("ap_9", conversation_id=None, tool="delete_card", effect="destructive"))
+    queue = view(page, "Approvals")
+    lines = queue.locator(".folded > summary")
+    expect(lines).to_have_count(4)
+    expect(queue.get_by_role("group", name="Approval:")).to_have_count(1)
+    for each in lines.all():
+        expect(each).to_contain_text("→ Senior Product Manager")
+        expect(each).to_contain_text("Expires in ")
+    lines.nth(1).click()
+    expect(queue.get_by_role("group", name="Approval:")).to_have_count(1)
+    queue.get_by_role("button", name="Approve: all 3").click()
+    expect(lines.filter(has_text="Approved · done")).to_have_count(3)
+    decided = [call for call in backend.calls if call.method == "POST" and call.path.endswith("/decision")]
+    assert [call.body["decision"] for call in decided] == ["approve"] * 3
+    expect(queue.get_by_role("button", name="all")).to_have_count(0)
 
 
 @pytest.mark.parametrize(

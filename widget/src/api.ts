@@ -63,6 +63,10 @@ export interface ApprovalView {
   tool: string;
   effect: string;
   status: string;
+  /** What is asked, in a line with its value. */
+  line?: string;
+  /** Who asks. */
+  source?: string;
   preview: Preview;
   args: Record<string, unknown>;
   args_digest: string;

@@ -6,7 +6,7 @@ import { ChatError } from "./errors.ts";
 import { ofMemories, showPreview } from "./preview.ts";
 import { stage } from "./stage.ts";
 import { strings } from "./strings.ts";
-import { until } from "./time.ts";
+import { pointInTime, until } from "./time.ts";
 
 const MARKS: Record<string, IconName> = { frozen: "pause", done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
 
@@ -134,6 +134,8 @@ export class ApprovalCard {
   #undo = button(strings.shared.undo, () => this.#takeBack());
   #problem = element("p", { class: "problem failed", role: "status", hidden: true });
   #takeBackNow: () => Promise<void>;
+  #line = element("summary");
+  #folded: HTMLDetailsElement | null = null;
   /** Makes a scrolling text reachable by keyboard. */
   #resizes = new ResizeObserver(() => void (this.#question.tabIndex = this.#question.scrollHeight > this.#question.clientHeight ? 0 : -1));
 
@@ -154,6 +156,12 @@ export class ApprovalCard {
       this.#problem,
     );
     for (const node of [this.#question, this.#content]) this.#resizes.observe(node);
+  }
+
+  /** The card below a line that says what is asked. Opening one closes the others. */
+  get folded(): HTMLDetailsElement {
+    this.#folded ??= element("details", { class: "folded", name: "approvals" }, this.#line, this.element);
+    return this.#folded;
   }
 
   show(view: ApprovalView) {
@@ -193,7 +201,18 @@ export class ApprovalCard {
   showTime() {
     this.#undo.hidden = !(Date.parse(this.#view.undo_until ?? "") > Date.now());
     this.#time.textContent = strings.approval.expires(until(this.#view.expires_at));
-    this.#time.title = new Date(this.#view.expires_at).toLocaleString();
+    this.#time.title = pointInTime(this.#view.expires_at);
+    this.#showLine();
+  }
+
+  /** What, before and after, from whom, and until when or with which outcome. */
+  #showLine() {
+    const { tool, line, source, preview } = this.#view;
+    const [change, ...more] = preview.changes ?? [];
+    const values = change && !more.length && !ofMemories(tool) ? strings.approval.fromTo(change.before ?? strings.preview.empty, change.after ?? strings.preview.removed) : "";
+    const roles: Record<string, string> = strings.activity.roles;
+    const rest = [source && roles[source], this.#waits ? this.#time.textContent : became(this.#view)].filter(Boolean).join(" · ");
+    this.#line.replaceChildren(element("strong", {}, line ?? preview.title), element("span", { class: "values" }, values), element("span", { class: "rest" }, rest));
   }
 
   #buildFields({ args, editable, preview }: ApprovalView) {

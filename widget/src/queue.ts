@@ -71,8 +71,11 @@ export class Queue {
 
   #add({ approval_id: id, revises }: ApprovalView) {
     this.#listed.add(id);
-    const card = this.#approvals.card(id, "queue").element;
-    if (revises !== null && this.#listed.has(revises)) this.#approvals.card(revises, "queue").element.after(card);
-    else this.#list.append(card);
+    const { element: card, folded } = this.#approvals.card(id, "queue");
+    if (this.#only !== null) return this.#list.append(card);
+    folded.append(card); // it may have been shown alone
+    if (revises !== null && this.#listed.has(revises)) this.#approvals.card(revises, "queue").folded.after(folded);
+    else this.#list.append(folded);
+    folded.open ||= !this.#list.querySelector(".folded[open]");
   }
 }

@@ -253,6 +253,7 @@ const ENGLISH = {
       destructive: "Can’t be undone",
     },
     expires: (when: string) => `Expires ${when}`,
+    fromTo: (before: string, after: string) => `${before} → ${after}`,
     isEmpty: (field: string) => `${field} is empty.`,
     keepItTo: (limit: string) => `Please keep it to ${limit} characters.`,
     label: (title: string) => `Approval: ${title}`,
@@ -309,8 +310,11 @@ const ENGLISH = {
     yourDecision: "Your decision",
   },
   approvals: {
+    all: (answer: string, count: number) => `${answer}: all ${count}`,
+    couldNotDecideAll: "We couldn’t decide all of them.",
     empty: "Nothing to show yet.",
     history: "History",
+    several: (title: string, count: number) => `${title} (${count})`,
     title: "Approvals",
   },
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import Moment, Page, with_iso_moments
 from qwestly_agent.base.traces import Traces, child_span
+from qwestly_agent.domain.activity import Role, role_of
 from qwestly_agent.domain.approval import (
     Approval,
     Change,
@@ -225,6 +226,10 @@ class ApprovalView(BaseModel):
     effect: Effect
     status: Status | Literal["frozen"]
     """`frozen`: pending, but cannot be decided while the brake is on."""
+    line: str
+    """What is asked, in a line with its value: "Change your location to Lisbon", "Remember: lives in Porto"."""
+    source: Role
+    """Who asks: the agent in a conversation (chat), drafting (cards), with memories (memory), and so on."""
     preview: Preview
     args: dict[str, Any]
     args_digest: str
@@ -270,10 +275,13 @@ def approval_view(approval: Approval, *, is_paused: bool = False) -> ApprovalVie
     return ApprovalView(
         **approval.model_dump(
             include=ApprovalView.model_fields.keys()
-            - {"args", "alternatives", "editable", "link", "mail_problem", "preview", "status", "undo_until"}
+            - {"args", "alternatives", "editable", "line", "link", "mail_problem", "preview", "source", "status"}
+            - {"undo_until"}
         ),
         approval_id=approval.id,
         status=status,
+        line=approval.line,
+        source=role_of(approval),
         link=public_url(approval),
         mail_problem=MAIL_PROBLEMS[approval.returned_as] if approval.returned_as and status in OPEN else None,
         undo_until=approval.undo_until,

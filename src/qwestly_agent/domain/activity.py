@@ -79,7 +79,7 @@ def of_approval(approval: Approval) -> ActivityEvent:
         user_id=approval.user_id,
         at=approval.updated_at,
         type=f"approval.{verb}",
-        role=_role(approval),
+        role=role_of(approval),
         severity=severity,
         title=f"{sentence}: {approval.preview.title}",
         run_id=approval.run_id,
@@ -140,7 +140,8 @@ def of_deleted(subject: Literal["lesson", "resume"], user_id: str, deleted_id: s
     )
 
 
-def _role(approval: Approval) -> Role:
+def role_of(approval: Approval) -> Role:
+    """Return who asks, or who acted last."""
     if approval.undoes and approval.decided_by == "undo":
         return "user"  # done by the user
     if approval.status in ("approved", "rejected", "revised") and approval.decided_by in (

@@ -2,8 +2,9 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 
-import type { ApprovalView, Page } from "../api.ts";
+import type { ApprovalView, Decision, Page } from "../api.ts";
 import { Approvals } from "../approvals.ts";
+import { ofMemories } from "../preview.ts";
 import { strings } from "../strings.ts";
 import { APPROVAL_STYLES } from "../styles/approvals.ts";
 import { DOCUMENT_STYLES } from "../styles/document.ts";
@@ -15,7 +16,10 @@ const POLL_MS = 10_000;
 
 export class QwestlyApprovals extends AgentElement {
   static override properties = { ...AgentElement.properties, state: { state: true }, ids: { state: true }, next: { state: true }, isLoaded: { state: true } };
-  static override styles = [BASE_STYLES, CONTROL_STYLES, APPROVAL_STYLES, DOCUMENT_STYLES, css`.cards { display: grid; gap: .9rem; }`];
+  static override styles = [BASE_STYLES, CONTROL_STYLES, APPROVAL_STYLES, DOCUMENT_STYLES, css`
+    .cards { display: grid; gap: .9rem; }
+    .several { display: flex; flex-wrap: wrap; gap: .5rem; align-items: baseline; margin-block-end: .75rem; }
+  `];
 
   declare state: "waiting" | "all";
   /** Ids of the listed approvals, newest first. */
@@ -25,6 +29,7 @@ export class QwestlyApprovals extends AgentElement {
   #approvals: Approvals | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
   #reading = 0;
+  #isOpened = false;
 
   constructor() {
     super();
@@ -45,10 +50,7 @@ export class QwestlyApprovals extends AgentElement {
   get #known(): Approvals {
     this.#approvals ??= new Approvals({
       backend: this.backend,
-      decide: async ({ approval_id: id }, decision) => {
-        const path = `/api/approvals/${encodeURIComponent(id)}/decision`;
-        this.#known.learn(await this.backend.json<ApprovalView>("POST", path, { body: decision }));
-      },
+      decide: ({ approval_id: id }, decision) => this.#post(id, decision),
       changed: () => this.#tellCount(),
     });
     return this.#approvals;
@@ -71,7 +73,8 @@ export class QwestlyApprovals extends AgentElement {
     }
     await this.updateComplete;
     if (!this.ids.includes(id)) return;
-    const card = this.#known.card(id, "list").element;
+    const { element: card, folded } = this.#known.card(id, "list");
+    this.#isOpened = folded.open = true;
     card.tabIndex = -1;
     card.focus({ preventScroll: true });
     card.scrollIntoView({ block: "start" });
@@ -97,7 +100,43 @@ export class QwestlyApprovals extends AgentElement {
 
   #choose(state: "waiting" | "all") {
     Object.assign(this, { state, ids: [], next: null, isLoaded: false });
+    this.#isOpened = false;
     this.refresh();
+  }
+
+  get #listed() {
+    return this.ids.filter((id) => this.#known.has(id));
+  }
+
+  /** Of those that wait, the first is open when the list is. */
+  protected override updated() {
+    const [first] = this.#listed;
+    if (!first || this.#isOpened || this.state === "all") return;
+    this.#isOpened = this.#known.card(first, "list").folded.open = true;
+  }
+
+  /** Decides several pending approvals of one kind at once. What cannot be undone can only be declined so. */
+  #several() {
+    const groups = [...Map.groupBy(this.#known.waiting, ({ tool }) => tool).values()].filter(({ length }) => length > 1);
+    return groups.map((those) => {
+      const [{ tool, effect, preview }] = those as [ApprovalView, ...ApprovalView[]];
+      const decide = (decision: "approve" | "reject", answer: string) => html`<button type="button" class="quiet" @click=${() => this.#decideAll(those, decision)}>${strings.approvals.all(answer, those.length)}</button>`;
+      const words = ofMemories(tool);
+      const isSafe = effect === "write" || tool === "keep_memories";
+      return html`<div class="several" role="group" aria-label=${strings.approvals.several(preview.title, those.length)}><span>${strings.approvals.several(preview.title, those.length)}</span>${isSafe ? decide("approve", words?.yes ?? strings.approval.approve) : nothing}${decide("reject", words?.no ?? strings.approval.decline)}</div>`;
+    });
+  }
+
+  async #decideAll(those: ApprovalView[], decision: "approve" | "reject") {
+    await this.attempt(strings.approvals.couldNotDecideAll, async () => {
+      for (const { approval_id: id, args_digest } of those) await this.#post(id, { decision, args_digest });
+    });
+    await this.refresh();
+  }
+
+  async #post(id: string, decision: Decision) {
+    const path = `/api/approvals/${encodeURIComponent(id)}/decision`;
+    this.#known.learn(await this.backend.json<ApprovalView>("POST", path, { body: decision }));
   }
 
   override render(): TemplateResult {
@@ -105,7 +144,8 @@ export class QwestlyApprovals extends AgentElement {
     return html`<div class="page">
       <div class="head"><h2>${strings.approvals.title}</h2><div class="tools" role="group" aria-label=${strings.shared.show}>${choice("waiting", strings.shared.waitingForYou)}${choice("all", strings.approvals.history)}</div></div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
-      <div class="cards">${this.ids.filter((id) => this.#known.has(id)).map((id) => this.#known.card(id, "list").element)}</div>
+      ${this.state === "waiting" ? this.#several() : nothing}
+      <div class="cards">${this.#listed.map((id) => this.#known.card(id, "list").folded)}</div>
       ${this.isLoaded && !this.ids.length ? html`<p class="empty">${this.state === "waiting" ? strings.shared.caughtUp : strings.approvals.empty}</p>` : nothing}
       <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next)}>${strings.shared.showOlder}</button>
     </div>`;

@@ -71,6 +71,9 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
 .marked, .career u { padding: 0; border: 0; background: none; color: inherit; font: inherit; text-align: inherit; text-decoration: underline wavy var(--warning, #b97f12) 1.5px; text-underline-offset: .2em; cursor: pointer; }
 .evidence .why { color: var(--text); font-weight: 600; }
 .confirmed { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
+.folded > summary { display: flex; flex-wrap: wrap; gap: .1rem .75rem; align-items: baseline; padding: .5rem .25rem; cursor: pointer; overflow-wrap: anywhere; }
+.folded > summary .rest, .folded > summary .values { color: var(--muted); font-size: .88rem; }
+.folded > summary .values:empty { display: none; }
 .answering { display: grid; gap: .6rem; }
 .answering .box { padding: .1rem .9rem; border-radius: 1.1rem; }
 .answering .box textarea { margin-block: .3rem; font-size: .95rem; }

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
-from zoneinfo import ZoneInfo
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
 from qwestly_agent.approvals.view import diff_words
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import format_moment
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import ShownClaim
 from qwestly_agent.text.clean import disable_links, safe_text, visible
@@ -42,6 +42,13 @@ class Brand:
     def of(cls, settings: Settings) -> Self:
         return cls(settings.brand_name, settings.brand_color, settings.brand_logo, settings.app_url)
 
+    def place(self, name: str, record: str | None = None) -> str:
+        """Return the address of a place in the app, or of a record there: a fragment that the app interprets. If the
+        app's URL already has a fragment, it is used as it is; without a URL, the address is empty."""
+        if not self.app_url or "#" in self.app_url:
+            return self.app_url
+        return f"{self.app_url}#{name}" + (f"/{quote(record, safe='')}" if record else "")
+
     @property
     def logo_origin(self) -> str:
         """Return scheme and host of the logo, or 'none', for a content security policy."""
@@ -63,13 +70,6 @@ def style_hash(brand: Brand) -> str:
     return base64.b64encode(hashlib.sha256(brand.style.encode()).digest()).decode()
 
 
-def moment(seconds: float, zone: str = "UTC") -> str:
-    """Format as "Tuesday 3 November 2026, 14:05 Lisbon time"; `zone` is of the IANA's database."""
-    at = to_datetime(seconds).astimezone(ZoneInfo(zone))
-    place = "UTC" if zone == "UTC" else f"{zone.rpartition('/')[2].replace('_', ' ')} time"
-    return f"{at:%A} {at.day} {at:%B %Y, %H:%M} {place}"
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -81,7 +81,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_finalize,
     )
-    environment.filters["moment"] = moment
+    environment.filters["moment"] = format_moment
     # Mail programs turn anything that looks like an address into a link: ours must be the only one.
     environment.filters["shortly"] = lambda text, most: disable_links(safe_text(shortly(text, most), ()))
     environment.filters["unlinked"] = disable_links
