@@ -11,6 +11,7 @@ from infra.local.model_jobs import compare_jobs, cover_advert
 from infra.local.model_learning import OF_LEARNING, agree, guide, restart
 from infra.local.model_memory import compare_notes, correct, extract_notes, forget, remember
 from infra.local.model_resumes import parse_resume
+from qwestly_agent.text.language import content_stems
 
 
 def _tell_decisions(names: Mapping[str, Any]) -> str:
@@ -149,7 +150,13 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
         return {"id": asked["id"], "why": f"Its quotes do not say “{more[0]}”."}
     # Code found each mark's letters in these, with other spaces between them.
     meant = [_written(mark, [*quotes, *_known(asked)]) for mark in asked.get("look_at", ())]
-    return {"id": asked["id"], "span": quotes[0][:1_000], **({"as": meant} if meant else {})}
+    return {"id": asked["id"], "span": _span_in(quotes[0]), **({"as": meant} if meant else {})}
+
+
+def _span_in(quote: str) -> str:
+    """Return its first three words, or all where those have no content."""
+    words = " ".join(quote.split()[:3])
+    return words if content_stems(words) else quote[:1_000]
 
 
 def _written(mark: str, texts: Sequence[str]) -> str:

@@ -96,6 +96,8 @@ def test_every_view_of_the_readme_does_what_it_says(open_page: Callable[..., Pag
     look_at(page, "Interview")
     room = page.locator("qwestly-interview")
     room.get_by_role("button", name="Start an interview").click()
+    expect(room.get_by_role("group", name="Qwestly").last).to_contain_text("?", timeout=WORKFLOW_MILLISECONDS)
+    expect(room.get_by_role("button", name="Send")).to_be_visible(timeout=WORKFLOW_MILLISECONDS)
     talk = room.get_by_label("Your message")
     talk.fill("I led the move to hourly settlement, which lowered tickets by 38 percent.")
     talk.press("Enter")

@@ -126,9 +126,10 @@ async def test_what_is_left_of_it_says_nothing(talk: Talk) -> None:
     assert await talk.remembered() == ["Lives in Lisbon."]
     [tombstone] = await talk.raw(status="forgotten")
     assert tombstone.keys() == {
-        "_id", "user_id", "status", "key", "hashes", "signature", "dimensions", "seen", "forgotten_at", "withdrawn_at",
-        "events", "events_written", "events_copied",
+        "_id", "user_id", "status", "key", "hashes", "stems", "signature", "dimensions", "seen", "forgotten_at",
+        "withdrawn_at", "events", "events_written", "events_copied",
     }  # fmt: skip
+    assert {len(each) for each in tombstone["stems"]} == {3}  # 12 bits: some twenty words share one
 
 
 async def test_the_words_stay_in_the_transcript_until_it_is_deleted(talk: Talk) -> None:

@@ -224,6 +224,12 @@ class Person:
         self.world.invoke("ApproveClockFunction", {})
         return self.is_asked()
 
+    def decides_in_the_conversation(self, asked: dict[str, Any]) -> None:
+        self.world.model.script(Reply(text="It is changed."))
+        decision = {"approval_id": asked["approval_id"], "decision": "approve", "args_digest": asked["args_digest"]}
+        body = {"conversation_id": asked["conversation_id"], "decisions": [decision]}
+        self.client.request("POST", "/api/chat", json=body).raise_for_status()
+
     def is_asked(self) -> dict[str, Any]:
         [asked] = until(lambda: self.client.get("/api/approvals")["items"], 60)
         return asked
@@ -358,6 +364,9 @@ def everything_happens(world: Everything) -> None:
             asks_for_changes(person, person.wants_a_headline())
             person.decides_in_the_chat(person.is_asked())
         world.all_executions_end()
+    person = world.somebody()
+    with person.client:
+        person.decides_in_the_conversation(person.wants_a_headline())
     person = world.somebody()
     with person.client:
         person.wants_a_card()
