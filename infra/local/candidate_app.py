@@ -31,7 +31,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.errors import DuplicateKeyError
+from pymongo.errors import DuplicateKeyError, PyMongoError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -287,6 +287,10 @@ class WriteApi:
         except Refusal:  # nothing changed, so nothing is stored
             await operations.delete_one({"_id": write.operation_id})
             raise
+        except PyMongoError:
+            # Else it would be told for ever that it continues. If it did change, a repetition is refused as changed.
+            await operations.delete_one({"_id": write.operation_id})
+            return _internal()
         if done is not None:
             operation = await self._finish(write, status="done", version=done[0], result=done[1])
         return _operation_response(operation)

@@ -293,6 +293,7 @@ HEADLINE = Proposal(
     {"field": "headline", "value": "Head of Product"},
     rationale="You said on Monday that you lead the product group now.",
 )
+LOCATION = Proposal(UPDATE_PROFILE_FIELD, {"field": "location", "value": "Lisbon"})
 LED = "led a team of five"
 TEAM = ShownQuote(source="résumé.pdf", before="I ", quote=LED, after=" at Acme.")
 CARD = Proposal(
@@ -320,6 +321,13 @@ CARD = Proposal(
         left_out=(ShownLeftOut(text="Doubled revenue in 2019.", why=("No cited source says 2019.",)),),
     ),
 )
+
+
+def card_of(number: int) -> Proposal:
+    """A card of its own, so that none replaces another."""
+    return replace(CARD, args={**CARD.args, "card_id": f"card_{number}"})
+
+
 DELETION = Proposal(DELETE_CARD, {"card_id": "card_1"})
 
 EVIDENCE = Evidence(

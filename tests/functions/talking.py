@@ -1,5 +1,6 @@
 """Conversations as the chat leaves them, and the states that read them, over real servers at their wires."""
 
+import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from qwestly_agent.memory.extract_reader import extract
 from qwestly_agent.memory.extract_writer import ConversationsToRead, move_watermark, store, sweep
 from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.memory.reconcile import reconcile
-from qwestly_agent.services import ModelServices
+from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import COLLECTION
 from qwestly_agent.stores.messages import Message, NewTurn, user_message
@@ -105,6 +106,14 @@ async def talking(mongodb_uri: str, database: str, model: ModelServer, **setting
         yield Talk(services, clock, model)
     finally:
         await services.close()
+
+
+async def add_memory(services: Services, user_id: str, now: float, content: str = "") -> str:
+    """Remember something of its own; return its id."""
+    memory_id = f"mem_{uuid.uuid4().hex}"
+    memory = Memory(id=memory_id, type="fact", content=content or f"Likes {memory_id}.", quote=content)
+    await services.memories.add(user_id, memory, memory_id, [1.0], now)
+    return memory_id
 
 
 def found(*notes: dict[str, Any]) -> ToolCall:

@@ -11,7 +11,9 @@ from botocore.exceptions import ConnectionClosedError
 
 from functions.approve import act
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.approvals.end import SUPERSEDED
 from qwestly_agent.chat.turn_approvals import USE_THE_CARD
+from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS
 from tests.functions.approving import HEADLINE, ONE, TEMPLATE, TWO, Wire, World
 from tests.functions.test_approvals import wants
 from tests.servers import USER, ChatServer, Client, settings_for, token
@@ -136,6 +138,23 @@ def test_an_answer_in_words_counts_only_as_it_is_stored(world: World, person: Cl
     assert person.get("/api/approvals")["items"] == [waiting]
     assert said("yes", first.id) == ""
     assert person.get("/api/approvals?state=all")["items"][0]["status"] == "done"
+
+
+def test_the_chat_leaves_the_execution_of_what_it_replaces_to_the_sweep(
+    world: World, person: Client, model: ModelServer
+) -> None:
+    """It ends an older approval for the same, and may not open the token of the execution that waits for that one."""
+    world.wire.waiting.add("somebody")
+    world.ask(task_token=world.run(lambda services: services.workflows.seal("somebody", ONE)))
+    world.clock.advance(1)
+    model.script(wants(value="Director of Product"))
+    person.say("A better headline?")
+    replaced = world.approval()
+    assert (replaced.status, replaced.outcome, replaced.told_execution) == ("changed", SUPERSEDED, False)
+    assert world.wire.calls["send_task_success"] == 0
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    assert (world.wire.calls["send_task_success"], world.approval().told_execution) == (1, True)
 
 
 class LosesAnswers(Wire):

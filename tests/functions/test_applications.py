@@ -15,6 +15,7 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
+from qwestly_agent.approvals.end import SUPERSEDED
 from qwestly_agent.approvals.propose import MOST_WAITING
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
@@ -24,20 +25,23 @@ from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Verb
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.domain.job import DAY_SECONDS, FOLLOW_UP_SECONDS, Advert, Application, JobMatch, application_id
 from qwestly_agent.grounding.model import Quote
-from qwestly_agent.jobs.actions import SENT_BEFORE
+from qwestly_agent.jobs.actions import APPLY, SENT_BEFORE
 from qwestly_agent.jobs.search import JobService
 from qwestly_agent.jobs.writer import remind_of_due_steps
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.jobs import Applications
 from qwestly_agent.workflows import ACTIONS
-from tests.functions.approving import HEADLINE, ONE, TWO, World
+from tests.functions.approving import ONE, TWO, World
 from tests.functions.test_job_documents import NOTHING_READ, written
 from tests.functions.test_jobs import boards, connected, found, seeker
 from tests.servers import ChatServer, Client, seconds
 
 __all__ = ["boards", "connected", "seeker"]
 """Fixtures of the jobs that are used here as well."""
+
+
+SENT = {"title": "Nurse", "documents": [{"kind": "resume", "document_id": "resume_1", "text": "# Ada"}]}
 
 
 @pytest.fixture(autouse=True)
@@ -272,7 +276,7 @@ def test_an_application_is_sent_once_whatever_is_asked_and_changed_besides(world
 
 
 @pytest.mark.parametrize("also_listed", [True, False])
-def test_of_two_that_were_asked_at_the_same_time_one_is_sent(world: World, also_listed: bool) -> None:
+def test_of_two_that_wait_although_they_are_for_the_same_job_one_is_sent(world: World, also_listed: bool) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     proposals = [
@@ -285,6 +289,9 @@ def test_of_two_that_were_asked_at_the_same_time_one_is_sent(world: World, also_
         )
         for name, each in zip((ONE, TWO), proposals, strict=True)
     )
+    one = world.run(lambda services: services.approvals.get(user_id, one.id))
+    assert (one.status, one.outcome, one.revised_by) == ("changed", SUPERSEDED, two.id)
+    world.database["agent_approvals"].update_one({"_id": one.id}, {"$set": {"status": "pending"}})
     assert decided(world, one).status == "done"
     if not also_listed:  # as if the list was written later
         world.database["agent_applications"].delete_many({"user_id": user_id})
@@ -314,15 +321,17 @@ def test_more_than_twenty_questions_do_not_wait(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     for number in range(MOST_WAITING):
-        context = ProposalContext(user_id, "r", "L2")
+        other = Proposal(APPLY, {**SENT, "job_id": f"{job_id}_{number}"})
         world.run(
-            lambda s, name=f"ap_{user_id}_{number}", context=context: create_approval(
-                s, name, HEADLINE, context, "queue"
+            lambda s, name=f"ap_{user_id}_{number}", other=other: create_approval(
+                s, name, other, ProposalContext(user_id, "r", "L2"), "queue"
             )
         )
     with pytest.raises(Invalid, match="Too much waits"):
         world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
-    assert world.run(lambda services: services.applications.newest(user_id, 10)) == []
+    job_ids = {each.job_id for each in world.run(lambda services: services.applications.newest(user_id, 100))}
+    assert len(job_ids) == MOST_WAITING
+    assert job_id not in job_ids
 
 
 def test_applying_is_offered_again_once_nothing_waits(client: Client, chat: ChatServer) -> None:

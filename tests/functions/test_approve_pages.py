@@ -52,8 +52,8 @@ def test_a_link_shows_what_would_happen_and_by_when_it_must_be_decided(world: Wo
         "<dd>Product <del>Manager</del></dd>",
         "<dd><ins>Head of</ins> Product</dd>",
         "You said on Monday that you lead the product group now.",
-        "Asked on Friday 15 January 2027, 08:00 UTC.",
-        "If you don’t decide within 2 days (by Sunday 17 January 2027, 08:00 UTC), nothing is done.",
+        "Asked on Friday, January 15, 2027 at 8:00 AM UTC.",
+        "If you don’t decide within 2 days (by Sunday, January 17, 2027 at 8:00 AM UTC), nothing is done.",
     ):
         assert said in shown.text
 
@@ -63,7 +63,7 @@ def test_a_mail_and_its_page_say_times_in_the_users_own_zone(world: World) -> No
     world.ask()
     shown = world.get(world.link())
     for text in (shown.text, world.aws.outbox[-1].text):
-        assert "Sunday 17 January 2027, 05:00 Sao Paulo time" in text
+        assert "Sunday, January 17, 2027 at 5:00 AM Sao Paulo time" in text
         assert "UTC" not in text
 
 

@@ -29,10 +29,12 @@ from tests.functions.approving import (
     DELETION,
     HEADLINE,
     HOUR,
+    LOCATION,
     ONE,
     TWO,
     Shown,
     World,
+    card_of,
     event_of,
 )
 from tests.servers import USER, until
@@ -87,7 +89,7 @@ def test_a_mail_goes_to_the_address_that_the_candidate_app_knows(world: World) -
     [mail] = world.aws.outbox
     assert (list(mail.to) if not isinstance(mail.to, str) else [mail.to]) == [ADDRESS]
     assert mail.subject == "Change your headline?"
-    for said in ("Manager", "Head of", "Sunday 17 January 2027, 08:00 UTC"):
+    for said in ("Manager", "Head of", "Sunday, January 17, 2027 at 8:00 AM UTC"):
         assert said in mail.text
         assert said in mail.html
     assert world.sweep() == {"due": 0}
@@ -135,7 +137,7 @@ def test_the_link_in_a_mail_ends_its_kind_alone_and_its_user_is_told(world: Worl
     told = [*world.database["agent_activity"].find({"user_id": USER, "type": "approval.mails_ended"})]
     assert [each["severity"] for each in told] == ["warning"]
     assert world.approval().status == "pending", "nothing is decided by it"
-    world.ask(TWO)
+    world.ask(TWO, LOCATION)
     mails = len(world.aws.outbox)
     world.sweep()
     assert len(world.aws.outbox) - mails == (ended != "questions")
@@ -199,7 +201,7 @@ def test_what_happened_is_put_on_the_bus_signed_and_without_words(world: World) 
     bridge = Bridge()
     world.run(lambda services: services.sweeps.save_position(due.EVENTS_OUT, 1.0))
     for number in range(12):
-        world.ask(f"ap_{number}")
+        world.ask(f"ap_{number}", card_of(number))
     bridge.down = True
     assert world.run(swept)["failed"] == 12, "what is not taken is put again"
     bridge.down = False
@@ -282,12 +284,12 @@ def test_under_the_brake_nothing_is_mailed_and_after_it_everything(world: World)
 @pytest.mark.thorough
 def test_two_sweeps_at_once_mail_and_expire_once(world: World) -> None:
     for number in range(10):
-        world.ask(f"ap_{number:032}")
+        world.ask(f"ap_{number:032}", card_of(number))
     world.ask(TWO)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: world.sweep(), range(4)))
     assert len(world.aws.outbox) == 11
-    world.clock.advance(2 * DAY)
+    world.clock.advance(8 * DAY)
     with ThreadPoolExecutor(4) as pool:
         counts = list(pool.map(lambda _: world.sweep(), range(4)))
     assert sum(each.get("expired", 0) for each in counts) == 11

@@ -18,7 +18,6 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.briefings.model import BriefingState
 from qwestly_agent.briefings.writer import begin_if_due, deliver, gather
-from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import EVERYBODY, LEFT_BEHIND_SECONDS
 from qwestly_agent.domain.briefing import run_of as briefing_name
 from qwestly_agent.domain.resume import ResumeRecord
@@ -31,7 +30,7 @@ from qwestly_agent.stores.user_settings import Signals
 from qwestly_agent.workflow import Workflow
 from qwestly_agent.workflow_state import OutcomeUnknown, UserState
 from qwestly_agent.workflows import WORKFLOWS
-from tests.functions.talking import Talk, talking
+from tests.functions.talking import Talk, add_memory, talking
 from tests.functions.test_round_trips import Gate
 from tests.minimal_input import minimal_input
 from tests.servers import API_SECRET, ChatServer, Client, until
@@ -342,7 +341,7 @@ async def test_a_briefing_that_is_being_mailed_is_told_as_unknown_until_the_mail
         {"_id": talk.user_id, "user_id": talk.user_id, "email": "maya@example.com"}
     )
     await services.briefing_plans.change(talk.user_id, {"on": True}, talk.clock())
-    await services.activity.add(of_memory("remembered", talk.user_id, "m1", talk.clock()))
+    await add_memory(services, talk.user_id, talk.clock())
     given = BriefingState(user_id=talk.user_id, run_id="brief-1", briefing_id="brief-1", day="2026-11-23")
     delivering = asyncio.ensure_future(deliver(services, await gather(services, given)))
     asked = asyncio.ensure_future(mail.asked.wait())

@@ -12,7 +12,6 @@ from pymongo import MongoClient
 from infra.local.aws import AwsServer
 from qwestly_agent.briefings.model import BriefingState
 from qwestly_agent.briefings.writer import deliver, gather
-from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.interview import Ended, Interview
 from qwestly_agent.domain.job import Application
 from qwestly_agent.domain.memory import Memory, MemorySource
@@ -23,6 +22,7 @@ from qwestly_agent.memory.changes import keep
 from qwestly_agent.memory.forget import forget
 from qwestly_agent.stores.conversations import NewTurn
 from tests.functions.approving import APPROVE_URL, World, a_world, local_aws
+from tests.functions.talking import add_memory
 from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import USER, ChatServer, Client, seconds
 
@@ -132,7 +132,7 @@ def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[Worl
 def is_mailed(world: World, briefing_id: str = "brief-1") -> Any:
     async def work(services: Any) -> None:
         await services.briefing_plans.change(USER, {"on": True}, world.clock())
-        await services.activity.add(of_memory("remembered", USER, uuid.uuid4().hex, world.clock()))
+        await add_memory(services, USER, world.clock())
         given = BriefingState(user_id=USER, run_id=briefing_id, briefing_id=briefing_id, day="2026-11-23")
         given = await gather(services, given)
         await deliver(services, given)
@@ -173,7 +173,7 @@ def test_the_first_mail_says_so_and_how_to_switch_them_off(world: World) -> None
     first, second = world.aws.outbox
     assert first.subject == "Your first briefing"
     for text in (first.text, first.html):
-        assert "One comes each day at 08:00 (UTC)." in text
+        assert "One comes each day at 8:00 AM (UTC)." in text
         assert "To switch them off" in text
     assert second.subject == "Your briefing"
     assert "To switch them off" not in second.text

@@ -20,10 +20,9 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.briefings import BRIEF
 from qwestly_agent.briefings.model import BriefingState
 from qwestly_agent.briefings.writer import begin_if_due
-from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.services import ModelServices
 from tests.counts import sample
-from tests.functions.talking import Talk, talking
+from tests.functions.talking import Talk, add_memory, talking
 from tests.killing import Death, Killed, mortal
 
 pytestmark = pytest.mark.anyio
@@ -152,7 +151,7 @@ async def test_each_day_has_one_within_ten_minutes_and_none_for_those_who_are_of
         talk.clock.now = max(talk.clock() + MINUTE, min([*plans, *machines.waiting()]))
         for user_id, _, _ in await services.briefing_plans.list_due(0, talk.clock(), 100):
             if chance.random() < 0.5:
-                await services.activity.add(of_memory("remembered", user_id, uuid.uuid4().hex, talk.clock()))
+                await add_memory(services, user_id, talk.clock())
             due = (await services.briefing_plans.get(user_id)).next
             planned[user_id, due.day] = due.at
             for _ in range(chance.choice((0, 1, 1, 2))):  # lost, or delivered twice
@@ -184,7 +183,7 @@ async def test_an_execution_begins_for_those_alone_who_have_something_new(talk: 
         await services.briefing_plans.change(user_id, {"on": True}, talk.clock())
         await services.briefing_plans.reschedule(user_id, talk.clock())
         if number % 2:
-            await services.activity.add(of_memory("remembered", user_id, uuid.uuid4().hex, talk.clock()))
+            await add_memory(services, user_id, talk.clock())
     talk.clock.advance(DAY)
     due = await services.briefing_plans.list_due(0, talk.clock(), 100)
     done = Counter([await begin_if_due(services, user_id) for user_id, _, _ in due])

@@ -167,6 +167,13 @@ def user_id(stage: Stage) -> str:
     return stage.person()
 
 
+def applying() -> Proposal:
+    """For a job each, so that none replaces another."""
+    job_id = f"job_{uuid.uuid4().hex}"
+    documents = [{"kind": "resume", "document_id": "resume_1", "text": "# Zürich"}]
+    return Proposal(APPLY, {"job_id": job_id, "title": "Nurse", "source": "adzuna", "documents": documents})
+
+
 async def asked(services: Services, user_id: str, proposal: Proposal = CHANGE, answer: Answer = "ask") -> Approval:
     context = ProposalContext(user_id=user_id, run_id="run", level="L1", conversation_id="chat")
     return await create_approval(services, f"ap_{uuid.uuid4().hex}", proposal, context, answer)
@@ -258,11 +265,12 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
             {
                 "job_id": "job_1",
                 "title": "Nurse",
+                "source": "adzuna",
                 "documents": [{"kind": "resume", "document_id": "resume_1", "text": "# Zürich"}],
             },
             "PUT /applications/job_1",
             {
-                "job": {"title": "Nurse", "company": "", "url": ""},
+                "job": {"title": "Nurse", "company": "", "url": "", "source": "adzuna"},
                 "documents": [{"kind": "resume", "text": "# Zürich"}],
                 "note": "",
             },
@@ -1211,8 +1219,8 @@ async def test_a_model_cannot_flood_its_user(stage: Stage, services: Services, u
     refused: list[str] = []
     await services.conversations.create(user_id, "chat", NewTurn("run", "m1", "Hello", services.clock()), "default")
     for n in range(MOST_WAITING + 5):
+        proposal = applying()
         for _ in range(2):
-            proposal = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": f"No. {n}"}, f"{uuid.uuid4()}")
             try:
                 await proposer(services, user_id, f"run{n}", "chat").submit(proposal, uuid.uuid4().hex)
             except Invalid as error:
@@ -1229,11 +1237,10 @@ async def test_proposals_at_once_leave_no_more_than_the_limit_pending(
 ) -> None:
     await services.conversations.create(user_id, "chat", NewTurn("run", "m1", "Hello", services.clock()), "default")
     for _ in range(MOST_WAITING - 2):
-        await asked(services, user_id)
+        await asked(services, user_id, applying())
 
     def proposed(number: int) -> Coroutine[Any, Any, Any]:
-        proposal = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": f"At once: {number}"}, "")
-        return proposer(services, user_id, f"run{number}", "chat").submit(proposal, f"call_{number}")
+        return proposer(services, user_id, f"run{number}", "chat").submit(applying(), f"call_{number}")
 
     made = await asyncio.gather(*map(proposed, range(8)), return_exceptions=True)
     assert {type(each) for each in made} <= {tuple, Invalid}

@@ -538,7 +538,7 @@ async def test_what_was_published_with_it_is_named_and_its_record_says_no_more(t
     await asked(talk, publication_of(draft), status="done", outcome="Your card is published.")
     told = await forgets(talk, memory_id)
     assert [each.title for each in told.published] == ["Publish your career card"]
-    assert "“Publish your career card” on 2027-01-15" in told.note
+    assert "“Publish your career card” on Friday, January 15, 2027" in told.note
     assert (await talk.services.approvals.get(talk.user_id, "ap_1")).outcome == "Your card is published."
     assert await kept_beside_the_transcript(talk, "Acme") == []
 

@@ -11,7 +11,7 @@ from infra.local.model_faults import Fault
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import AgentError, ModelRefused
 from qwestly_agent.domain.approval import EVERYBODY
-from tests.functions.approving import HOUR, ONE, TWO, World
+from tests.functions.approving import CARD, HOUR, ONE, TWO, World
 from tests.functions.talking import talking
 from tests.functions.test_approve_sweep import decided
 from tests.servers import ChatServer, Client
@@ -148,7 +148,7 @@ def test_the_minutes_sweep_says_how_long_the_oldest_approval_waits(
     assert _waiting(capsys) == (0, 0)
     world.ask(ONE)
     world.clock.advance(HOUR)
-    world.ask(TWO)
+    world.ask(TWO, CARD)
     world.sweep()
     assert _waiting(capsys) == (HOUR, 0)
     decided(world, "approve", ONE)  # and not yet carried out: no person is waited for

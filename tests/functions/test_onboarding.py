@@ -96,7 +96,11 @@ def test_while_memories_may_tell_it_no_aspect_is_asked_for(
     state = state_of(chat, conversation_id)
     assert {each["asked"] for topic in state["topics"] for each in topic["aspects"]} == {0}
     work, *others = state["topics"]
-    lisbon = {"message_id": "memory:m", "text": "I live in Lisbon", "known_from": "what you told us on 1 May 2026"}
+    lisbon = {
+        "message_id": "memory:m",
+        "text": "I live in Lisbon",
+        "known_from": "what you told us on Friday, May 1, 2026",
+    }
     work["aspects"][2] |= {"status": "covered", "quotes": [lisbon]}
     knows(chat, conversation_id, topics=[work, *others], drafted_to=1)
     model.script_chat(Reply(text="For how many years?"))

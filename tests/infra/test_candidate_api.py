@@ -16,8 +16,19 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
+from pymongo.errors import OperationFailure
 
-from infra.local.candidate_app import APPLICATIONS, CHUNKS, CONTRACT, DOCUMENTS, FAULTS, OPERATIONS, Fault, api_of
+from infra.local.candidate_app import (
+    APPLICATIONS,
+    CHUNKS,
+    CONTRACT,
+    DOCUMENTS,
+    FAULTS,
+    OPERATIONS,
+    Fault,
+    WriteApi,
+    api_of,
+)
 from infra.local.environment import API_PATH, SafeLoader
 from qwestly_agent.clients.aws import EventBus
 from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Done, Effect, Pending
@@ -351,6 +362,21 @@ def test_a_refused_request_leaves_its_key_unused(agent: Agent) -> None:
     assert agent.write("PATCH", "/profile", {"headline": "After"}, "no-such", key).status_code == 412
     assert agent.ask("GET", f"/operations/{key}").status_code == 404
     assert agent.write("PATCH", "/profile", {"headline": "After"}, version, key).status_code == 200
+
+
+@pytest.mark.parametrize("server", ["the stub"], indirect=True)
+def test_a_write_that_the_database_breaks_off_does_not_continue_for_ever(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> str:
+        raise OperationFailure("database is locked")
+
+    key = uuid.uuid4().hex
+    with monkeypatch.context() as patch:
+        patch.setattr(WriteApi, "_change", broken)
+        assert agent.write("PUT", "/cards/dr_1", CARD, key=key).status_code == 500
+    assert agent.ask("GET", f"/operations/{key}").status_code == 404
+    assert agent.write("PUT", "/cards/dr_1", CARD, key=key).status_code == 200
 
 
 # --- only what was seen -----------------------------------------------------------------------------------------------

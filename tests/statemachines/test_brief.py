@@ -15,17 +15,18 @@ from infra.local.environment import ACCOUNT, REGION, Template
 from infra.local.model_server import ModelServer
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import DATABASE_ANSWERS_WITHIN_SECONDS
-from qwestly_agent.briefings import writer as gathering
+from qwestly_agent.briefings import sources as gathering
 from qwestly_agent.briefings.sources import SOURCES
-from qwestly_agent.briefings.view import briefing_view
+from qwestly_agent.briefings.view import Current, briefing_view
 from qwestly_agent.clients import aws
-from qwestly_agent.domain.activity import ActivityEvent, of_memory
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import Approval, Change, Preview
 from qwestly_agent.domain.briefing import Briefing, Item
 from qwestly_agent.domain.interview import DraftSentence
 from qwestly_agent.domain.job import Advert, Application, JobMatch
 from qwestly_agent.stores import user_settings
 from qwestly_agent.stores.conversations import NewTurn
+from tests.functions.talking import add_memory
 from tests.statemachines.conftest import Case, World
 
 TEMPLATE = Template.load()
@@ -81,8 +82,7 @@ class User:
         return approval.id
 
     def remembers(self) -> None:
-        event = of_memory("remembered", self.user_id, uuid.uuid4().hex, self.world.clock())
-        self.world.run(lambda services: services.activity.add(event))
+        self.world.run(lambda services: add_memory(services, self.user_id, self.world.clock()))
 
     def fails(self, type_: str, title: str) -> str:
         self.world.clock.advance(1)
@@ -93,7 +93,8 @@ class User:
 
     def has_match(self, title: str, company: str = "") -> str:
         now, name = self.world.clock(), f"job_{uuid.uuid4().hex}"
-        advert = Advert(id=name, title=title, company=company, board="adzuna")
+        advert = Advert(id=name, title=title, company=company, board="adzuna", seen_at=now)
+        self.world.run(lambda services: services.adverts.save([advert]))
         match = JobMatch(id=name, user_id=self.user_id, run_id="r", advert=advert, found_at=now, updated_at=now)
         self.world.run(lambda services: services.job_matches.add(match))
         return name
@@ -338,7 +339,7 @@ def test_a_full_morning_names_values_leaves_nothing_out_and_stays_below_two_hund
         "And 5 more things need you",
         *(f"Jobs could not be searched for ({number})" for number in (2, 1, 0)),
         "Your headline was changed (6 times)",
-        "Remembered or corrected 5 things that you said",
+        "Remembered 5 things that you said",
     ]
     assert {record for line in told.lines for record in line.records} >= set(asked)
     [mail] = world.aws.outbox
@@ -350,7 +351,7 @@ def test_nine_jobs_found_are_nine_in_the_briefing(world: World) -> None:
     jobs = {user.has_match("Nurse", f"Hospital {number}") for number in range(9)}
     comes(world, user)
     [told] = user.briefings()
-    assert briefing_view(told, ZONE, set()).summary == "9 jobs were found."
+    assert briefing_view(told, ZONE, Current()).summary == "9 jobs were found."
     assert {record for line in told.lines for record in line.records} == jobs
 
 
@@ -373,8 +374,14 @@ def test_a_line_says_what_has_become_of_its_record_since(world: World) -> None:
     comes(world, user)
     [told] = user.briefings()
     waiting = world.run(lambda services: services.approvals.list_open(user.user_id, 50))
-    assert [each.now for each in briefing_view(told, ZONE, {each.id for each in waiting}).lines] == ["", ""]
-    assert [each.now for each in briefing_view(told, ZONE, {waiting[0].id}).lines] == ["", "Decided."]
+    assert [each.now for each in briefing_view(told, ZONE, Current({each.id: each for each in waiting})).lines] == [
+        "",
+        "",
+    ]
+    assert [each.now for each in briefing_view(told, ZONE, Current({waiting[0].id: waiting[0]})).lines] == [
+        "",
+        "Decided.",
+    ]
 
 
 # --- each of the things that it tells of ------------------------------------------------------------------------------
@@ -418,10 +425,10 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
         "interviews": ["Your interview is under way: its draft has 2 sentences"],
     }
     assert {each.topic for each in first.lines} >= {"needs_you", "found", "changed"}
-    shown = briefing_view(first, ZONE, set())
-    steps = [each.why for each in shown.lines if each.source == "follow_ups"]
+    shown = briefing_view(first, ZONE, Current())
+    steps = [each.when for each in shown.lines if each.source == "follow_ups"]
     assert len(steps) == 2
-    assert all(each.startswith("It has been due since ") for each in steps)
+    assert all(each.startswith("due since ") for each in steps)
     assert [each.name for each in shown.sources if each.as_of] == [*SOURCES]
     assert all(each.label and each.why for each in shown.sources)
     comes(world, user)
@@ -431,7 +438,7 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
         (follow_up,),
         (interview,),
     ]
-    assert [each.text for each in briefing_view(second, ZONE, set()).lines if each.source == "follow_ups"] == [
+    assert [each.text for each in briefing_view(second, ZONE, Current()).lines if each.source == "follow_ups"] == [
         "Cook at Inn: Bring the menu",
         "Pilot at Air Lisbon: Ask how it stands",
     ]
@@ -442,21 +449,21 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
 
 
 @pytest.mark.thorough
-def test_what_is_old_says_how_old_in_the_app_and_in_the_mail(world: World) -> None:
+def test_each_line_says_when_it_happened_in_the_app_and_in_the_mail(world: World) -> None:
     user = User(world)
     user.is_asked()
+    asked = datetime.fromtimestamp(world.clock(), ZoneInfo(ZONE))
     world.clock.advance(3 * DAY)
     world.run(lambda services: services.briefing_plans.reschedule(user.user_id, world.clock()))
     user.remembers()
     comes(world, user)
     [told] = user.briefings()
-    ages = {each.source: each.age for each in briefing_view(told, ZONE, set()).lines}
-    days = int((world.clock() - told.lines[0].at) / DAY)
-    assert days >= 3
-    assert ages == {"approvals": f"{days} days ago", "memories": ""}
+    when = {each.source: each.when for each in briefing_view(told, ZONE, Current()).lines}
+    assert when["approvals"].startswith(f"{asked:%A, %B} {asked.day}")
+    assert when["memories"].startswith(("today at ", "yesterday at "))
     [mail] = world.aws.outbox
-    assert f"Change your headline ({days} days ago)" in mail.text
-    assert ": what waits for you, questions about what you said, next steps, jobs, applications" in mail.text
+    assert f"Change your headline ({when['approvals']})" in mail.text
+    assert ": what waits for you, questions about what you said, next steps, what you learn, jobs" in mail.text
 
 
 def test_with_each_source_and_each_answer_at_its_limit_it_takes_less_than_two_minutes() -> None:

@@ -6,7 +6,7 @@ import { ChatError } from "./errors.ts";
 import { ofMemories, showPreview } from "./preview.ts";
 import { stage } from "./stage.ts";
 import { strings } from "./strings.ts";
-import { until } from "./time.ts";
+import { pointInTime, until } from "./time.ts";
 
 const MARKS: Record<string, IconName> = { frozen: "pause", done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
 
@@ -176,7 +176,7 @@ export class ApprovalCard {
   showTime() {
     this.#undo.hidden = !(Date.parse(this.#view.undo_until ?? "") > Date.now());
     this.#time.textContent = strings.approval.expires(until(this.#view.expires_at));
-    this.#time.title = new Date(this.#view.expires_at).toLocaleString();
+    this.#time.title = pointInTime(this.#view.expires_at);
   }
 
   #buildFields({ args, editable, preview }: ApprovalView) {

@@ -16,8 +16,8 @@ export function dayOf(moment: string, now = Date.now()) {
   return Math.abs(days) <= 1 ? relative(days, "day", "auto") : date.toLocaleDateString(strings.locale, { weekday: "long", day: "numeric", month: "long" });
 }
 
-/** The time of day, as the browser's language writes it: "2:05 PM". */
-export const timeOf = (moment: string) => new Date(moment).toLocaleTimeString(undefined, { timeStyle: "short" });
+/** The time of day: "2:05 PM". */
+export const timeOf = (moment: string) => new Date(moment).toLocaleTimeString(strings.locale, { timeStyle: "short" });
 
 /** A time for people: "yesterday at 2:05 PM", "Monday, November 3 at 2:05 PM". */
 export const pointInTime = (moment: string, now = Date.now()) => strings.time.at(dayOf(moment, now), timeOf(moment));
@@ -55,5 +55,5 @@ export function day(timestamp: string) {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) return "";
   const today = date.toDateString() === new Date().toDateString();
-  return date.toLocaleString(undefined, today ? { timeStyle: "short" } : { dateStyle: "medium" });
+  return date.toLocaleString(strings.locale, today ? { timeStyle: "short" } : { dateStyle: "medium" });
 }

@@ -42,7 +42,7 @@ const named = (name, more) => node("span", { className: "what" }, node("span", {
 function clock(seconds) {
   const date = new Date(seconds * 1000);
   const today = date.toDateString() === new Date().toDateString();
-  return date.toLocaleString(undefined, today ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" });
+  return date.toLocaleString("en-US", today ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" });
 }
 
 function openMail({ id, subject }) {

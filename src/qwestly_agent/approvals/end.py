@@ -191,7 +191,7 @@ async def end_superseded(services: Services, newer: Approval) -> None:
 
     if newer.status != "pending" or newer.answer == "run":
         return
-    for each in await services.approvals.list_pending(newer.user_id, newer.tool):
+    for each in await services.approvals.list_open(newer.user_id, 0):
         ended, changed = await services.approvals.change(each, superseded)
         if changed:
             with suppress(AgentError):  # then the sweep notifies it

@@ -15,9 +15,9 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.seal import is_link_of
-from qwestly_agent.approvals.templates import Brand, moment, render
+from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.approvals.view import pair_reworded, public_url
-from qwestly_agent.base.clock import Clock, format_duration
+from qwestly_agent.base.clock import Clock, format_duration, format_moment
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, Approval, Effect, Verb
@@ -288,7 +288,7 @@ def _outcome(approval: Approval, zone: str) -> tuple[str, str]:
         case "pending" | "expired":
             return (
                 "This wasn’t decided in time",
-                f"This expired on {moment(approval.expires_at, zone)}. Nothing was done.",
+                f"This expired on {format_moment(approval.expires_at, zone)}. Nothing was done.",
             )
         case "rejected":
             return "You declined", "Nothing was done, and your agent was told not to try again."

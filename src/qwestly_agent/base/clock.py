@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, Protocol, Self, TypeVar
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, PlainSerializer, WithJsonSchema
 
@@ -85,6 +86,28 @@ class Page(BaseModel, Generic[Item]):
         """Return the page of records that were read with `limit` + 1, to detect further ones."""
         items = [view(each) for each in found[:limit]]
         return cls(items=items, next=repr(date(found[limit - 1])) if len(found) > limit else None)
+
+
+def format_day(at: float, zone: str = "UTC", now: float | None = None) -> str:
+    """Format as "Monday, November 23, 2026", or relative to `now`: without the year in the same one, and "today" or
+    "yesterday". `zone` is of the IANA's database."""
+    day = to_datetime(at).astimezone(ZoneInfo(zone)).date()
+    today = None if now is None else to_datetime(now).astimezone(ZoneInfo(zone)).date()
+    if today and 0 <= (today - day).days <= 1:
+        return "today" if day == today else "yesterday"
+    return f"{day:%A, %B} {day.day}" + ("" if today and day.year == today.year else f", {day.year}")
+
+
+def format_moment(at: float, zone: str = "UTC", now: float | None = None) -> str:
+    """Format as "Monday, November 23, 2026 at 2:05 PM Lisbon time" or, relative to `now`, as "today at 2:05 PM"."""
+    local = to_datetime(at).astimezone(ZoneInfo(zone))
+    place = " UTC" if zone == "UTC" else f" {zone.rpartition('/')[2].replace('_', ' ')} time"
+    return f"{format_day(at, zone, now)} at {format_time(local.hour, local.minute)}{place if now is None else ''}"
+
+
+def format_time(hour: int, minute: int) -> str:
+    """Format as "2:05 PM"."""
+    return f"{hour % 12 or 12}:{minute:02} {'AM' if hour < 12 else 'PM'}"
 
 
 def format_duration(seconds: float) -> str:

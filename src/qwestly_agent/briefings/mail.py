@@ -1,32 +1,23 @@
 """The mail of a briefing, and how to unsubscribe from it."""
 
 import re
-from collections.abc import Mapping
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.links import INVALID_TOKEN_COUNTS, Limits, LinkPage, error_page, find_mail, hash_of
 from qwestly_agent.approvals.templates import Brand, render
+from qwestly_agent.base.clock import format_time
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.briefings.view import age_of, due_since, sources_of, summary_of
+from qwestly_agent.briefings.view import action_of, sources_of, summary_of, when_of
 from qwestly_agent.domain.briefing import EVERY_DAY, Briefing, Line
 from qwestly_agent.services import Services
 from qwestly_agent.stores.briefings import BriefingPlan
 
 # --- mail -------------------------------------------------------------------------------------------------------------
 # The mail of a briefing. Its links lead to the app, except the one to unsubscribe.
-
-
-LINKED: Mapping[str, tuple[str, str]] = {
-    "approvals": ("Review", "approvals"),
-    "questions": ("Answer", "approvals"),
-    "follow_ups": ("Open", "applications"),
-}
-"""By source of a line: the label of its link, and the place in the app."""
 
 
 def message_of(
@@ -38,7 +29,9 @@ def message_of(
     given = {
         "first_name": person.partition(" ")[0],
         "summary": summary_of(briefing, plan.zone),
-        "lines": [(line, _when(line, briefing, plan), *_way_to(line, settings.app_url)) for line in lines],
+        "lines": [
+            (line, when_of(line, briefing.created_at, plan.zone), *_way_to(line, settings.app_url)) for line in lines
+        ],
         "unsubscribe": unsubscribe,
         "as_of": _as_of(briefing),
         "zone": plan.zone,
@@ -50,17 +43,14 @@ def message_of(
     return subject, render("briefing.txt", brand, **given), render("briefing.html", brand, **given)
 
 
-def _when(line: Line, briefing: Briefing, plan: BriefingPlan) -> str:
-    return due_since(line, ZoneInfo(plan.zone)) or age_of(line.at, briefing.created_at)
-
-
 def _way_to(line: Line, app_url: str) -> tuple[str, str]:
     """Return the label and URL of a line's link: a fragment that the app interprets. If the app's URL already has a
     fragment, it is used as it is."""
-    if line.source not in LINKED or not app_url:
+    if not app_url:
         return "", ""
-    label, place = LINKED[line.source]
-    return label, app_url if "#" in app_url else f"{app_url}#{place}/{quote(line.records[0], safe='')}"
+    action = action_of(line)
+    place = f"{action.place}/{quote(action.id, safe='')}" if action.id else action.place
+    return action.label, app_url if "#" in app_url else f"{app_url}#{place}"
 
 
 def _as_of(briefing: Briefing) -> dict[float, list[str]]:
@@ -74,7 +64,7 @@ def _as_of(briefing: Briefing) -> dict[float, list[str]]:
 
 def _first_words(plan: BriefingPlan) -> str:
     days = "each day" if plan.settings.days == EVERY_DAY else "on the days you chose"
-    at = f"{plan.settings.hour:02}:{plan.settings.minute:02} ({plan.zone})"
+    at = f"{format_time(plan.settings.hour, plan.settings.minute)} ({plan.zone})"
     return (
         f"This is your first briefing. One comes {days} at {at}. To switch them off or move them, open Settings and "
         "choose Briefings. The link below ends these mails and nothing else."

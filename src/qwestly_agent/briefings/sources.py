@@ -1,14 +1,18 @@
-"""The sources of a briefing. Each reads records of one kind, and describes them without user text.
+"""The one list of facts behind briefings, their mails and the home page. Each source reads records of one kind, and
+describes them without user text.
 
 To add a source, write a function and add it to `SOURCES`.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
+from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.domain.briefing import Item, Topic
+from qwestly_agent.domain.briefing import Gathered, Item, Topic
 from qwestly_agent.domain.job import FOLLOW_UP, Application, ApplicationStatus
+from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Draft, describe_status
@@ -20,8 +24,43 @@ MOST_RECORDS = 1_000
 """Maximum number of records that a source reads, the newest. No user has as many between two briefings, so that the
 figures count the records; the view alone limits the lines."""
 
+SOURCE_SECONDS = 15.0
+
 Source: TypeAlias = Callable[[Services, str, float], Awaitable[list[Item]]]
-"""Takes the user, and the time up to which earlier briefings covered the source."""
+"""Takes the user, and the time since which records count as new."""
+
+
+async def gather_sources(services: Services, user_id: str, since: Mapping[str, float]) -> Gathered:
+    """Return the items of all sources since these moments, queried in parallel within `SOURCE_SECONDS`. A source that
+    fails, hangs or returns invalid items is listed as missing."""
+    now = services.clock()
+    told = await asyncio.gather(
+        *(_ask(services, name, source, user_id, since[name]) for name, source in SOURCES.items())
+    )
+    found = {name: items for name, items in zip(SOURCES, told, strict=True) if items is not None}
+    return Gathered(
+        items=tuple(each for items in found.values() for each in items),
+        missing=tuple(name for name in SOURCES if name not in found),
+        marks={name: min(now, max((each.at for each in items), default=since[name])) for name, items in found.items()},
+        as_of=dict.fromkeys(found, now),
+    )
+
+
+async def _ask(services: Services, name: str, source: Source, user_id: str, since: float) -> list[Item] | None:
+    """Return the source's items; None if it failed."""
+    try:
+        async with asyncio.timeout(SOURCE_SECONDS):
+            return [_checked(each, name) for each in await source(services, user_id, since)]
+    except Exception as error:
+        services.logger.warning(Event.REQUEST_FAILED, extra={"source": name, **cause_of(error)})
+        return None
+
+
+def _checked(item: Item, source: str) -> Item:
+    """Return the item. Raises `ValueError` if it has no record, or another source's name."""
+    if item.source != source or not item.records or not all(item.records):
+        raise ValueError
+    return item
 
 
 async def approvals(services: Services, user_id: str, since: float) -> list[Item]:
@@ -41,41 +80,56 @@ async def drafts(services: Services, user_id: str, since: float) -> list[Item]:
 
 
 async def activity(services: Services, user_id: str, since: float) -> list[Item]:
-    """List effects that were executed or failed since."""
+    """List effects that were executed or failed since, each once, with its value."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_CARRIED_OUT)
-    told = (each for each in found if each.at > since and not (_is_of_application(each) or _is_withdrawn(each)))
-    return [_of_event(each) for each in told]
+    # An outcome that was unknown at first is known by the approval's last event.
+    last = {str(each.data.get("approval_id", each.id)): each for each in reversed(found) if each.at > since}
+    told = {name: each for name, each in last.items() if not (_is_told_elsewhere(each) or _is_withdrawn(each))}
+    about = {each.id: each.about for each in await services.approvals.get_many(user_id, told)} if told else {}
+    return [_of_event(each, about.get(name, "")) for name, each in reversed(told.items())]
 
 
 async def memories(services: Services, user_id: str, since: float) -> list[Item]:
-    """Return one item for all memories since; their content is shown only on the user's page."""
-    found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_REMEMBERED)
-    new = [each for each in found if each.at > since]
-    if not new:
+    """Return one item for all that was remembered since; its content is shown only on the user's page."""
+    found = await services.memories.newest(user_id, MOST_RECORDS)
+    new = [(each.id, each.created_at.timestamp()) for each in found if each.created_at]
+    records = tuple(memory_id for memory_id, at in new if at > since)
+    if not records:
         return []
-    title = new[0].title if len(new) == 1 else f"Remembered or corrected {len(new)} things that you said"
-    records = tuple(each.id for each in new)
-    newest = max(each.at for each in new)
     return [
         Item(
-            id=f"memories:{records[0]}", source="memories", topic="remembered", at=newest, title=title, records=records
+            id=f"memories:{records[0]}",
+            source="memories",
+            topic="remembered",
+            at=max(at for _, at in new),
+            title="Remembered " + ("something" if len(records) == 1 else f"{len(records)} things") + " that you said",
+            records=records,
         )
     ]
 
 
+async def lessons(services: Services, user_id: str, since: float) -> list[Item]:
+    """List lessons with questions that are due, repeated until they are answered."""
+    now = services.clock()
+    found = await services.lessons.newest(user_id, MOST_RECORDS, status="ready")
+    return [_of_lesson(each, since, now) for each in found if each.due_at is not None and each.due_at <= now]
+
+
 async def matches(services: Services, user_id: str, since: float) -> list[Item]:
-    """List jobs found since, best first."""
+    """List new jobs found since that are still open, best first."""
     found = await services.job_matches.list_new(user_id, MOST_RECORDS, since)
+    closed = await services.adverts.closed_of([each.advert for each in found], services.clock())
     return [
         Item(
             id=f"matches:{each.id}",
             source="matches",
             topic="found",
             at=each.found_at,
-            title=f"A job that may suit you: {_job(each.advert.title, each.advert.company)}",
+            title=f"A job that may suit you: {job_title(each.advert.title, each.advert.company)}",
             records=(each.id,),
         )
         for each in found
+        if each.advert_id not in closed
     ]
 
 
@@ -109,6 +163,7 @@ SOURCES: Mapping[str, Source] = {
         approvals,
         questions,
         follow_ups,
+        lessons,
         matches,
         applications,
         activity,
@@ -145,7 +200,6 @@ _CARRIED_OUT: Mapping[str, Topic] = {
     "lesson.failed": "failed",
     "resume.failed": "failed",
 }
-_REMEMBERED = ("memory.remembered", "memory.corrected", "memory.extracted", "memory.merged")
 
 
 async def _pending(approvals: Approvals, user_id: str, since: float, source: str) -> list[Item]:
@@ -178,20 +232,35 @@ def _of_draft(draft: Draft, since: float) -> Item:
     )
 
 
-def _of_event(event: ActivityEvent) -> Item:
+def _of_event(event: ActivityEvent, about: str) -> Item:
+    """`about` is the current proposal of an approval's event, with its value."""
     return Item(
         id=f"activity:{event.id}",
         source="activity",
         topic=_CARRIED_OUT[event.type],
         at=event.at,
-        title=event.title,
+        title=f"{event.title.partition(':')[0]}: {about}" if about else event.title,
         records=(event.id,),
     )
 
 
-def _is_of_application(event: ActivityEvent) -> bool:
-    """True for effects on an application, which `applications` reports."""
-    return event.type == "approval.done" and event.data.get("kind") == "application"
+def _of_lesson(lesson: Lesson, since: float, now: float) -> Item:
+    due = [each.due_at for each in lesson.practices if each.due_at <= now]
+    return Item(
+        id=f"lessons:{lesson.id}",
+        source="lessons",
+        topic="needs_you",
+        at=max(due),
+        title=f"{lesson.title}: {len(due)} question{'' if len(due) == 1 else 's'} to answer",
+        records=(lesson.id,),
+        due_at=min(due),
+        new=max(due) > since,
+    )
+
+
+def _is_told_elsewhere(event: ActivityEvent) -> bool:
+    """True for what the items of applications and memories report."""
+    return event.type == "approval.done" and event.data.get("kind") in ("application", "memory")
 
 
 def _is_withdrawn(event: ActivityEvent) -> bool:
@@ -209,7 +278,7 @@ def _of_application(application: Application) -> Item:
         source="applications",
         topic="changed",
         at=_changed_at(application),
-        title=f"{_CHANGED[application.status]}: {_job(application.title, application.company)}",
+        title=f"{_CHANGED[application.status]}: {job_title(application.title, application.company)}",
         records=(application.id,),
     )
 
@@ -225,7 +294,7 @@ def _of_step(application: Application, due_at: float, since: float, now: float) 
         source="follow_ups",
         topic="needs_you",
         at=at,
-        title=f"{_job(application.title, application.company)}: {step}",
+        title=f"{job_title(application.title, application.company)}: {step}",
         records=(application.id,),
         due_at=due_at,
         new=at > since,
@@ -244,5 +313,5 @@ def _of_interview(kept: StoredInterview, since: float) -> Item:
     )
 
 
-def _job(title: str, company: str) -> str:
+def job_title(title: str, company: str) -> str:
     return f"{title} at {company}" if company else title

@@ -1,15 +1,18 @@
 """A briefing, as shown to its user: lines with values from the records."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from zoneinfo import ZoneInfo
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel
 
-from qwestly_agent.base.clock import Moment, Page
+from qwestly_agent.base.clock import Moment, Page, format_day, format_moment
+from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.briefing import MOST_LINES, WORDS_A_LINE, Briefing, BriefingKind, Item, Line, Mailed, Topic
-from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.services import Services
 from qwestly_agent.text.clean import disable_links, visible, well_formed
 
 # --- lines ------------------------------------------------------------------------------------------------------------
@@ -55,10 +58,12 @@ def _line_of(item: Item) -> Line:
 
 
 def _once(lines: Sequence[Line]) -> Iterable[Line]:
-    """Merge equal lines into one with their count: "Career card declined (3 times)"."""
-    alike: dict[tuple[str, str, str], list[Line]] = {}
+    """Merge equal lines into one with their count: "Career card declined (3 times)". What needs the user is decided one
+    by one."""
+    alike: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
-        alike.setdefault((line.topic, line.source, line.text), []).append(line)
+        own = line.records if line.topic == "needs_you" else ()
+        alike.setdefault((line.topic, line.source, line.text, *own), []).append(line)
     for same in alike.values():
         records = tuple(record for each in same for record in each.records)
         more = {"text": f"{same[0].text} ({len(same)} times)", "records": records} if len(same) > 1 else {}
@@ -87,12 +92,30 @@ def plain(text: str) -> str:
 # A briefing, as shown to its user.
 
 
-MOST_WAITING = 200
-DAY_SECONDS = 86_400.0
-OLD_DAYS = 2
-"""From this age on, a line shows how old it is."""
-OLD_WEEKS_DAYS = 21
-"""From this age on, the age is shown in weeks."""
+Place: TypeAlias = Literal[
+    "approvals", "applications", "lessons", "jobs", "activity", "documents", "interviews", "memories"
+]
+"""A part of the app, as in the fragments of mailed links."""
+ACTIONS: Mapping[str, tuple[str, Place]] = {
+    "approvals": ("Review", "approvals"),
+    "questions": ("Answer", "approvals"),
+    "follow_ups": ("Open", "applications"),
+    "lessons": ("Practice", "lessons"),
+    "matches": ("See the job", "jobs"),
+    "applications": ("Open", "applications"),
+    "activity": ("See what was done", "activity"),
+    "drafts": ("Open", "documents"),
+    "interviews": ("Go on", "interviews"),
+    "memories": ("See what is remembered", "memories"),
+}
+"""By source of a line: the label of its button or link, and where it leads."""
+
+
+class LineAction(BaseModel):
+    label: str
+    place: Place
+    id: str | None
+    """The record to open there; null if the line is about several."""
 
 
 class LineView(BaseModel):
@@ -102,12 +125,13 @@ class LineView(BaseModel):
     records: tuple[str, ...]
     """Ids of the records that the line is about: approvals, drafts, events."""
     at: Moment
+    when: str
+    """When it happened or was due, such as "yesterday at 6:30 PM" or "due since Monday, November 23"."""
     why: str
-    """Why the line is in the briefing."""
+    """Why the line is there."""
     now: str
     """The records' current state, such as "Decided."; empty if unchanged."""
-    age: str
-    """The line's age when the briefing was made, such as "3 days ago"; empty within two days."""
+    action: LineAction
 
 
 class SourceView(BaseModel):
@@ -147,21 +171,47 @@ class BriefingList(Page[BriefingView]):
     pass
 
 
-async def with_current_state(
-    approvals: Approvals, briefings: Sequence[Briefing], user_id: str, zone: str
-) -> list[BriefingView]:
+@dataclass(frozen=True)
+class Current:
+    """The present state of what lines are about. The texts of memories stand only in views, never in stored lines."""
+
+    waiting: Mapping[str, Approval] = field(default_factory=dict[str, Approval])
+    """The pending approvals, by id."""
+    memories: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
+
+    def text_of(self, line: Line) -> str:
+        """Return the line's text, with the content of the memories that it is about: "Remember: lives in Porto?"."""
+        if line.source == "questions" and len(line.records) == 1 and (asked := self.waiting.get(line.records[0])):
+            return plain(asked.question)
+        contents = [self.memories[each].content for each in line.records if each in self.memories]
+        if line.source != "memories" or not contents:
+            return line.text
+        return plain(f"{line.text}: {'; '.join(contents)}")
+
+
+async def current_state(services: Services, user_id: str, lines: Sequence[Line]) -> Current:
+    """Read what these lines are about."""
+    remembered = [each for line in lines if line.source == "memories" for each in line.records]
+    waiting, memories = await asyncio.gather(
+        services.approvals.list_open(user_id, 0), services.memories.get_many(user_id, remembered)
+    )
+    active = {each.id: each for each in memories if each.status == "active"}
+    return Current({each.id: each for each in waiting if each.status == "pending"}, active)
+
+
+async def briefing_views(services: Services, briefings: Sequence[Briefing], user_id: str) -> list[BriefingView]:
     """Return the briefings with the current state of each line's records."""
-    waiting = await approvals.list_open(user_id, MOST_WAITING) if briefings else []
-    return [briefing_view(each, zone, {approval.id for approval in waiting}) for each in briefings]
+    zone = (await services.user_settings.get(user_id)).zone
+    current = await current_state(services, user_id, [line for each in briefings for line in each.lines])
+    return [briefing_view(each, zone, current) for each in briefings]
 
 
-def briefing_view(briefing: Briefing, zone: str, waiting: Collection[str]) -> BriefingView:
-    """Return the briefing for its user. `waiting` are the ids of approvals that are still pending."""
+def briefing_view(briefing: Briefing, zone: str, current: Current) -> BriefingView:
     return BriefingView(
         **briefing.model_dump(include={"id", "day", "kind", "read_at", "mailed"}),
         at=briefing.created_at,
         summary=summary_of(briefing, zone),
-        lines=[_line(line, briefing.created_at, waiting, ZoneInfo(zone)) for line in briefing.lines],
+        lines=[line_view(line, briefing.created_at, zone, current) for line in briefing.lines],
         missing=briefing.gathered.missing,
         as_of=briefing.gathered.as_of,
         sources=sources_of(briefing),
@@ -174,44 +224,51 @@ def sources_of(briefing: Briefing) -> list[SourceView]:
     return [SourceView(name=name, label=label, why=why, as_of=as_of[name]) for name, (label, why) in named.items()]
 
 
-def age_of(at: float, now: float) -> str:
-    days = int((now - at) // DAY_SECONDS)
-    if days < OLD_DAYS:
-        return ""
-    return f"{days} days ago" if days < OLD_WEEKS_DAYS else f"{days // 7} weeks ago"
+def when_of(line: Line, now: float, zone: str) -> str:
+    """Return for example "today at 8:05 AM" or "due since Monday, November 23"."""
+    if line.due_at is None:
+        return format_moment(line.at, zone, now)
+    return f"due since {format_day(line.due_at, zone, now)}"
 
 
-def due_since(line: Line, zone: ZoneInfo) -> str:
-    """Return for example "due since Monday, November 23"; empty if the line is not due at a time."""
-    return "" if line.due_at is None else f"due since {_day(line.due_at, zone)}"
+def action_of(line: Line) -> LineAction:
+    label, place = ACTIONS[line.source]
+    return LineAction(label=label, place=place, id=line.records[0] if len(line.records) == 1 else None)
 
 
-def _line(line: Line, now: float, waiting: Collection[str], zone: ZoneInfo) -> LineView:
-    why = f"It has been {due}." if (due := due_since(line, zone)) else WHY[line.topic]
-    left = sum(each in waiting for each in line.records) if line.source in _DECIDED else len(line.records)
+def line_view(line: Line, now: float, zone: str, current: Current) -> LineView:
+    """Return the line as at `now`, when it was made."""
+    left = sum(each in current.waiting for each in line.records) if line.source in _DECIDED else len(line.records)
     decided = "" if left == len(line.records) else "Decided." if not left else f"{left} wait still."
     return LineView(
-        **line.model_dump(exclude={"due_at"}),
-        why="" if decided == "Decided." else why,
+        **line.model_dump(exclude={"due_at", "text"}),
+        text=current.text_of(line),
+        when=when_of(line, now, zone),
+        why="" if decided == "Decided." else WHY[line.source],
         now=decided,
-        age=age_of(line.at, now),
+        action=action_of(line),
     )
 
 
 _DECIDED = ("approvals", "questions")
-WHY: Mapping[Topic, str] = {
-    "needs_you": "It waits for you.",
-    "found": "It was found for you since your last briefing.",
-    "changed": "An application of yours changed since your last briefing.",
-    "failed": "It failed.",
-    "done": "It was done since your last briefing.",
-    "under_way": "It is under way.",
-    "remembered": "It was remembered since your last briefing.",
+WHY: Mapping[str, str] = {
+    "approvals": "Only you can decide it.",
+    "questions": "Your agent is not sure that it may.",
+    "follow_ups": "You planned it, or you applied a week ago.",
+    "lessons": "Answering now is when it helps you most to remember.",
+    "matches": "It fits what you are looking for.",
+    "applications": "It is one of your applications.",
+    "activity": "You asked for it, or your level allows it.",
+    "drafts": "You asked for it.",
+    "interviews": "You began it.",
+    "memories": "You said it in a conversation.",
 }
+"""By source: why a line of it is there."""
 SOURCES_TOLD: Mapping[str, tuple[str, str]] = {
     "approvals": ("what waits for you", "What your agent may not do without your yes."),
     "questions": ("questions about what you said", "Memories that are not sure."),
     "follow_ups": ("next steps", "Steps of your applications that are due."),
+    "lessons": ("what you learn", "Questions of your lessons that are due."),
     "matches": ("jobs", "Jobs that were found for you."),
     "applications": ("applications", "Applications that you sent, and what came of them."),
     "activity": ("what was done", "What your agent did, and what failed."),
@@ -224,26 +281,25 @@ SOURCES_TOLD: Mapping[str, tuple[str, str]] = {
 
 def summary_of(briefing: Briefing, zone: str) -> str:
     """Return one paragraph of figures, each compared with the previous briefing. Missing sources are named."""
-    return " ".join(_sentences(briefing, ZoneInfo(zone)))
+    return " ".join(_sentences(briefing, zone))
 
 
-def _sentences(briefing: Briefing, zone: ZoneInfo) -> Iterator[str]:
-    since = f" since {_day(briefing.since, zone, ', %H:%M')}" if briefing.since else ""
+def _sentences(briefing: Briefing, zone: str) -> Iterator[str]:
+    since = f" since {format_moment(briefing.since, zone, briefing.created_at)}" if briefing.since else ""
     if briefing.kind == "nothing":
         yield f"Nothing new{since}."
-    counts = briefing.counts
-    if told := [_count(topic, counts[topic], briefing.before.get(topic)) for topic in RANKS if topic in counts]:
-        yield f"{'; '.join(told)}."
+    if told := counted(briefing.counts, briefing.before):
+        yield told
     if missing := [each.label for each in sources_of(briefing) if each.as_of is None]:
         yield f"Could not be read, and told as it was last time: {', '.join(missing)}."
+
+
+def counted(counts: Mapping[Topic, int], before: Mapping[Topic, int]) -> str:
+    """Return these figures in a sentence; empty if there are none."""
+    told = [_count(topic, counts[topic], before.get(topic)) for topic in RANKS if topic in counts]
+    return f"{'; '.join(told)}." if told else ""
 
 
 def _count(topic: Topic, count: int, before: int | None) -> str:
     compared = "" if before is None or before == count else f" ({before} last time)"
     return f"{count} {COUNTED[topic][count != 1]}{compared}"
-
-
-def _day(moment: float, zone: ZoneInfo, time: str = "") -> str:
-    """Return for example "Monday, November 23"; `time` is appended as a format."""
-    local = datetime.fromtimestamp(moment, zone)
-    return f"{local:%A, %B} {local.day}{local.strftime(time)}"

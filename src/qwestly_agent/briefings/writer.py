@@ -14,20 +14,18 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_briefing, measure_left, measure_refused_mail
 from qwestly_agent.briefings.mail import message_of
 from qwestly_agent.briefings.model import BriefingState
-from qwestly_agent.briefings.sources import SOURCES, Source
+from qwestly_agent.briefings.sources import SOURCES, gather_sources
 from qwestly_agent.briefings.view import lines_of
-from qwestly_agent.domain.briefing import Briefing, Gathered, Item, Mailed, run_of
+from qwestly_agent.domain.briefing import Briefing, Gathered, Mailed, run_of
 from qwestly_agent.services import Services
 from qwestly_agent.stores.briefings import BriefingPlan, Briefings
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.workflow_state import WorkflowState, state
 
 # --- gather -----------------------------------------------------------------------------------------------------------
-# Query all sources in parallel. A source that fails, hangs or returns invalid items is listed as missing, and its last
-# items are repeated.
+# Query all sources. The last items of a source that fails are repeated.
 
 
-SOURCE_SECONDS = 15.0
 FIRST_DAYS_SECONDS = 2 * 86_400.0
 """How far back the first briefing looks."""
 
@@ -36,7 +34,7 @@ FIRST_DAYS_SECONDS = 2 * 86_400.0
 async def gather(services: Services, given: BriefingState) -> BriefingState:
     """Store the sources' items and the lines. A second run replaces those of a lite briefing."""
     plan = await services.briefing_plans.get(given.user_id)
-    gathered = await gather_sources(services, plan)
+    gathered = await _gather(services, plan)
     briefing = await new_briefing(services, given, gathered)
     if not await services.briefings.add(briefing):
         await services.briefings.replace_items(briefing)
@@ -63,37 +61,10 @@ async def new_briefing(services: Services, given: BriefingState, gathered: Gathe
     )
 
 
-async def gather_sources(services: Services, plan: BriefingPlan) -> Gathered:
-    """Return the items of all sources since the marks of this plan, within `SOURCE_SECONDS`."""
-    now = services.clock()
-    since = {name: plan.marks.get(name, now - FIRST_DAYS_SECONDS) for name in SOURCES}
-    told = await asyncio.gather(
-        *(_ask(services, name, source, plan.user_id, since[name]) for name, source in SOURCES.items())
-    )
-    found = {name: items for name, items in zip(SOURCES, told, strict=True) if items is not None}
-    return Gathered(
-        items=tuple(each for items in found.values() for each in items),
-        missing=tuple(name for name in SOURCES if name not in found),
-        marks={name: min(now, max((each.at for each in items), default=since[name])) for name, items in found.items()},
-        as_of=dict.fromkeys(found, now),
-    )
-
-
-async def _ask(services: Services, name: str, source: Source, user_id: str, since: float) -> list[Item] | None:
-    """Return the source's items; None if it failed."""
-    try:
-        async with asyncio.timeout(SOURCE_SECONDS):
-            return [_checked(each, name) for each in await source(services, user_id, since)]
-    except Exception as error:
-        services.logger.warning(Event.REQUEST_FAILED, extra={"source": name, **cause_of(error)})
-        return None
-
-
-def _checked(item: Item, source: str) -> Item:
-    """Return the item. Raises `ValueError` if it has no record, or another source's name."""
-    if item.source != source or not item.records or not all(item.records):
-        raise ValueError
-    return item
+async def _gather(services: Services, plan: BriefingPlan) -> Gathered:
+    """Return the items of all sources since the marks of this plan."""
+    first = services.clock() - FIRST_DAYS_SECONDS
+    return await gather_sources(services, plan.user_id, {name: plan.marks.get(name, first) for name in SOURCES})
 
 
 # --- deliver ----------------------------------------------------------------------------------------------------------
@@ -233,7 +204,7 @@ async def _begin(services: Services, plan: BriefingPlan, now: float) -> str:
         return "away"
     name = run_of(plan.user_id, plan.next.day)
     given = BriefingState(user_id=plan.user_id, run_id=name, briefing_id=name, day=plan.next.day)
-    gathered = await gather_sources(services, plan)
+    gathered = await _gather(services, plan)
     if not gathered.new and not gathered.missing:
         return await _say_nothing_new(services, plan, given, gathered)
     await services.workflows.start("brief", name, given.out)

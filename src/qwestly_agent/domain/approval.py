@@ -310,13 +310,14 @@ class Approval(_Frozen):
     def is_superseded_by(self, newer: "Approval") -> bool:
         """True if both wait for the user, and `newer` asks about each value that this one would change. Memories are
         each their own, although all have the same subject; a user has one LinkedIn profile, although each suggestion
-        is a subject."""
+        is a subject. A proposal without values (a card, an application) replaces only one by the same tool."""
         names, newer_names = ({each.name for each in approval.preview.changes} for approval in (self, newer))
-        has_subject = self.subject == newer.subject or self.kind == "linkedin"
-        is_same = self.tool == newer.tool and has_subject and names <= newer_names
+        is_same_tool = self.tool == newer.tool
+        has_subject = self.subject == newer.subject or (self.kind == "linkedin" and is_same_tool)
+        has_values = names <= newer_names if names else is_same_tool
         is_older = (self.created_at, self.id) < (newer.created_at, newer.id)
         both_wait = all(each.status == "pending" and each.answer != "run" for each in (self, newer))
-        return both_wait and self.kind not in PRIVATE and is_same and is_older
+        return both_wait and self.kind not in PRIVATE and has_subject and has_values and is_older
 
     @property
     def waits_for_execution(self) -> bool:
@@ -333,6 +334,14 @@ class Approval(_Frozen):
     def about(self) -> str:
         """The preview's title and value. A memory's text is left out, since only its card shows it."""
         return self.preview.title if self.kind in PRIVATE else self.preview.about
+
+    @property
+    def question(self) -> str:
+        """What is asked, also of a memory, for the signed-in user alone: "Remember: lives in Porto?"."""
+        contents = [text for each in self.preview.changes if (text := each.after or each.before)]
+        if self.kind not in PRIVATE or not contents:
+            return f"{self.about}?"
+        return f"{'Remember' if self.tool == KEEPS_MEMORIES else 'Forget'}: {'; '.join(contents)}?"
 
     @property
     def undo_until(self) -> float | None:

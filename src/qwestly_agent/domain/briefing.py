@@ -113,6 +113,14 @@ class Gathered(_Frozen):
     def new(self) -> int:
         return sum(each.new for each in self.items)
 
+    @property
+    def counts(self) -> dict[Topic, int]:
+        """Number of records by topic."""
+        counts: dict[Topic, int] = {}
+        for each in self.items:
+            counts[each.topic] = counts.get(each.topic, 0) + len(each.records)
+        return counts
+
 
 class Line(_Frozen):
     text: str
@@ -145,8 +153,4 @@ class Briefing(_Frozen):
 
     @property
     def counts(self) -> dict[Topic, int]:
-        """Number of records by topic."""
-        counts: dict[Topic, int] = {}
-        for each in self.gathered.items:
-            counts[each.topic] = counts.get(each.topic, 0) + len(each.records)
-        return counts
+        return self.gathered.counts

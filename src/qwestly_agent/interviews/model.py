@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from qwestly_agent.base.clock import format_day
 from qwestly_agent.domain.interview import Aspect, DraftSentence, Ended, Interview, Said
 from qwestly_agent.domain.memory import MEMORY, Memory, evidence_id
 from qwestly_agent.grounding import model as grounding
@@ -110,7 +111,7 @@ async def still_remembered(memories: Memories, user_id: str, message_ids: Collec
 
 
 def _remembered(memory: Memory) -> Spoken:
-    on = f" on {memory.created_at:%d %B %Y}".replace(" 0", " ") if memory.created_at else ""
+    on = f" on {format_day(memory.created_at.timestamp())}" if memory.created_at else ""
     return Spoken(evidence_id(memory.id), "the person", memory.quote, f"what you told us{on}")
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from qwestly_agent.approvals.end import MOST_WAITING, end_forgotten, expire, finish
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import format_day
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.cards.forget import MOST_INTERVIEWS, forget_in_drafts, words_of_topics
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
@@ -155,7 +154,7 @@ class AffectedPublication:
     """An executed action that is based on forgotten content."""
 
     title: str
-    at: datetime
+    at: float
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,7 @@ class Forgotten:
     @property
     def note(self) -> str:
         """Describe for the user what stays."""
-        done = "; ".join(f"“{each.title}” on {each.at:%Y-%m-%d}" for each in self.published)
+        done = "; ".join(f"“{each.title}” on {format_day(each.at)}" for each in self.published)
         left = f" Carried out with it before, and not undone by this: {done}." if done else ""
         return WHAT_STAYS + left
 
@@ -312,7 +311,7 @@ async def _forget_elsewhere(
 
 async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[AffectedPublication]:
     return [
-        AffectedPublication(each.preview.title, to_datetime(each.updated_at))
+        AffectedPublication(each.preview.title, each.updated_at)
         for each in await approvals.list_all(user_id, 0)
         if each.status in ("done", "executing", *SENT) and each.kind not in PRIVATE and told.rests(each)
     ]

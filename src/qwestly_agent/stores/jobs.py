@@ -68,6 +68,11 @@ class Adverts(Store):
         found = self.database[ADVERTS].find({"_id": {"$in": list(ids)}}, {"_id": 1})
         return {each["_id"] async for each in found}
 
+    async def closed_of(self, adverts: Sequence[Advert], now: float) -> set[str]:
+        """Return the ids of those that ended, or that no board has listed within `ADVERT_RETENTION`."""
+        ids = {each.id for each in adverts}
+        return {each.id for each in adverts if each.has_ended(now)} | (ids - await self.find_existing(ids))
+
     async def cached_answer(self, query: str, now: float, within: float = CACHE_SECONDS) -> tuple[str, ...] | None:
         """Return the ids in a board's cached answer to this query, if it is at most `within` seconds old; otherwise
         None."""

@@ -64,6 +64,9 @@ class ApprovalsInMemory:
         of_kind = (each for each in reversed(self.offers) if (each.tool, each.subject) == (tool, subject))
         return next(of_kind, None)
 
+    async def list_open(self, user_id: str, limit: int) -> list[Approval]:
+        return [each for each in self.offers if each.user_id == user_id and each.status == "pending"]
+
     async def add(self, approval: Approval) -> bool:
         self.offers.append(approval)
         return True

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from qwestly_agent.approvals.mail import message_of, new_token
-from qwestly_agent.approvals.templates import Brand, moment, render
+from qwestly_agent.approvals.templates import Brand, render
+from qwestly_agent.base.clock import format_moment
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownQuote, ShownSection
 
@@ -49,7 +50,7 @@ def test_it_says_what_why_and_until_when() -> None:
     )
     assert subject == "Change your headline?"
     for body in (text, html):
-        for said in ("Headline", "nothing", "PM", "Sunday 17 January 2027, 08:00 UTC", "You get this"):
+        for said in ("Headline", "nothing", "PM", "Sunday, January 17, 2027 at 8:00 AM UTC", "You get this"):
             assert said in body
         assert body.count(f"https://x.test/approve/{TOKEN}") == 1
 
@@ -164,8 +165,8 @@ def test_it_marks_what_differs_and_shows_a_card_as_a_card() -> None:
 
 
 def test_a_moment_is_told_in_the_readers_own_time() -> None:
-    assert moment(NOW, "Asia/Kolkata") == "Friday 15 January 2027, 13:30 Kolkata time"
-    assert moment(NOW, "America/New_York") == "Friday 15 January 2027, 03:00 New York time"
+    assert format_moment(NOW, "Asia/Kolkata") == "Friday, January 15, 2027 at 1:30 PM Kolkata time"
+    assert format_moment(NOW, "America/New_York") == "Friday, January 15, 2027 at 3:00 AM New York time"
 
 
 def test_amounts_are_marked_and_years_versions_and_markup_are_not() -> None:

@@ -97,9 +97,12 @@ def test_a_newer_suggestion_for_the_one_linkedin_profile_ends_the_older_one() ->
     assert one.is_superseded_by(change_of(2, "LinkedIn About", kind="linkedin", subject="suggestions/2"))
 
 
-@pytest.mark.parametrize(
-    "more", [{"subject": "other"}, {"tool": "other"}, {"kind": "memory"}, {"status": "approved"}, {"answer": "run"}]
-)
+def test_a_change_of_one_field_is_ended_by_one_of_several_but_deleting_a_card_not_by_publishing_it() -> None:
+    assert change_of(1, "Headline", tool="one").is_superseded_by(change_of(2, "Headline", "Location", tool="several"))
+    assert not change_of(1, tool="delete").is_superseded_by(change_of(2, tool="publish"))
+
+
+@pytest.mark.parametrize("more", [{"subject": "other"}, {"kind": "memory"}, {"status": "approved"}, {"answer": "run"}])
 def test_a_proposal_ends_nothing_else_and_nothing_decided(more: dict[str, object]) -> None:
     one = change_of(1, "Headline").model_copy(update=more)
     assert not one.is_superseded_by(change_of(2, "Headline"))

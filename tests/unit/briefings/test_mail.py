@@ -9,7 +9,7 @@ import pytest
 
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.briefings.mail import message_of
-from qwestly_agent.briefings.view import briefing_view, lines_of
+from qwestly_agent.briefings.view import Current, briefing_view, lines_of
 from qwestly_agent.domain.briefing import Briefing, BriefingSettings, Gathered, Item, Topic
 from qwestly_agent.stores.briefings import BriefingPlan
 
@@ -43,17 +43,17 @@ def links(app_url: str) -> tuple[list[str], list[str]]:
     """To single records, in the text and in the HTML."""
     items = (item("approvals", "ap_1"), item("questions", HOSTILE), item("follow_ups", "app_3"), item("matches", "j"))
     _, (_, text, html) = mail_of(items, app_url)
-    led = re.findall(r'<a href="([^"]*)"[^>]*>(?:Review|Answer|Open)</a>', html)
-    return re.findall(r"(?:Review|Answer|Open): (\S+)", text), led
+    led = re.findall(r'<a href="([^"]*)"[^>]*>(?:Review|Answer|Open|See the job)</a>', html)
+    return re.findall(r"(?:Review|Answer|Open|See the job): (\S+)", text), led
 
 
 def test_text_and_html_lead_to_the_approval_the_question_and_the_follow_up() -> None:
-    named = ("approvals/ap_1", "approvals/ap_2%22%2F%3E%3Cx%3E", "applications/app_3")
+    named = ("approvals/ap_1", "approvals/ap_2%22%2F%3E%3Cx%3E", "applications/app_3", "jobs/j")
     text, html = links(APP)
     assert sorted(text) == sorted(html) == sorted(f"{APP}#{each}" for each in named)
 
 
-@pytest.mark.parametrize(("app_url", "led"), [("", []), (f"{APP}#/home", [f"{APP}#/home"] * 3)])
+@pytest.mark.parametrize(("app_url", "led"), [("", []), (f"{APP}#/home", [f"{APP}#/home"] * 4)])
 def test_an_app_without_an_address_or_with_a_fragment_of_its_own_has_no_place_to_lead_to(
     app_url: str, led: list[str]
 ) -> None:
@@ -64,10 +64,10 @@ def test_a_step_says_since_when_it_is_due_in_the_app_and_in_the_mail() -> None:
     due = datetime(2026, 11, 23, 23, 30, tzinfo=UTC).timestamp()
     step = item("follow_ups", "app_3").model_copy(update={"title": "Cook at Inn: Bring the menu", "due_at": due})
     briefing, (_, text, html) = mail_of((step,))
-    [line] = briefing_view(briefing, "Asia/Tokyo", set()).lines
-    assert (line.text, line.why) == ("Cook at Inn: Bring the menu", "It has been due since Tuesday, November 24.")
-    assert "Bring the menu (due since Monday, November 23)" in text
-    assert "(due since Monday, November 23)" in html
+    [line] = briefing_view(briefing, "Asia/Tokyo", Current()).lines
+    assert (line.text, line.when) == ("Cook at Inn: Bring the menu", "due since Tuesday, November 24, 2026")
+    assert "Bring the menu (due since Monday, November 23, 2026)" in text
+    assert "(due since Monday, November 23, 2026)" in html
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -211,7 +211,7 @@ export class QwestlyMemories extends AgentElement {
   }
 }
 
-const dateOf = (moment: string) => new Date(moment).toLocaleDateString(undefined, { dateStyle: "medium" });
+const dateOf = (moment: string) => new Date(moment).toLocaleDateString(strings.locale, { dateStyle: "medium" });
 
 function detailsOf({ type, since, said_at: said, sure, count, status }: Memory): string {
   const when = since ? strings.memories.since(dateOf(since)) : said ? strings.memories.toldOn(dateOf(said)) : null;

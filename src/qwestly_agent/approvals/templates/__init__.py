@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
-from zoneinfo import ZoneInfo
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
 from qwestly_agent.approvals.view import diff_words
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import format_moment
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import ShownClaim
 from qwestly_agent.text.clean import disable_links, safe_text, visible
@@ -63,13 +62,6 @@ def style_hash(brand: Brand) -> str:
     return base64.b64encode(hashlib.sha256(brand.style.encode()).digest()).decode()
 
 
-def moment(seconds: float, zone: str = "UTC") -> str:
-    """Format as "Tuesday 3 November 2026, 14:05 Lisbon time"; `zone` is of the IANA's database."""
-    at = to_datetime(seconds).astimezone(ZoneInfo(zone))
-    place = "UTC" if zone == "UTC" else f"{zone.rpartition('/')[2].replace('_', ' ')} time"
-    return f"{at:%A} {at.day} {at:%B %Y, %H:%M} {place}"
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -81,7 +73,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_finalize,
     )
-    environment.filters["moment"] = moment
+    environment.filters["moment"] = format_moment
     # Mail programs turn anything that looks like an address into a link: ours must be the only one.
     environment.filters["shortly"] = lambda text, most: disable_links(safe_text(shortly(text, most), ()))
     environment.filters["unlinked"] = disable_links

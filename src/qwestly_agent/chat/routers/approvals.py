@@ -17,16 +17,9 @@ from qwestly_agent.base.clock import Cursor
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.base.traces import flush
 from qwestly_agent.cards.drafts import DraftDetail, draft_detail
-from qwestly_agent.chat.activity import (
-    EventList,
-    NextStep,
-    event_list,
-    next_steps,
-    position_of,
-    undone_approval,
-    undone_memory,
-)
+from qwestly_agent.chat.activity import EventList, event_list, position_of, undone_approval, undone_memory
 from qwestly_agent.chat.conversation_view import AutonomyView
+from qwestly_agent.chat.home import HomeView, NextStep, home_of, next_steps
 from qwestly_agent.chat.routers.dependencies import TheServices, TheToken, TheUser, where_from
 from qwestly_agent.domain.activity import Severity
 from qwestly_agent.memory.changes import undo as undo_memory
@@ -165,6 +158,13 @@ async def list_activity(
         severities=severity or (),
     )
     return await event_list(services.approvals, services.memories, user_id, found, limit, services.clock())
+
+
+@router.get("/api/home")
+async def read_home(services: TheServices, user_id: TheUser) -> HomeView:
+    """Return what needs the user, what is new in the last seven days, and where they are going. Figures count records;
+    they and the lines are those of a briefing over this time."""
+    return await home_of(services, user_id)
 
 
 @router.get("/api/suggestions")

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.clock import Cursor, Moment
 from qwestly_agent.briefings.model import BriefingState
-from qwestly_agent.briefings.view import BriefingList, BriefingView, with_current_state
+from qwestly_agent.briefings.view import BriefingList, BriefingView, briefing_views
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.briefing import BriefingSettings, Weekday, run_of
 
@@ -91,18 +91,15 @@ async def list_briefings(
 ) -> BriefingList:
     """List briefings of the last 90 days, newest first."""
     found = await services.briefings.newest(user_id, limit + 1, after)
-    zone = (await services.user_settings.get(user_id)).zone
     cursor = repr(found[limit - 1].created_at) if len(found) > limit else None
-    return BriefingList(items=await with_current_state(services.approvals, found[:limit], user_id, zone), next=cursor)
+    return BriefingList(items=await briefing_views(services, found[:limit], user_id), next=cursor)
 
 
 @router.get("/api/briefings/{briefing_id}")
 async def read_briefing(briefing_id: str, services: TheServices, user_id: TheUser) -> BriefingView:
     """Return a briefing. 404 `not_found` until it is delivered."""
     briefing = await services.briefings.get_delivered(user_id, briefing_id)
-    [view] = await with_current_state(
-        services.approvals, [briefing], user_id, (await services.user_settings.get(user_id)).zone
-    )
+    [view] = await briefing_views(services, [briefing], user_id)
     return view
 
 

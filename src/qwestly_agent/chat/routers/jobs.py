@@ -1,13 +1,12 @@
 """Routes of jobs: matches, their ratings, wishes, and a search on demand."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.domain.job import JobMatch, JobWishes, MatchStatus, Verdict
+from qwestly_agent.domain.job import JobWishes, MatchStatus, Verdict
 from qwestly_agent.jobs.view import (
     JobDetail,
     JobList,
@@ -23,7 +22,6 @@ from qwestly_agent.jobs.view import (
 )
 from qwestly_agent.jobs.wishes import weights_of
 from qwestly_agent.jobs.writer import next_night, start_requested
-from qwestly_agent.stores.jobs import Adverts
 
 router = APIRouter()
 
@@ -61,7 +59,7 @@ async def list_jobs(
     are left out."""
     of_status: dict[str, Any] = {} if status == "all" else {"status": status}
     matches = await services.job_matches.newest(user_id, limit * 2, **of_status)
-    closed = await _closed(services.adverts, matches, services.clock())
+    closed = await services.adverts.closed_of([each.advert for each in matches], services.clock())
     open_ones = [each for each in matches if status != "new" or each.advert.id not in closed]
     return job_list(open_ones[:limit], closed, await services.job_searches.get(user_id), services.clock())
 
@@ -106,25 +104,18 @@ async def search_for_jobs(services: TheServices, user_id: TheUser) -> SearchBegu
 async def read_one_job(job_id: str, services: TheServices, user_id: TheUser) -> JobDetail:
     """Return a match with the text of the job posting."""
     match = await services.job_matches.get(user_id, job_id)
-    return job_detail(match, is_closed=bool(await _closed(services.adverts, [match], services.clock())))
+    return job_detail(match, is_closed=bool(await services.adverts.closed_of([match.advert], services.clock())))
 
 
 @router.put("/api/jobs/{job_id}")
 async def change_job(job_id: str, body: PostedStatus, services: TheServices, user_id: TheUser) -> JobView:
     """Save or hide a match, or undo that."""
     match = await services.job_matches.change(user_id, job_id, services.clock(), status=body.status)
-    return job_view(match, is_closed=bool(await _closed(services.adverts, [match], services.clock())))
+    return job_view(match, is_closed=bool(await services.adverts.closed_of([match.advert], services.clock())))
 
 
 @router.post("/api/jobs/{job_id}/verdict")
 async def judge_job(job_id: str, body: PostedVerdict, services: TheServices, user_id: TheUser) -> JobView:
     """Rate a match with a thumb, or "not this kind"; the next search takes it into account."""
     match = await services.job_matches.set_verdict(user_id, job_id, body.verdict, services.clock())
-    return job_view(match, is_closed=bool(await _closed(services.adverts, [match], services.clock())))
-
-
-async def _closed(adverts: Adverts, matches: Sequence[JobMatch], now: float) -> set[str]:
-    """Return the ids of adverts that ended, or that no board has listed for a month."""
-    ids = {each.advert.id for each in matches}
-    ended = {each.advert.id for each in matches if each.advert.has_ended(now)}
-    return ended | (ids - await adverts.find_existing(ids))
+    return job_view(match, is_closed=bool(await services.adverts.closed_of([match.advert], services.clock())))
