@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.page import look_at, stranger
+from tests.e2e.page import stranger
+from tests.local_page import look_at
 from tests.resume_files import MAYA, one_column
 
 pytestmark = pytest.mark.thorough
