@@ -31,12 +31,12 @@ from infra.local.environment import (
     Template,
     aws_variables,
     is_local,
-    new_secret,
 )
 from infra.local.ports import free_port, listens
-from infra.local.reset import KEPT, lock_data
+from infra.local.reset import KEPT, kept_secret, lock_data
 from infra.local.serving import listen
 from infra.local.tokens import mint, required_claims
+from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.settings import is_reference
 
 LOGS = KEPT / "logs"
@@ -164,7 +164,7 @@ def plan(given: Mapping[str, str]) -> Stack:
     }
     stack = Stack({**function, **{name: value for name, value in given.items() if value}})
     environment = stack.environment
-    environment.setdefault("QWESTLY_AGENT_SHARED_SECRET", new_secret())
+    environment.setdefault("QWESTLY_AGENT_SHARED_SECRET", kept_secret("shared"))
     environment["MONGODB_DATABASE"] = given.get("MONGODB_DATABASE") or DEMO_DATABASE
     environment.setdefault("MONGODB_CONNECTIONS", "20")  # a process here serves all requests
     environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # several threads of several parts wait for each other
@@ -208,7 +208,7 @@ def _plan_aws(stack: Stack, given: Mapping[str, str], front_port: int) -> None:
 
 def _plan_candidate_app(stack: Stack, given: Mapping[str, str]) -> None:
     environment = stack.environment
-    environment.setdefault("QWESTLY_CANDIDATE_API_SECRET", new_secret())
+    environment.setdefault("QWESTLY_CANDIDATE_API_SECRET", kept_secret("candidate-api"))
     if "CANDIDATE_APP_URL" not in environment:
         environment["CANDIDATE_APP_URL"] = "http://" + stack.add("candidate app", *_module("candidate_app"))
     its_api = environment["CANDIDATE_APP_URL"].rstrip("/") + API_PATH
@@ -314,7 +314,7 @@ def _warm_up(stack: Stack) -> None:
     """Make the first request, so that the user's first question does not wait for connections."""
     [chat] = [part for part in stack.parts if part.name == CHAT_FUNCTION]
     secret = stack.environment["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0].strip()
-    token = mint(DEMO_USER, secret, time.time(), **required_claims(stack.environment))
+    token = mint(DEMO_USER, secret, system_clock(), **required_claims(stack.environment))
     request = urllib.request.Request(
         f"http://127.0.0.1:{chat.port}/api/conversations", headers={"Authorization": f"Bearer {token}"}
     )

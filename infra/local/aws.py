@@ -45,6 +45,7 @@ from infra.local.environment import (
 from infra.local.schedules import Clock, Schedule, event_of, schedules_of
 from infra.local.serving import listen
 from infra.machines import read_machine, source_of
+from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.settings import is_reference
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def _control(aws: AwsServer, method: str, path: str) -> tuple[int, object]:
         case "GET", ["schedules"]:
             return 200, {"items": [_shown(schedule) for schedule in aws.schedules.values()]}
         case "POST", ["schedules", name] if schedule := aws.schedules.get(name):
-            answer = aws.fire(schedule, time.time())
+            answer = aws.fire(schedule, system_clock())
             return 200, {"fired": name, "failed": answer.failed, "answer": json.loads(answer.payload)}
         case "POST", ["schedules", _]:
             return _not_found("There is no such schedule.")
@@ -326,9 +327,9 @@ def variables_of(template: Template) -> dict[str, str]:
 
 
 def _keep_time(aws: AwsServer) -> NoReturn:
-    clock = Clock(aws.schedules.values(), time.time())
+    clock = Clock(aws.schedules.values(), system_clock())
     while True:
-        for schedule, moment in clock.due(time.time()):
+        for schedule, moment in clock.due(system_clock()):
             threading.Thread(target=aws.fire, args=(schedule, moment), daemon=True).start()
         time.sleep(1)
 

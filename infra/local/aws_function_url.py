@@ -3,7 +3,6 @@ response."""
 
 import base64
 import json
-import time
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from infra.local.aws_limits import Refused
+from qwestly_agent.base.clock import system_clock
 
 TEXT = ("text/", "application/json", "application/javascript", "application/xml")
 """Content types sent as text. All other bodies, including forms, reach the function as base64."""
@@ -24,7 +24,7 @@ TEXT = ("text/", "application/json", "application/javascript", "application/xml"
 async def event_of(request: Request) -> dict[str, Any]:
     body = await request.body()
     is_text = request.headers.get("content-type", "").startswith(TEXT)
-    path, now = request.scope["raw_path"].decode("ascii"), time.time()
+    path, now = request.scope["raw_path"].decode("ascii"), system_clock()
     headers: dict[str, str] = {}
     for name, value in request.headers.items():
         headers[name] = f"{headers[name]},{value}" if name in headers else value

@@ -24,6 +24,7 @@ from unittest.mock import Mock, patch
 from infra.local.aws_functions import Functions
 from infra.local.aws_limits import Refused
 from infra.local.environment import ACCOUNT, REGION
+from qwestly_agent.base.clock import system_clock
 
 if TYPE_CHECKING:
     from moto.kms.models import KmsBackend
@@ -363,7 +364,7 @@ def _keep_mail(changes: ExitStack, keep: Callable[[Mail], None]) -> None:
 def _mail(message_id: str, raw: str) -> Mail:
     message = email.message_from_bytes(raw.encode(), EmailMessage, policy=email.policy.default)
     to, subject = str(message["to"] or ""), str(message["subject"] or "")
-    return Mail(message_id, time.time(), to, subject, _part(message, "plain"), _part(message, "html"))
+    return Mail(message_id, system_clock(), to, subject, _part(message, "plain"), _part(message, "html"))
 
 
 def _part(message: EmailMessage, kind: str) -> str:

@@ -17,7 +17,6 @@ import os
 import re
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -44,6 +43,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from infra.local.environment import API_PATH, DEMO_DATABASE, DEMO_USER, ROOT, SafeLoader, is_local
 from infra.local.serving import listen
 from infra.local.tokens import mint, required_claims
+from qwestly_agent.base.clock import system_clock
 
 # --- the write API ----------------------------------------------------------------------------------------------------
 
@@ -724,7 +724,7 @@ class _Connection(H11Protocol):
 
 def create_app(
     secret: str,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] = system_clock,
     claims: Mapping[str, str] = {},
     api: WriteApi | None = None,
 ) -> Starlette:
@@ -747,7 +747,7 @@ async def _no_such_route(_: Request, error: Exception) -> Response:
     return Refusal(error.status_code, "no_such_route", "There is no such address.").response()
 
 
-def make_api(mongodb_uri: str, database: str, secret: str, clock: Callable[[], float] = time.time) -> WriteApi:
+def make_api(mongodb_uri: str, database: str, secret: str, clock: Callable[[], float] = system_clock) -> WriteApi:
     client: AsyncMongoClient[Document] = AsyncMongoClient(mongodb_uri, serverSelectionTimeoutMS=3000)
     return WriteApi(client[database], secret, clock)
 
@@ -768,7 +768,7 @@ class CandidateAppServer:
     mongodb_uri: str
     database: str
     secret: str
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = system_clock
     api: WriteApi = field(init=False)
     port: int = field(init=False)
 

@@ -28,12 +28,19 @@ from neosqlite.objectid import ObjectId
 from neosqlite.sql_utils import quote_table_name
 from nx_27017 import utils, wire_protocol
 
+from qwestly_agent.base.clock import system_clock, to_datetime
+
 PURGE_SECONDS = 60.0
 """Interval at which MongoDB deletes expired documents. The library does so before each read, scanning the whole
 collection."""
 
 _purged: WeakKeyDictionary[Collection, float] = WeakKeyDictionary()
 _purge_expired = Collection._auto_purge_ttl
+_purge_as_of = Collection.purge_expired
+
+
+def _purge_by_our_clock(self: Collection, now: datetime | None = None) -> int:
+    return _purge_as_of(self, now or to_datetime(system_clock()))
 
 
 def _purge_once_a_minute(self: Collection) -> None:
@@ -326,6 +333,7 @@ PATCHES: tuple[tuple[Any, str, Any], ...] = (
     (aggregation, "deepcopy", copy),  # a projection's document is not shared
     (query_operators, "_gte", _is_no_earlier),
     (Collection, "_auto_purge_ttl", _purge_once_a_minute),
+    (Collection, "purge_expired", _purge_by_our_clock),
     (QueryHelper, "_field_has_index", _is_in_an_index),
     (utils, "convert_bson_to_neo_objectids", _stored),
     (wire_protocol, "_convert_objectids", _sent),

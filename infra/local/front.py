@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import re
-import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +37,7 @@ from infra.local.aws_limits import Refused, Slots, UrlLimits, account_concurrenc
 from infra.local.environment import API, CHAT, DEMO_USER, ROOT, Template
 from infra.local.graphs import graphs
 from infra.local.serving import serve
+from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.errors import NotFound, WrongMethod
 
 PAGE = ROOT / "infra" / "local" / "page"
@@ -182,7 +182,7 @@ class Front:
 
     def _headers(self, request: Request, timeout_seconds: int) -> list[tuple[bytes, bytes]]:
         request_id = str(uuid.uuid4())
-        deadline = int((time.time() + timeout_seconds) * 1000)
+        deadline = int((system_clock() + timeout_seconds) * 1000)
         told = {
             b"x-amzn-request-context": {"requestId": request_id},
             b"x-amzn-lambda-context": {"request_id": request_id, "deadline": deadline},

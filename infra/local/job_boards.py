@@ -8,7 +8,6 @@ import asyncio
 import re
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,6 +21,7 @@ from starlette.routing import Route
 
 from infra.local.adverts import Posting, postings
 from infra.local.serving import listen, serve
+from qwestly_agent.base.clock import system_clock
 
 KEY = "local"
 DAY_SECONDS = 86_400
@@ -128,7 +128,7 @@ def _words(text: str) -> set[str]:
 
 
 def _posted_at(advert: Posting) -> float:
-    return (time.time() // DAY_SECONDS - advert.days_old) * DAY_SECONDS
+    return (system_clock() // DAY_SECONDS - advert.days_old) * DAY_SECONDS
 
 
 def _of_adzuna(advert: Posting) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Delete the stack's local data: `make reset`. Refuses while a stack runs."""
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -7,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from infra.local.environment import ROOT
+from infra.local.environment import ROOT, new_secret
 
 KEPT = ROOT / ".local"
 
@@ -22,6 +23,19 @@ def lock_data(how: int) -> Iterator[None]:
         yield
     finally:
         os.close(folder)
+
+
+def kept_secret(name: str) -> str:
+    """Return a secret that stays until the data is cleared: what it sealed is still sealed at the next start."""
+    folder = KEPT / "secrets"
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError), open(folder / name, "x", opener=_only_ours) as file:
+        file.write(new_secret())
+    return (folder / name).read_text(encoding="ascii")
+
+
+def _only_ours(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def main() -> None:

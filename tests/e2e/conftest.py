@@ -52,7 +52,7 @@ def open_page(browser: Browser, stack: Stack) -> Iterator[Callable[..., Page]]:
     def complained_of(page: Page, user: str) -> Page:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda message: complaints.append(message.text) if is_complaint(message.text) else None)
-        page.goto(f"/?user={user}")
+        page.goto(f"/?user={user}#chat")
         return page
 
     expect.set_options(timeout=PATIENCE_MILLISECONDS)

@@ -12,7 +12,8 @@ from playwright.sync_api import Locator, Page, expect
 from pymongo import MongoClient
 
 from infra.local.environment import DEMO_DATABASE
-from tests.e2e.page import look_at, stranger
+from tests.e2e.page import stranger
+from tests.local_page import look_at
 from tests.resume_files import MAYA, one_column
 from tests.servers import until
 

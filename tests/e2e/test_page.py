@@ -6,8 +6,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.page import look_at, stranger
+from tests.e2e.page import stranger
 from tests.e2e.processes import Stack
+from tests.local_page import look_at
 from tests.widget.test_widget import Widget
 
 pytestmark = pytest.mark.thorough

@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 
 from infra.local.environment import ROOT
 from qwestly_agent.agents.tools.catalog import TOOLS
-from tests.e2e.page import look_at
 from tests.e2e.test_job_journey import WORKFLOW_MILLISECONDS, approve, open_part
+from tests.local_page import look_at
 from tests.resume_files import MAYA, one_column
 from tests.widget.test_widget import Widget
 

@@ -137,6 +137,9 @@ class ScriptedBackend:
         self.next_steps: list[dict[str, str]] = []
         self.events: list[dict[str, Any]] = []
         self.briefings: list[dict[str, Any]] = []
+        self.home: dict[str, Any] = {"name": "", "hour": 8, "summary": "", "counts": {"waiting": 0}, "first": None}
+        self.home |= {"needs_you": [], "new": [], "jobs": [], "missing": []}
+        self.home |= {"going": {"goal": "", "step": None, "lesson": None}}
         self.learning: dict[str, Any] = {"progress": {"goal": "", "goals": [], "gaps": [], "due": 0, "next": None}}
         self.learning |= {"path": [], "due": [], "lessons": []}
         self.lessons: dict[str, dict[str, Any]] = {}
@@ -319,6 +322,8 @@ class ScriptedBackend:
                 if "level" in (body or {}):
                     self.settings["ceiling"] = self.settings["level"]
                 return JSONResponse(self.settings)
+            case "GET", ["home"]:
+                return JSONResponse(self.home)
             case "GET", ["briefings"]:
                 return JSONResponse({"items": self.briefings, "next": None})
             case method, ["briefings", "settings"]:

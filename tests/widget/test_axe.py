@@ -44,7 +44,7 @@ def test_no_view_breaks_a_rule_of_accessibility(page: Page, backend: ScriptedBac
         event("e3", "Your approval is asked for", severity="action_required"),
     ]
     wrong: dict[str, list[str]] = {}
-    page.goto("/")
+    page.goto("/#chat")
     widget = ready(page)
     wrong["Empty"] = violations(page)
     if width == "phone":

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from qwestly_agent.base.clock import to_iso
+from tests.local_page import look_at
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import Card, approval, expect_decided, visit
 from tests.widget.test_widget import answered, asked, ready
@@ -32,10 +33,10 @@ def tomorrow() -> str:
 
 
 def view(page: Page, name: str) -> Locator:
-    if page.url == "about:blank" or not page.url.endswith("/"):
-        page.goto("/")
+    if page.url == "about:blank" or not page.url.endswith("/#chat"):
+        page.goto("/#chat")
         ready(page)
-    page.get_by_role("navigation", name="Views").get_by_role("button", name=name).click()
+    look_at(page, name)
     return page.locator(f"qwestly-{name.lower()}")
 
 
@@ -55,10 +56,10 @@ def test_a_mails_link_leads_to_what_it_names(page: Page, backend: ScriptedBacken
 def test_a_chat_that_starts_while_it_is_hidden_can_be_written_in_once_it_is_shown(page: Page, backend: ScriptedBackend):
     held: list[Route] = []
     page.route("**/widget/qwestly.js", lambda route: held.append(route), times=1)
-    page.goto("/")
+    page.goto("/#chat")
     views = page.get_by_role("navigation", name="Views")
-    views.get_by_role("button", name="Memories").click()
-    expect(views.get_by_role("button", name="Memories")).to_have_attribute("aria-current", "page")
+    views.get_by_role("button", name="Memory").click()
+    expect(views.get_by_role("button", name="Memory")).to_have_attribute("aria-current", "page")
     held[0].continue_()
     expect(page.locator("qwestly-memories")).to_contain_text("Nothing remembered yet.")
     views.get_by_role("button", name="Chat").click()
@@ -179,7 +180,7 @@ def briefing(**more: Any) -> dict[str, Any]:
 @pytest.mark.thorough
 def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page: Page, backend: ScriptedBackend):
     backend.briefings = [briefing()]
-    page.goto("/")
+    page.goto("/#chat")
     ready(page)
     assert not backend.asked("POST", "/api/briefings/b1/read")  # nobody has seen it yet
     view(page, "Activity")
@@ -219,13 +220,13 @@ def test_an_older_briefing_is_opened_from_the_feed(page: Page, backend: Scripted
 @pytest.mark.thorough
 def test_a_new_briefing_is_a_line_in_the_chat_and_a_count_on_its_view(page: Page, backend: ScriptedBackend):
     backend.active = True  # it asks every two seconds
-    page.goto("/")
+    page.goto("/#chat")
     ready(page)
     backend.wait_for(1, "GET", "/api/updates")
     backend.briefings = [briefing(read_at=None)]
     told = event("b1:told", "Your briefing is here", type="briefing.told", data={"briefing_id": "b1"})
     backend.happen("activity", "b1:told", told)
-    tab = page.get_by_role("navigation", name="Views").get_by_role("button", name="Activity")
+    tab = page.get_by_role("navigation", name="Views").get_by_role("button", name="Home")
     expect(tab).to_contain_text("1 new briefing", use_inner_text=True)
     page.locator("qwestly-chat").get_by_role("button", name="Open briefing").click()
     expect(page.get_by_role("article", name="Briefing")).to_contain_text("1 thing needs you.")
@@ -347,7 +348,7 @@ def test_a_choice_that_is_not_saved_goes_back_and_says_so(page: Page, backend: S
 @pytest.mark.thorough
 def test_everything_can_be_paused_downloaded_and_erased_after_a_question(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
-    page.goto("/")
+    page.goto("/#chat")
     widget = ready(page)
     widget.rows.get_by_role("button", name="Mine").first.click()
     widget.box.fill("Half a sentence")
@@ -420,7 +421,7 @@ def test_the_queue_has_a_line_each_opens_one_and_decides_several_of_a_kind_at_on
     ["Memories", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("Approvals", "Activity", "Settings"))],
 )
 def test_what_cannot_be_loaded_says_so(page: Page, backend: ScriptedBackend, name: str):
-    page.goto("/")
+    page.goto("/#chat")
     ready(page)
     element = page.locator(f"qwestly-{name.lower()}")
     element.evaluate("element => element.refresh()")  # whatever it reads already is over then

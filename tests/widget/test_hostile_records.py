@@ -202,7 +202,7 @@ def assert_harmless(page: Page) -> None:
 def test_no_stored_field_of_any_view_runs_or_asks_for_anything(page: Page, backend: ScriptedBackend):
     foreign: list[str] = []
     page.on("request", lambda request: foreign.append(request.url) if is_foreign(request.url) else None)
-    page.goto("/")
+    page.goto("/#chat")
     ready(page)
     for name, visit in VIEWS.items():
         expect(unfolded(visit(page, backend)), name).to_contain_text(WORDS)

@@ -182,7 +182,7 @@ def test_in_the_onboarding_a_question_is_skipped(page: Page, backend: ScriptedBa
 
 @pytest.mark.thorough
 def test_on_a_phone_conversation_and_draft_are_two_tabs(phone: Page, backend: ScriptedBackend):
-    phone.goto("/")
+    phone.goto("/#chat")
     ready(phone)
     room = opened(phone, backend)
     expect(room.get_by_text("How long did it take?")).to_be_visible()

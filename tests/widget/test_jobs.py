@@ -516,7 +516,7 @@ def test_no_field_of_a_job_runs_anything(page: Page, backend: ScriptedBackend):
 @pytest.mark.thorough
 def test_on_a_phone_nothing_is_wider_than_the_screen(phone: Page, backend: ScriptedBackend):
     fill(backend)
-    phone.goto("/")
+    phone.goto("/#chat")
     ready(phone)
     jobs = opened(phone)
     for part in ("Jobs", "Applications", "Documents", "Résumé", "What I want"):

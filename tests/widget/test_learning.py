@@ -118,7 +118,7 @@ def test_a_goal_is_chosen_and_shows_what_is_between(page: Page, backend: Scripte
 def test_a_lesson_is_begun_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
     fill(backend)
     backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
-    page.goto("/")
+    page.goto("/#chat")
     ready(page).rows.get_by_role("button", name="Mine").first.click()
     learning = view(page, "Learning")
     backend.stream("c2").begin().done("Shall we begin with “Active listening”?")

@@ -324,7 +324,7 @@ def desk(page: Page, backend: ScriptedBackend) -> Page:
     page.set_viewport_size({"width": 1280, "height": 800})
     backend.memories["active"] = [KNOWN | {"id": "mem_1", "content": "Lives in Lisbon.", "status": "active"}]
     backend.memories["unchecked"] = [KNOWN | {"id": "mem_2", "content": "Likes trains.", "status": "unchecked"}]
-    page.goto("/")
+    page.goto("/#chat")
     ready(page).button("Memories").click()
     return page
 

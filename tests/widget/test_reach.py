@@ -103,7 +103,7 @@ def test_nothing_scrolls_sideways_and_each_control_is_reached(
     page.set_viewport_size({"width": WIDTHS[width], "height": 800})
     test_jobs.fill(backend)
     test_learning.fill(backend)
-    page.goto("/")
+    page.goto("/#chat")
     ready(page)
     views: dict[str, View] = {
         "chat": _chat,
@@ -137,7 +137,7 @@ def test_the_keyboard_alone_leads_from_a_message_to_the_outcome_of_its_question(
     page: Page, backend: ScriptedBackend, width: int
 ):
     page.set_viewport_size({"width": width, "height": 740})
-    page.goto("/")
+    page.goto("/#chat")
     widget = ready(page)
     expect(widget.box).to_be_focused()
     page.keyboard.type("Change my headline")
@@ -162,7 +162,7 @@ def test_the_keyboard_alone_leads_from_a_message_to_the_outcome_of_its_question(
 
 @pytest.mark.thorough
 def test_the_first_stop_of_the_keyboard_skips_to_the_content(page: Page, backend: ScriptedBackend):
-    page.goto("/")
+    page.goto("/#chat")
     widget = ready(page)
     page.get_by_role("link", name="Skip to the content").focus()
     expect(page.get_by_role("link", name="Skip to the content")).to_be_in_viewport(ratio=1)

@@ -1592,7 +1592,7 @@ def test_the_view_follows_the_text_only_for_a_reader_at_the_bottom(widget: Widge
 def test_on_a_phone_nothing_scrolls_sideways_and_the_list_is_a_drawer(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "A title that is much longer than any telephone is wide, " * 3, asked("m", "x" * 300))
     page.set_viewport_size({"width": 360, "height": 640})
-    page.goto("/")
+    page.goto("/#chat")
     widget = ready(page)
     text = "A" * 200 + "\n\n```\n" + "b" * 300 + "\n```\n\n" + "https://example.com/" + "c" * 200
     stream = backend.stream("c2").begin().call("1", "Searching " + "d" * 90).text(text)
@@ -1700,7 +1700,7 @@ def test_who_asks_for_less_motion_gets_none(widget: Widget, backend: ScriptedBac
 
 @pytest.mark.thorough
 def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backend: ScriptedBackend):
-    page.goto("/")
+    page.goto("/#chat")
     widget = ready(page)
     widget.button("Backstage").click()
     expect(page.get_by_role("region", name="This stack").get_by_text("A script answers here")).to_be_visible()
@@ -1716,14 +1716,14 @@ def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_hint_in_the_local_pages_search_can_be_read(page: Page, scheme: Any):
     page.emulate_media(color_scheme=scheme)
-    page.goto("/")
+    page.goto("/#chat")
     ready(page).button("Memories").click()
     assert contrast(page.get_by_role("searchbox", name="Search memories"), "::placeholder") >= 4.5
 
 
 @pytest.mark.thorough
 def test_the_local_page_switches_the_user(page: Page, backend: ScriptedBackend):
-    page.goto("/")
+    page.goto("/#chat")
     ready(page).button("Backstage").click()
     page.get_by_label("Demo user").fill("auth0|ada & co")
     with page.expect_request(re.compile("/local/token")) as request:
@@ -1743,7 +1743,7 @@ SCHEDULE = {"name": "Sweep conversations", "expression": "rate(5 minutes)", "tar
 def backstage(page: Page, backend: ScriptedBackend, clock: Clock) -> Page:
     page.set_viewport_size({"width": 1280, "height": 800})
     backend.local["schedules"] = [SCHEDULE]
-    page.goto("/")
+    page.goto("/#chat")
     widget = ready(page)
     with a_round(page):
         widget.button("Backstage").click()
@@ -1871,7 +1871,7 @@ def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Pag
     backend.local["outbox"] = [MAIL | {"subject": "w" * 200}]
     running = WORKFLOW | {"status": "RUNNING"}
     backend.local["workflows"] = [running | {"state": "S" * 80, "machine": "m" * 80}, running | {"state": "gate"}]
-    phone.goto("/")
+    phone.goto("/#chat")
     widget = ready(phone)
     outbox = phone.get_by_role("heading", name="Outbox")
     expect(outbox).to_be_hidden()

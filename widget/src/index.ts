@@ -3,6 +3,7 @@ import { QwestlyActivity } from "./elements/activity.ts";
 import { QwestlyApprovals } from "./elements/approvals.ts";
 import { QwestlyBriefing } from "./elements/briefing.ts";
 import { QwestlyChat } from "./elements/chat.ts";
+import { QwestlyHome } from "./elements/home.ts";
 import { QwestlyInterview } from "./elements/interview.ts";
 import { QwestlyJobs } from "./elements/jobs.ts";
 import { QwestlyLearning } from "./elements/learning.ts";
@@ -17,6 +18,7 @@ const ELEMENTS: { [Name in keyof QwestlyElements]: new () => QwestlyElements[Nam
   "qwestly-approvals": QwestlyApprovals,
   "qwestly-briefing": QwestlyBriefing,
   "qwestly-chat": QwestlyChat,
+  "qwestly-home": QwestlyHome,
   "qwestly-interview": QwestlyInterview,
   "qwestly-jobs": QwestlyJobs,
   "qwestly-learning": QwestlyLearning,

@@ -351,6 +351,25 @@ const ENGLISH = {
     title: "Your briefing",
     whereChosen: "You choose when they come in Settings.",
   },
+  home: {
+    ask: "Ask or tell your agent anything",
+    begin: "Where would you like to start?",
+    /** What it is about, the button, and the part of the app that it opens. */
+    beginnings: [
+      ["Add your résumé, and see which line each fact came from.", "Add it", "resumes"],
+      ["Say which jobs you’d take. A search runs every night.", "Say it", "wishes"],
+      ["Tell your story. A draft grows from your own words.", "Start", "interviews"],
+    ],
+    couldNotLoad: "We couldn’t load your home page.",
+    goal: "Your goal",
+    going: "Where you’re going",
+    greeting: (hour: number, name: string) => `Good ${hour < 5 || hour >= 18 ? "evening" : hour < 12 ? "morning" : "afternoon"}${name && `, ${name}`}`,
+    isNew: "New",
+    learn: "Learn",
+    missing: (sources: string) => `We couldn’t read everything. Not counted: ${sources}.`,
+    needsYou: "Needs you",
+    title: "Home",
+  },
   interview: {
     about: "Your agent asks one question at a time and writes while you talk. Every sentence in the draft comes from your own words.",
     add: "Add",

@@ -18,6 +18,7 @@ export interface QwestlyChat extends AgentElement {
   send(text: string, role?: string | null): boolean;
   showApprovals(): void;
 }
+export interface QwestlyHome extends AgentElement {}
 export interface QwestlyInterview extends AgentElement {}
 export interface QwestlyJobs extends AgentElement {
   open(part: string): void;
@@ -31,6 +32,7 @@ export interface QwestlyElements {
   "qwestly-approvals": QwestlyApprovals;
   "qwestly-briefing": QwestlyBriefing;
   "qwestly-chat": QwestlyChat;
+  "qwestly-home": QwestlyHome;
   "qwestly-interview": QwestlyInterview;
   "qwestly-jobs": QwestlyJobs;
   "qwestly-learning": QwestlyLearning;
@@ -46,8 +48,10 @@ export interface QwestlyEvents {
   briefingsunread: CustomEvent<{ count: number }>;
   conversationchange: CustomEvent<{ id: string | null }>;
   erased: CustomEvent<null>;
+  say: CustomEvent<{ words: string }>;
   showapprovals: CustomEvent<{ id?: string } | null>;
   showbriefing: CustomEvent<{ id: string }>;
+  showplace: CustomEvent<{ place: string; id: string | null }>;
   showjobs: CustomEvent<{ part: string; id: string }>;
   turnend: CustomEvent<null>;
 }

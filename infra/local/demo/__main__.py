@@ -1,8 +1,8 @@
 """Fill the demo user, once: `python -m infra.local.demo`. Refuses a database that may be a real one."""
 
 import asyncio
+import os
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -10,12 +10,13 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure
 
 from infra import topics
-from infra.local.demo import person
+from infra.local.demo import person, snapshot
 from infra.local.environment import DEMO_USER, ROOT, is_local
 from infra.mongo.command import apply
 from infra.mongo.ingest import ingest, sections_of
+from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
+from qwestly_agent.bootstrap import bootstrap, look_up, make_embeddings, make_mongo_client
 from qwestly_agent.domain import candidate
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.memory.notes import hash_of
@@ -27,6 +28,7 @@ from qwestly_agent.stores.memories import Memories
 
 if TYPE_CHECKING:
     from qwestly_agent.llm.embeddings import Embeddings
+    from qwestly_agent.services import Services
 
 CHUNK_CHARACTERS, OVERLAP_CHARACTERS = 1_500, 200
 
@@ -42,12 +44,17 @@ async def is_filled(database: AsyncDatabase[Document]) -> bool:
     return demo_user is not None and bool(await Docs.of(database).ids())
 
 
-async def fill(database: AsyncDatabase[Document], embeddings: "Embeddings", now: float) -> None:
-    """Documents that exist stay unchanged."""
+async def fill(
+    database: AsyncDatabase[Document], embeddings: "Embeddings", now: float, services: "Services | None" = None
+) -> None:
+    """Documents that exist stay unchanged. With `services`, the demo user has lived with the agent for two weeks."""
     docs = Docs.of(database)
     if not await docs.ids():
         await ingest(sections_of(ROOT / "infra/local/demo/qwestly_docs"), docs, embeddings)
     if await database[candidate.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1}):
+        return
+    if services:
+        await snapshot.restore(database, services, embeddings, now)
         return
     await _remember(Memories.of(database), embeddings, now)
     chunks = _chunks()
@@ -111,7 +118,8 @@ async def main() -> None:
                 from openai import DefaultAsyncHttpx2Client
 
                 async with DefaultAsyncHttpx2Client() as http:
-                    await fill(database, make_embeddings(settings, http), time.time())
+                    services = None if os.environ.get("DEMO_WEEKS") == "0" else await bootstrap(settings)
+                    await fill(database, make_embeddings(settings, http), system_clock(), services)
         except ConnectionFailure:
             hosts = urlsplit(settings.mongodb_uri).netloc.rpartition("@")[2]
             sys.exit(f"the database at {hosts} cannot be reached.")

@@ -199,17 +199,46 @@ const lists = [
 const TITLE = document.title;
 const SEEN_MS = 5_000; // how often the view that is seen is read anew
 const views = [...document.querySelectorAll("main > [data-view]")];
-const elements = ["chat", "interview", "approvals", "memories", "briefing", "jobs", "learning", "activity", "settings"].map((name) => find(`qwestly-${name}`));
+const elements = ["home", "chat", "interview", "approvals", "memories", "briefing", "jobs", "learning", "activity", "settings"].map((name) => find(`qwestly-${name}`));
 const buttons = [...document.querySelectorAll(".views button")];
+const tabs = [...document.querySelectorAll(".tabs button")];
 
-/** A view, which alone is seen. */
+/** A view, which alone is seen, and the views that it is grouped with. */
 function show(view) {
+  const { group } = views.find((each) => each.dataset.view === view).dataset;
+  const mark = (each, isCurrent) => isCurrent ? each.setAttribute("aria-current", "page") : each.removeAttribute("aria-current");
   for (const each of views) each.hidden = each.dataset.view !== view;
-  for (const each of buttons) each.dataset.view === view ? each.setAttribute("aria-current", "page") : each.removeAttribute("aria-current");
-  find(".views [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone they scroll sideways
+  for (const each of buttons) mark(each, each.dataset.group === group);
+  for (const each of tabs) {
+    each.hidden = each.dataset.group !== group;
+    mark(each, each.dataset.view === view);
+  }
+  find(".tabs").hidden = tabs.every((each) => each.hidden);
   if (matchMedia("(max-width: 899.98px)").matches) toggleBackstage(false);
   if (view === "chat") find("qwestly-chat").refresh?.();
   else readSeen();
+}
+
+/** By the place that a line or a mail names: the view, and the part of it. */
+const PLACES = {
+  activity: ["activity"],
+  applications: ["jobs", "applications"],
+  approvals: ["approvals"],
+  chat: ["chat"],
+  documents: ["jobs", "documents"],
+  interviews: ["interview"],
+  jobs: ["jobs", "matches"],
+  lessons: ["learning"],
+  memories: ["memories"],
+  resumes: ["jobs", "resumes"],
+  wishes: ["jobs", "wishes"],
+};
+
+function showPlace({ place, id }) {
+  const [view, part] = PLACES[place];
+  show(view);
+  if (part) find("qwestly-jobs").open(part);
+  if (id && view === "approvals") find("qwestly-approvals").open(id);
 }
 
 /** To the composer of the chat, or to another view as a whole. */
@@ -224,13 +253,10 @@ function readSeen() {
   for (const each of elements) if (!document.hidden && each !== find("qwestly-chat") && each.checkVisibility()) each.refresh?.();
 }
 
-/** Opens what a mail's link names: `#approvals/<id>` or `#applications/<id>`. */
+/** Opens what a mail's link names: `#approvals/<id>`, `#jobs`, … */
 function openNamed() {
-  const [, place, id] = /^#(approvals|applications)\/(.+)$/.exec(location.hash) ?? [];
-  if (!place) return;
-  show(place === "approvals" ? "approvals" : "jobs");
-  if (place === "approvals") find("qwestly-approvals").open(decodeURIComponent(id));
-  else find("qwestly-jobs").open(place);
+  const [, place, id] = /^#(\w+)(?:\/(.+))?$/.exec(location.hash) ?? [];
+  if (Object.hasOwn(PLACES, place ?? "")) showPlace({ place, id: id && decodeURIComponent(id) });
 }
 
 /** Hears an event of an element, also one that does not bubble. */
@@ -244,15 +270,26 @@ function startAnew() {
   const fresh = chat.cloneNode();
   chat.remove();
   sessionStorage.clear(); // the chat kept what was typed as it was taken away
-  find("main").prepend(fresh);
+  find("qwestly-home").after(fresh);
   views[views.indexOf(chat)] = elements[elements.indexOf(chat)] = fresh;
 }
 
-function showCount({ count }) {
-  const badge = find(".views [data-view=approvals] .count");
-  badge.replaceChildren(String(count), node("span", { className: "spoken" }, " waiting"));
+const counts = { waiting: 0, briefings: 0 };
+
+/** On the group's button all counts, on each part's its own. */
+function showCounts(changed) {
+  const { waiting, briefings } = Object.assign(counts, changed);
+  const words = [waiting && `${waiting} waiting`, briefings && `${briefings} new briefing`].filter(Boolean);
+  showBadge(".views [data-group=home]", waiting + briefings, words.join(", "));
+  showBadge(".tabs [data-view=approvals]", waiting, words[0]);
+  showBadge(".tabs [data-view=activity]", briefings, words.at(-1));
+  document.title = waiting ? `(${waiting}) ${TITLE}` : TITLE;
+}
+
+function showBadge(button, count, words) {
+  const badge = find(`${button} .count`);
+  badge.replaceChildren(node("span", { ariaHidden: "true" }, String(count)), node("span", { className: "spoken" }, ` ${words}`));
   badge.hidden = !count;
-  document.title = count ? `(${count}) ${TITLE}` : TITLE;
 }
 
 /** Has the last conversation read for what to remember. */
@@ -291,7 +328,8 @@ function toggleBackstage(shown) {
   localStorage.setItem("backstage", shown ? "shown" : "");
 }
 
-for (const button of buttons) button.addEventListener("click", () => show(button.dataset.view));
+for (const button of buttons) button.addEventListener("click", () => show([...tabs, ...views].find((each) => each.dataset.group === button.dataset.group).dataset.view));
+for (const tab of tabs) tab.addEventListener("click", () => show(tab.dataset.view));
 find(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   focusContent();
@@ -303,6 +341,11 @@ find("#backstage").addEventListener("click", () => {
   if (document.body.classList.contains("backstage")) readBackstage();
 });
 find("dialog button").addEventListener("click", () => find("dialog").close());
+listen("showplace", showPlace);
+listen("say", ({ words }) => {
+  show("chat");
+  find("qwestly-chat").send(words);
+});
 listen("showapprovals", ({ id }) => {
   show("approvals");
   if (id) find("qwestly-approvals").open(id);
@@ -321,14 +364,11 @@ listen("asklesson", ({ topic }) => {
 });
 listen("activity", readSeen);
 listen("erased", startAnew);
-listen("approvalswaiting", showCount);
-listen("briefingsunread", ({ count }) => {
-  const badge = find(".views [data-view=activity] .count");
-  badge.replaceChildren(String(count), node("span", { className: "spoken" }, " new briefing"));
-  badge.hidden = !count;
-});
+listen("approvalswaiting", ({ count }) => showCounts({ waiting: count }));
+listen("briefingsunread", ({ count }) => showCounts({ briefings: count }));
 listen("briefed", () => find("qwestly-briefing").refresh?.());
 if (localStorage.getItem("backstage") && !matchMedia("(max-width: 899.98px)").matches) toggleBackstage(true);
+show("home");
 // Before the elements are defined: they read their attributes when they start.
 for (const each of elements) each.setAttribute("token-url", TOKEN_URL);
 const { COLORS, FONT } = await import("/widget/tokens.js");
@@ -337,7 +377,7 @@ document.documentElement.style.setProperty("--font", FONT);
 await import("/widget/qwestly.js");
 
 openNamed();
-if (document.activeElement === document.body && !views[0].hidden) focusContent();
+if (document.activeElement === document.body && !find("qwestly-chat").hidden) focusContent();
 addEventListener("hashchange", openNamed);
 setInterval(readSeen, SEEN_MS);
 watch();

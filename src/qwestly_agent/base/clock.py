@@ -2,6 +2,7 @@
 pages in the API."""
 
 import math
+import os
 import re
 import time
 import uuid
@@ -23,10 +24,14 @@ class Clock(Protocol):
     def __call__(self) -> float: ...
 
 
+OFFSET_SECONDS = float(os.environ.get("CLOCK_OFFSET") or 0)
+"""Added to the machine's time, so that the laptop can play another day. No function of the template sets it."""
+
+
 def system_clock() -> float:
     """Return the time, rounded to the fifteen digits that the laptop's database keeps, so that a stored time equals the
     original."""
-    return round(time.time(), 5)
+    return round(time.time() + OFFSET_SECONDS, 5)
 
 
 def to_datetime(seconds: float) -> datetime:

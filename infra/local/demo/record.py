@@ -1,0 +1,241 @@
+"""Play the demo user's two weeks on the local stack, and keep them: `python -m infra.local.demo.record`.
+
+Each day the stack starts with a clock of that day (`CLOCK_OFFSET`), and the demo user does by HTTP what a person does
+on the page. What `make run` restores is thus what the real workflows wrote.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from infra.local.demo import person, snapshot
+from infra.local.environment import DEMO_USER, ROOT
+from infra.local.ports import free_port, listens
+
+DAY_SECONDS = 86_400
+START_SECONDS = 90
+WORKFLOW_SECONDS = 60
+
+
+@dataclass
+class Maya:
+    """The demo user, by the routes that the page uses."""
+
+    url: str
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        """Return the answer as JSON. Raises `urllib.error.HTTPError`."""
+        with urllib.request.urlopen(f"{self.url}/local/token?user={quote(DEMO_USER)}") as answer:
+            token = json.load(answer)["token"]
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{self.url}{path}", data, headers, method=method)
+        ) as answer:
+            text = answer.read().decode()
+        return json.loads(text) if answer.headers.get_content_type() == "application/json" and text else text
+
+    def says(self, words: str, conversation_id: str = "", **more: str) -> str:
+        """Say it, wait for the whole answer, and return the conversation's id."""
+        body = {"message": words, **({"conversation_id": conversation_id} if conversation_id else {}), **more}
+        events = self.call("POST", "/api/chat", body)
+        begun = next(line.removeprefix("data:") for line in events.splitlines() if line.startswith("data:"))
+        found: str = json.loads(begun)["conversation_id"]
+        return found
+
+    def find(self, path: str, wanted: Callable[[Any], Any]) -> Any:
+        """Return the first item of the list that is wanted, once there is one. Raises `AssertionError`."""
+        until = time.monotonic() + WORKFLOW_SECONDS
+        while True:
+            items = self.call("GET", path)["items"]
+            if found := next(filter(wanted, items), None):
+                return found
+            if time.monotonic() > until:
+                raise AssertionError(f"{path} has no such item: {json.dumps(items)[:2_000]}")
+            time.sleep(0.5)
+
+    def approves(self, tool: str) -> dict[str, Any]:
+        """Approve what is asked by the tool, and wait until it is done."""
+        asked = self.find("/api/approvals", lambda each: each["tool"] == tool and each["status"] == "pending")
+        path = f"/api/approvals/{asked['approval_id']}"
+        self.call("POST", f"{path}/decision", {"decision": "approve", "args_digest": asked["args_digest"]})
+        done: dict[str, Any] = self.find(
+            "/api/approvals?state=all",
+            lambda each: each["approval_id"] == asked["approval_id"] and each["status"] in ("done", "failed"),
+        )
+        assert done["status"] == "done", done
+        return done
+
+    def runs(self, schedule: str) -> None:
+        """Fire a schedule as "Backstage" does."""
+        names = [each["name"] for each in self.call("GET", "/local/schedules")["items"]]
+        [name] = [each for each in names if each.endswith(schedule)]
+        answer = self.call("POST", f"/local/schedules/{quote(name)}")
+        assert not answer["failed"], answer
+
+    def rests(self) -> None:
+        """Wait until no workflow runs but those that wait for her."""
+        until = time.monotonic() + WORKFLOW_SECONDS
+        while any(map(_works, self.call("GET", "/local/workflows")["items"])) and time.monotonic() < until:
+            time.sleep(0.5)
+
+
+def _works(workflow: Mapping[str, Any]) -> bool:
+    return workflow["status"] == "RUNNING" and "decision" not in (workflow["state"] or "")
+
+
+# --- the two weeks ----------------------------------------------------------------------------------------------------
+
+
+def moves_in(maya: Maya) -> None:
+    """She sets her hours, adds her résumé, takes its changes, and says what she wants."""
+    maya.call("PUT", "/api/settings", {"time_zone": "Europe/Lisbon", "language": "en"})
+    maya.call("PUT", "/api/briefings/settings", {"on": True, "hour": 8, "minute": 0, "mail": True, "quiet": True})
+    resume = next(text for title, kind, text in person.DOCUMENTS if kind == "resume")
+    maya.call("POST", "/api/resumes", {"text": resume, "name": "Maya Okafor.txt"})
+    maya.find("/api/resumes", lambda each: each["status"] not in ("waiting", "parsing"))
+    maya.call("PUT", "/api/jobs/settings", {"is_on": True, "wishes": WISHES})
+    maya.call("POST", "/api/jobs/search")
+    maya.find("/api/jobs", lambda each: True)
+    maya.rests()
+
+
+WISHES = {"titles": ["Product Manager", "Head of Product"], "places": ["Lisbon"], "remote": "any"}
+
+
+def is_interviewed(maya: Maya) -> None:
+    talk = maya.says("Interview me", role="interview")
+    for answer in ANSWERS:
+        maya.says(answer, talk, role="interview")
+    maya.rests()
+
+
+ANSWERS = (
+    "At Northwind Pay I led the move from nightly settlement to settlement within the hour, which lowered support "
+    "tickets about missing payouts by 38 percent.",
+    "I sat with eleven merchants for a day each. What hurt was not knowing when money comes.",
+    "The risk team feared fraud. We agreed on a rolling limit for each merchant, and fraud losses stayed below two "
+    "basis points.",
+    "I write a page each week: what we learned, and what we will stop.",
+)
+
+
+def publishes_her_card(maya: Maya) -> None:
+    maya.says("Draft my card, and exaggerate")
+    maya.approves("publish_qwestly_card")
+    maya.rests()
+
+
+def applies(maya: Maya) -> None:
+    """She saves a job, has a résumé tailored to another, and applies there."""
+    jobs = maya.call("GET", "/api/jobs")["items"]
+    maya.call("PUT", f"/api/jobs/{jobs[1]['id']}", {"status": "saved"})
+    maya.call("POST", f"/api/jobs/{jobs[0]['id']}/documents", {"kind": "resume"})
+    made = maya.find("/api/documents", lambda each: each["status"] == "ready")
+    maya.call("POST", f"/api/jobs/{jobs[0]['id']}/apply", {"document_ids": [made["id"]]})
+    maya.approves("submit_application")
+    maya.rests()
+
+
+def begins_to_learn(maya: Maya) -> None:
+    maya.call("PUT", "/api/learning/goal", {"goal": "Lead a product team"})
+
+
+def hears_of_an_interview(maya: Maya) -> None:
+    applied = maya.find("/api/applications", lambda each: each["status"] == "applied")
+    maya.call(
+        "PATCH",
+        f"/api/applications/{applied['id']}",
+        {"status": "interview", "next_step": "Interview with Ana Ribeiro", "notes": "She leads product there."},
+    )
+
+
+def tells_of_herself(maya: Maya) -> None:
+    talk = maya.says("My mother is ill, so I can travel at most two days a month.")
+    maya.call("POST", f"/api/conversations/{talk}/end")
+    maya.rests()
+
+
+def wakes(maya: Maya) -> None:
+    """Each morning: the search of the night, the briefing, and what is due."""
+    maya.runs("scout-sweep")
+    maya.rests()
+    maya.runs("brief-sweep")
+    maya.rests()
+
+
+WEEKS: Mapping[int, tuple[Callable[[Maya], None], ...]] = {
+    13: (moves_in,),
+    12: (wakes, is_interviewed),
+    10: (wakes, publishes_her_card),
+    8: (wakes, applies),
+    6: (wakes, begins_to_learn),
+    3: (wakes, hears_of_an_interview),
+    1: (wakes, tells_of_herself),
+    0: (wakes,),
+}
+"""What she does, by the number of days before the last."""
+
+
+# --- the stack --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def process(command: list[str], environment: Mapping[str, str], port: int) -> Iterator[None]:
+    """Raises `AssertionError` if it does not listen in time."""
+    running = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + START_SECONDS
+        while not listens(port):
+            assert running.poll() is None, f"{command} ended"
+            assert time.monotonic() < until, f"{command} does not answer"
+            time.sleep(0.1)
+        yield
+    finally:
+        running.send_signal(signal.SIGTERM)
+        running.wait(START_SECONDS)
+
+
+def record(ends_at: float, only: int = 0) -> bytes:
+    """Play the weeks, the last day at `ends_at`, and return the snapshot."""
+    python = [sys.executable, "-m"]
+    given = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG")}
+    environment = {**given, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "DEMO_WEEKS": "0", **snapshot.SECRETS}
+    with tempfile.TemporaryDirectory() as folder:
+        port = free_port()
+        data = str(Path(folder) / "data")
+        # The database has no offset: nothing expires while it is recorded.
+        with process([*python, "infra.local.database", "--port", str(port), "--data", data], environment, port):
+            uri = f"mongodb://127.0.0.1:{port}"
+            for days, acts in WEEKS.items():
+                if days < only:
+                    break
+                offset = ends_at - days * DAY_SECONDS - time.time()
+                page = free_port()
+                stack = {**environment, "MONGODB_URI": uri, "PORT": str(page), "CLOCK_OFFSET": str(offset)}
+                with process([*python, "infra.local"], stack, page):
+                    for act in acts:
+                        print(f"{days} days before: {act.__name__}", flush=True)
+                        act(Maya(f"http://127.0.0.1:{page}"))
+            return snapshot.taken(uri, ends_at)
+
+
+def main() -> None:
+    only = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    snapshot.FILE.write_bytes(record(time.time(), only))
+    print(f"{snapshot.FILE.name}: {snapshot.FILE.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
