@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,14 +36,17 @@ class Maya:
     url: str
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """Return the answer as JSON. Raises `urllib.error.HTTPError`."""
+        """Return the answer as JSON. Raises `AssertionError` with one that refuses."""
         with urllib.request.urlopen(f"{self.url}/local/token?user={quote(DEMO_USER)}") as answer:
             token = json.load(answer)["token"]
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(
-            urllib.request.Request(f"{self.url}{path}", data, headers, method=method)
-        ) as answer:
+        request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)
+        try:
+            answer = urllib.request.urlopen(request)
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{method} {path}: {error.read().decode()}") from None
+        with answer:
             text = answer.read().decode()
         return json.loads(text) if answer.headers.get_content_type() == "application/json" and text else text
 
@@ -101,6 +105,8 @@ def _works(workflow: Mapping[str, Any]) -> bool:
 def moves_in(maya: Maya) -> None:
     """She sets her hours, adds her résumé, takes its changes, and says what she wants."""
     maya.call("PUT", "/api/settings", {"time_zone": "Europe/Lisbon", "language": "en"})
+    head = {"document_name": "Maya Okafor", "document_head": ["name", "location", "email"]}
+    maya.call("PUT", "/api/settings", head)
     maya.call("PUT", "/api/briefings/settings", {"on": True, "hour": 8, "minute": 0, "mail": True, "quiet": True})
     resume = next(text for title, kind, text in person.DOCUMENTS if kind == "resume")
     maya.call("POST", "/api/resumes", {"text": resume, "name": "Maya Okafor.txt"})
@@ -133,7 +139,7 @@ ANSWERS = (
 
 def publishes_her_card(maya: Maya) -> None:
     maya.says("Draft my card, and exaggerate")
-    maya.approves("publish_qwestly_card")
+    maya.approves("publish_card")
     maya.rests()
 
 
@@ -144,7 +150,7 @@ def applies(maya: Maya) -> None:
     maya.call("POST", f"/api/jobs/{jobs[0]['id']}/documents", {"kind": "resume"})
     made = maya.find("/api/documents", lambda each: each["status"] == "ready")
     maya.call("POST", f"/api/jobs/{jobs[0]['id']}/apply", {"document_ids": [made["id"]]})
-    maya.approves("submit_application")
+    maya.approves("apply")
     maya.rests()
 
 
@@ -194,7 +200,7 @@ WEEKS: Mapping[int, tuple[Callable[[Maya], None], ...]] = {
 @contextmanager
 def process(command: list[str], environment: Mapping[str, str], port: int) -> Iterator[None]:
     """Raises `AssertionError` if it does not listen in time."""
-    running = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL)
+    running = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until = time.monotonic() + START_SECONDS
         while not listens(port):
