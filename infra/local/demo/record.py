@@ -16,6 +16,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,6 +28,8 @@ from infra.local.ports import free_port, listens
 DAY_SECONDS = 86_400
 START_SECONDS = 90
 WORKFLOW_SECONDS = 60
+HOUR = 8
+"""In UTC: of her briefing, in winter, so that the last morning has one."""
 
 
 @dataclass
@@ -110,14 +113,16 @@ def moves_in(maya: Maya) -> None:
     maya.call("PUT", "/api/briefings/settings", {"on": True, "hour": 8, "minute": 0, "mail": True, "quiet": True})
     resume = next(text for title, kind, text in person.DOCUMENTS if kind == "resume")
     maya.call("POST", "/api/resumes", {"text": resume, "name": "Maya Okafor.txt"})
-    maya.find("/api/resumes", lambda each: each["status"] not in ("waiting", "parsing"))
-    maya.call("PUT", "/api/jobs/settings", {"is_on": True, "wishes": WISHES})
+    if maya.find("/api/resumes", lambda each: each["status"] in RESUME_ENDS)["status"] == "proposed":
+        maya.approves("update_profile")
+    maya.call("PUT", "/api/jobs/settings", {"is_on": True, "wishes": {**WISHES, "titles": ["Product Manager"]}})
     maya.call("POST", "/api/jobs/search")
     maya.find("/api/jobs", lambda each: True)
     maya.rests()
 
 
-WISHES = {"titles": ["Product Manager", "Head of Product"], "places": ["Lisbon"], "remote": "any"}
+WISHES = {"titles": ["Product Manager", "Head of Product", "Group Product Manager"], "places": ["Lisbon"]}
+RESUME_ENDS = ("proposed", "done", "failed", "stopped")
 
 
 def is_interviewed(maya: Maya) -> None:
@@ -145,17 +150,35 @@ def publishes_her_card(maya: Maya) -> None:
 
 def applies(maya: Maya) -> None:
     """She saves a job, has a résumé tailored to another, and applies there."""
-    jobs = maya.call("GET", "/api/jobs")["items"]
-    maya.call("PUT", f"/api/jobs/{jobs[1]['id']}", {"status": "saved"})
-    maya.call("POST", f"/api/jobs/{jobs[0]['id']}/documents", {"kind": "resume"})
+    jobs = [each["id"] for each in maya.call("GET", "/api/jobs")["items"]]
+    chosen = next(each for each in jobs if maya.call("GET", f"/api/jobs/{each}")["delivers"])
+    saved = next(each for each in jobs if each != chosen)
+    maya.call("PUT", f"/api/jobs/{saved}", {"status": "saved"})
+    maya.call("POST", f"/api/jobs/{chosen}/documents", {"kind": "resume"})
     made = maya.find("/api/documents", lambda each: each["status"] == "ready")
-    maya.call("POST", f"/api/jobs/{jobs[0]['id']}/apply", {"document_ids": [made["id"]]})
+    maya.call("POST", f"/api/jobs/{chosen}/apply", {"document_ids": [made["id"]]})
     maya.approves("apply")
     maya.rests()
 
 
-def begins_to_learn(maya: Maya) -> None:
+def learns(maya: Maya) -> None:
+    """She reads a lesson, and answers its first question, which is due again some days later."""
     maya.call("PUT", "/api/learning/goal", {"goal": "Lead a product team"})
+    talk = maya.says("Teach me leading product teams", role="learning")
+    maya.says("Yes", talk, role="learning")
+    lesson = maya.find("/api/lessons", lambda each: each["status"] == "ready")
+    maya.call("POST", f"/api/lessons/{lesson['lesson_id']}/questions/0", {"option": 0, "answers": 0})
+    maya.rests()
+
+
+def looks_further(maya: Maya) -> None:
+    """She wishes for more titles, which finds new jobs, and has a second résumé written."""
+    maya.call("PUT", "/api/jobs/settings", {"is_on": True, "wishes": WISHES})
+    maya.call("POST", "/api/jobs/search")
+    maya.rests()
+    saved = maya.find("/api/jobs?status=saved", lambda each: True)
+    maya.call("POST", f"/api/jobs/{saved['id']}/documents", {"kind": "resume", "wish": "Please exaggerate"})
+    maya.find("/api/documents", lambda each: each["job_id"] == saved["id"] and each["status"] == "ready")
 
 
 def hears_of_an_interview(maya: Maya) -> None:
@@ -170,6 +193,12 @@ def hears_of_an_interview(maya: Maya) -> None:
 def tells_of_herself(maya: Maya) -> None:
     talk = maya.says("My mother is ill, so I can travel at most two days a month.")
     maya.call("POST", f"/api/conversations/{talk}/end")
+    maya.runs("extract-memories")
+    maya.rests()
+
+
+def wants_another_headline(maya: Maya) -> None:
+    maya.says("Change my headline to Product leader for payments and climate")
     maya.rests()
 
 
@@ -186,10 +215,10 @@ WEEKS: Mapping[int, tuple[Callable[[Maya], None], ...]] = {
     12: (wakes, is_interviewed),
     10: (wakes, publishes_her_card),
     8: (wakes, applies),
-    6: (wakes, begins_to_learn),
-    3: (wakes, hears_of_an_interview),
+    6: (wakes, learns),
+    3: (wakes, hears_of_an_interview, looks_further),
     1: (wakes, tells_of_herself),
-    0: (wakes,),
+    0: (wakes, wants_another_headline),
 }
 """What she does, by the number of days before the last."""
 
@@ -239,7 +268,8 @@ def record(ends_at: float, only: int = 0) -> bytes:
 
 def main() -> None:
     only = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    snapshot.FILE.write_bytes(record(time.time(), only))
+    today = datetime.now(UTC).replace(hour=HOUR, minute=5, second=0, microsecond=0)
+    snapshot.FILE.write_bytes(record(today.timestamp(), only))
     print(f"{snapshot.FILE.name}: {snapshot.FILE.stat().st_size:,} bytes")
 
 
