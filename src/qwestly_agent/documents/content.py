@@ -251,7 +251,7 @@ _WORDS: Mapping[str, Words] = {
         "Goedendag,", "Met vriendelijke groet,", "Werkervaring", "Verder", "Vaardigheden", "Opleiding", "heden"
     ),
 }
-_IN_ENGLISH = Words("Hello,", "Kind regards,", "Experience", "Also", "Skills", "Education", "present")
+_IN_ENGLISH = Words("Dear hiring team,", "Kind regards,", "Experience", "Also", "Skills", "Education", "present")
 _ENDS = tuple(".!?…:;。！？।॥؟۔")
 _CLOSES = "\"'”’»›)]"
 _WIDE = pattern("[\u3040-\u30ff\u3400-\u9fff]")
@@ -338,15 +338,17 @@ def parts_of(draft: Draft) -> list[Part]:
 def _resume(parts: Sequence[Part], words: Words) -> Iterator[Block]:
     is_begun = False
     for part in parts:
-        lines = tuple(claim.text for claim in part.claims)
+        lines = [claim.text for claim in part.claims]
         is_of_positions = part.key.startswith(POSITIONS)
         if is_of_positions and not is_begun:
             is_begun = True
             yield Block(words.experience)
         if is_of_positions:
-            yield Block(part.heading, 2, part.aside, lines, is_list=True)
+            yield Block(part.heading, 2, part.aside, tuple(lines), is_list=True)
+        elif part.key == EDUCATION:
+            yield Block(part.heading, lines=tuple(lines), is_list=True)
         elif part.key != HEADLINE:
-            yield Block(part.heading, lines=lines, is_list=part.key in (SKILLS, EDUCATION))
+            yield Block(part.heading, lines=(" · ".join(lines) if part.key == SKILLS else _paragraph_of(lines),))
 
 
 def _positions(section: Section, evidence: Mapping[str, Evidence], language: str) -> Iterator[Part]:
@@ -450,10 +452,15 @@ _STYLES = f"""\
 <w:rPr><w:b/><w:bCs/><w:sz w:val="36"/><w:szCs w:val="36"/></w:rPr></w:style>
 <w:style w:type="paragraph" w:styleId="Subtitle"><w:name w:val="Subtitle"/><w:basedOn w:val="Normal"/></w:style>
 <w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/><w:basedOn w:val="Normal"/>
-<w:pPr><w:keepNext/><w:spacing w:before="240"/><w:outlineLvl w:val="0"/></w:pPr>
+<w:pPr><w:keepNext/><w:pBdr><w:bottom w:val="single" w:sz="4" w:space="2" w:color="A6A6A6"/></w:pBdr>
+<w:spacing w:before="240" w:after="120"/><w:outlineLvl w:val="0"/></w:pPr>
 <w:rPr><w:b/><w:bCs/><w:sz w:val="26"/><w:szCs w:val="26"/></w:rPr></w:style>
 <w:style w:type="paragraph" w:styleId="Heading2"><w:name w:val="heading 2"/><w:basedOn w:val="Normal"/>
 <w:pPr><w:keepNext/><w:spacing w:before="160"/><w:outlineLvl w:val="1"/></w:pPr><w:rPr><w:b/><w:bCs/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="Dates"><w:name w:val="Dates"/><w:basedOn w:val="Normal"/>
+<w:pPr><w:keepNext/></w:pPr><w:rPr><w:color w:val="595959"/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="BodyText"><w:name w:val="Body Text"/><w:basedOn w:val="Normal"/>
+<w:pPr><w:spacing w:after="200" w:line="276" w:lineRule="auto"/></w:pPr></w:style>
 <w:style w:type="paragraph" w:styleId="ListBullet"><w:name w:val="List Bullet"/><w:basedOn w:val="Normal"/>
 <w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>
 </w:styles>"""
@@ -498,9 +505,9 @@ def _body(content: Content) -> Iterator[str]:
 
 def _paragraphs(block: Block) -> Iterator[str]:
     yield _paragraph(f"Heading{block.level}", block.heading)
-    yield _paragraph("Normal", block.aside)
+    yield _paragraph("Dates", block.aside)
     for each in block.lines:
-        yield _paragraph("ListBullet" if block.is_list else "Normal", each)
+        yield _paragraph("ListBullet" if block.is_list else "BodyText", each)
 
 
 def _paragraph(style: str, text: str) -> str:

@@ -71,7 +71,7 @@ WORDS = (
 )
 SOURCES = (*EVIDENCE, "advert", ADVERT.id, f"advert:{ADVERT.id}", "wish", "memory:9", "memory:1;", "person:0", "")
 SECTIONS: Mapping[TailoredKind, Sequence[str]] = {"resume": (SUMMARY, POSITIONS), "cover_letter": (LETTER,)}
-CODE = {"Hello,", "Kind regards,", "Maya"}
+CODE = {"Dear hiring team,", "Kind regards,", "Maya"}
 """What code writes."""
 
 
