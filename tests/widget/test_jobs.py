@@ -267,7 +267,7 @@ def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: Scr
     jobs.get_by_role("button", name="Continue").click()
     [posted] = backend.wait_for(1, "POST", "/api/jobs/j1/apply")
     assert chosen_heads(backend) == [{"document_name": "Ada Pereira", "document_head": ["phone"]}]
-    assert posted.body == {"document_ids": ["d1"], "note": "Through Rui"}
+    assert posted.body == {"document_ids": ["d1"], "note": "Through Rui", "head": ["phone"]}
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
     expect(page.locator("qwestly-approvals").get_by_role("group", name="Approval: ")).to_be_focused()
 

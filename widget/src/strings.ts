@@ -615,6 +615,7 @@ const ENGLISH = {
   },
   apply: {
     apply: "Apply",
+    atTop: "At the top of these documents",
     approved: "Approved. It’s being sent.",
     chooseDocument: "Choose at least one document to send.",
     couldNotPrepare: "We couldn’t prepare your application.",

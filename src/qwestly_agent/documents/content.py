@@ -51,26 +51,18 @@ NOT_CHOSEN = (
 )
 
 
-async def chosen_head(services: Services, user_id: str, fields: Sequence[str] | None = None) -> Head:
+async def chosen_head(
+    services: Services, user_id: str, fields: Sequence[str] | None = None, *, to_send: bool = False
+) -> Head:
     """Return the name and these fields, or those that the person chose, or the usual ones. Raises `Invalid` if no name
-    is known."""
+    is known and, as an employer must be able to answer, `to_send` while nothing was chosen."""
     there, settings = await asyncio.gather(head_of(services, user_id), services.user_settings.get(user_id))
-    return _with_name(there, next(each for each in (fields, settings.document_head, USUAL) if each is not None))
-
-
-async def head_to_send(services: Services, user_id: str) -> Head:
-    """Return the name and the fields that the person chose. Raises `Invalid` if they never chose, because an employer
-    must be able to answer, and if no name is known."""
-    there, settings = await asyncio.gather(head_of(services, user_id), services.user_settings.get(user_id))
-    if settings.document_head is None:
+    chosen = settings.document_head if fields is None else fields
+    if to_send and chosen is None:
         raise Invalid(NOT_CHOSEN)
-    return _with_name(there, settings.document_head)
-
-
-def _with_name(there: Head, fields: Sequence[str]) -> Head:
     if "name" not in there:
         raise Invalid(NO_NAME)
-    return {name: value for name, value in there.items() if name in {"name", *fields}}
+    return {name: value for name, value in there.items() if name in {"name", *(USUAL if chosen is None else chosen)}}
 
 
 async def head_of(services: Services, user_id: str) -> Head:

@@ -15,10 +15,10 @@ from qwestly_agent.documents.content import (
     CHANGED_MEANWHILE,
     EditedPart,
     Head,
+    chosen_head,
     content_of,
     edited,
     file_of,
-    head_to_send,
     positions_from_resume,
 )
 from qwestly_agent.domain.approval import Approval, ShownClaim, canonical_json, sha256_hex
@@ -155,7 +155,7 @@ class Applying:
         match = await self._match(job_id)
         if await self._waiting(match):
             raise Invalid(ASKED_ALREADY)
-        return await self._proposal(match, document_ids, note)
+        return await self._proposal(match, document_ids, note, None)
 
     async def _match(self, job_id: str) -> JobMatch:
         """Get the match. An advert from a search has one if a document was written for it. Raises `NotFound`."""
@@ -177,7 +177,9 @@ class Applying:
                 raise Invalid(f"In the list this application is “{application.status}”, and not being prepared.")
         return standing
 
-    async def _proposal(self, match: JobMatch, document_ids: Sequence[str], note: str) -> Proposal:
+    async def _proposal(
+        self, match: JobMatch, document_ids: Sequence[str], note: str, fields: Sequence[HeadField] | None
+    ) -> Proposal:
         ids = list(dict.fromkeys(document_ids))
         if not 1 <= len(ids) <= MOST_DOCUMENTS:
             raise Invalid(f"Apply with one to {MOST_DOCUMENTS} documents that were written for this job.")
@@ -185,7 +187,7 @@ class Applying:
         if delivers is False:
             raise Invalid(f"Nothing was prepared: {NOT_DELIVERED}")
         drafts = [await self._ready(match, each) for each in ids]
-        head = await head_to_send(self.services, self.user_id)
+        head = await chosen_head(self.services, self.user_id, fields, to_send=True)
         # The contact details stand apart, as every other text for others is kept free of them.
         bare: dict[HeadField, str] = {name: value for name, value in head.items() if name in ("name", "location")}
         marked: Head = {**bare, **({"email": CONTACT} if len(bare) < len(head) else {})}
@@ -229,16 +231,23 @@ class Applying:
             ),
         )
 
-    async def ask(self, job_id: str, document_ids: Sequence[str], note: str, run_id: str) -> Approval:
+    async def ask(
+        self,
+        job_id: str,
+        document_ids: Sequence[str],
+        note: str,
+        run_id: str,
+        head: Sequence[HeadField] | None = None,
+    ) -> Approval:
         """Request the user's approval for an application that they started on the page. The same request returns the
-        same approval.
+        same approval. `head`: the fields at the top of its documents, None for those that they chose for all.
 
         Raises the errors of `proposal`, `Braked` and `Unavailable`.
         """
         await pause.check(self.services.signals, self.user_id)
         match = await self._match(job_id)
         approval = await self._waiting(match)
-        proposal = await self._proposal(match, document_ids, note)
+        proposal = await self._proposal(match, document_ids, note, head)
         if approval is None:
             approval = await self._request_approval(proposal, run_id)
         elif APPLY.arguments_of(approval) != APPLY.parse(proposal.args):

@@ -20,8 +20,10 @@ export const HEAD: HeadField[] = ["location", "email", "phone", "links"];
 
 const pathOf = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
 
-export async function download(backend: Backend, { id, kind }: DocumentView, format: string) {
-  const response = await backend.call("GET", `${pathOf(id)}/download?format=${format}`);
+/** `head`: the fields at its top; those that the person chose for all documents by default. */
+export async function download(backend: Backend, { id, kind }: DocumentView, format: string, head?: HeadField[]) {
+  const query = new URLSearchParams([["format", format], ...(head?.length ? head : head ? ["none"] : []).map((field) => ["head", field])]);
+  const response = await backend.call("GET", `${pathOf(id)}/download?${query}`);
   const address = URL.createObjectURL(await response.blob());
   const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
   element("a", { href: address, download: name }).click();

@@ -40,6 +40,8 @@ class PostedApplication(BaseModel):
 
     document_ids: Annotated[list[str], Field(min_length=1, max_length=MOST_DOCUMENTS)]
     note: Annotated[str, StringConstraints(max_length=LONGEST_NOTE, strip_whitespace=True)] = ""
+    head: Annotated[tuple[HeadField, ...] | None, Field(max_length=5)] = None
+    """The fields at the top of these documents beside the name; null for those that the user chose for all."""
 
 
 class PatchedApplication(BaseModel):
@@ -82,7 +84,7 @@ async def apply_for_job(job_id: str, body: PostedApplication, services: TheServi
     """Request to send it: an approval shows exactly what would be sent, is decided only by the signed-in user, and
     expires after 24 hours. The same request again returns the same approval. 423 `braked`."""
     applying = Applying(services, JobService(services, user_id), user_id)
-    approval = await applying.ask(job_id, body.document_ids, body.note, services.new_id())
+    approval = await applying.ask(job_id, body.document_ids, body.note, services.new_id(), body.head)
     return AskedApproval(approval_id=approval.id)
 
 
