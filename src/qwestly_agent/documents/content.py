@@ -38,6 +38,8 @@ from qwestly_agent.text.language import language_of
 
 
 Head: TypeAlias = Mapping[HeadField, str]
+TopFields: TypeAlias = Sequence[str] | None
+"""The fields that stand there beside the name; None for those that the person chose for all documents."""
 USUAL: tuple[HeadField, ...] = ("name", "location")
 """Fields that are shown if the person chose none."""
 MOST_LINKS, MOST_RESUMES = 4, 5
@@ -51,9 +53,7 @@ NOT_CHOSEN = (
 )
 
 
-async def chosen_head(
-    services: Services, user_id: str, fields: Sequence[str] | None = None, *, to_send: bool = False
-) -> Head:
+async def chosen_head(services: Services, user_id: str, fields: TopFields = None, *, to_send: bool = False) -> Head:
     """Return the name and these fields, or those that the person chose, or the usual ones. Raises `Invalid` if no name
     is known and, as an employer must be able to answer, `to_send` while nothing was chosen."""
     there, settings = await asyncio.gather(head_of(services, user_id), services.user_settings.get(user_id))
@@ -360,7 +360,6 @@ def _positions(section: Section, evidence: Mapping[str, Evidence], language: str
 
 
 Sentence: TypeAlias = Annotated[str, AfterValidator(one_line), StringConstraints(min_length=1, max_length=1_000)]
-CHANGED_MEANWHILE = "It changed meanwhile. Please open it again."
 
 
 class EditedPart(BaseModel):
@@ -388,9 +387,7 @@ def edited(draft: Draft, wanted: Sequence[EditedPart]) -> CheckedCard:
     kept = tuple(each for each in sections if each.claims)
     lists_positions = any(each.startswith(POSITIONS) for each in parts)
     if more or not kept or lists_positions != (POSITIONS in claims) or {each.key for each in wanted} - parts.keys():
-        raise Invalid(
-            "A document needs a sentence, one on your positions where it lists them, and one headline at most."
-        )
+        raise Invalid("A document needs a sentence, one on your positions if it lists them, and one headline at most.")
     return checked.model_copy(update={"card": checked.card.model_copy(update={"headline": headline, "sections": kept})})
 
 

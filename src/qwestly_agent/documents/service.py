@@ -12,9 +12,9 @@ from qwestly_agent.cards.drafts import evidence_of
 from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.documents.content import (
-    CHANGED_MEANWHILE,
     EditedPart,
     Head,
+    TopFields,
     chosen_head,
     content_of,
     edited,
@@ -92,23 +92,24 @@ class Documents:
 
 
 MOST_UNDO = 30
+CHANGED_MEANWHILE = "It changed meanwhile. Please open it again."
 
 
-async def edit(services: Services, draft: Draft, wanted: Sequence[EditedPart] | None) -> None:
+async def edit(services: Services, draft: Draft, revision: int, wanted: Sequence[EditedPart] | None) -> None:
     """Store the document with these sentences, or with None as it was before the last change. Raises `Invalid`, also if
-    it changed meanwhile, and `NotFound`."""
+    it is not at this revision, and `NotFound`."""
     if draft.status != "drafted":
         raise Invalid("A document that is not ready cannot be changed.")
-    *earlier, last = draft.parts.get("undo") or [None]
+    card, earlier = draft.parts["card"], list(draft.parts.get("undo", ()))
     if wanted is not None:
-        last, earlier = (
-            edited(draft, wanted).model_dump(mode="json"),
-            [*draft.parts.get("undo", ()), draft.parts["card"]["checked"]],
-        )
-    elif last is None:
+        earlier.append(card["checked"])
+        checked = edited(draft, wanted).model_dump(mode="json")
+    elif earlier:
+        checked = earlier.pop()
+    else:
         raise Invalid("Nothing of this document was changed by you.")
-    card = {**draft.parts["card"], "checked": last}
-    if not await services.drafts.replace_card(draft, card=card, undo=earlier[-MOST_UNDO:]):
+    parts = {"card": {**card, "checked": checked}, "undo": earlier[-MOST_UNDO:]}
+    if draft.round != revision or not await services.drafts.replace_card(draft, **parts):
         raise Invalid(CHANGED_MEANWHILE)
 
 
@@ -177,10 +178,8 @@ class Applying:
                 raise Invalid(f"In the list this application is “{application.status}”, and not being prepared.")
         return standing
 
-    async def _proposal(
-        self, match: JobMatch, document_ids: Sequence[str], note: str, fields: Sequence[HeadField] | None
-    ) -> Proposal:
-        ids = list(dict.fromkeys(document_ids))
+    async def _proposal(self, match: JobMatch, asked_ids: Sequence[str], note: str, fields: TopFields) -> Proposal:
+        ids = list(dict.fromkeys(asked_ids))
         if not 1 <= len(ids) <= MOST_DOCUMENTS:
             raise Invalid(f"Apply with one to {MOST_DOCUMENTS} documents that were written for this job.")
         delivers = await self.services.candidate_app.delivers(match.advert.board)
@@ -232,15 +231,10 @@ class Applying:
         )
 
     async def ask(
-        self,
-        job_id: str,
-        document_ids: Sequence[str],
-        note: str,
-        run_id: str,
-        head: Sequence[HeadField] | None = None,
+        self, job_id: str, document_ids: Sequence[str], note: str, run_id: str, head: TopFields = None
     ) -> Approval:
         """Request the user's approval for an application that they started on the page. The same request returns the
-        same approval. `head`: the fields at the top of its documents, None for those that they chose for all.
+        same approval.
 
         Raises the errors of `proposal`, `Braked` and `Unavailable`.
         """
