@@ -236,7 +236,8 @@ def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
     if value.get("kind") == "message":  # what was just said is no fact
         return
     if "company" in value and "title" in value:
-        since = f", since {value['start_date']}" if value.get("is_current") and value.get("start_date") else ""
+        start = value.get("start_date") or value.get("start")
+        since = f", since {start}" if start and (value.get("is_current") or value.get("end") == "present") else ""
         yield f"{value['title']} at {value['company']}{since}"
         return
     if "degree" in value:
@@ -255,7 +256,7 @@ def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
         rest = [value[key] for key in ("headline", "location") if isinstance(value.get(key), str)]
         yield f"**{value['name']}**" + "".join(f", {each}" for each in rest)
         value = {key: item for key, item in value.items() if key not in ("name", "headline", "location")}
-    for key, item in sorted(value.items(), key=lambda each: each[0] != "employment"):
+    for key, item in sorted(value.items(), key=lambda each: each[0] not in ("employment", "positions")):
         if key in UNSAID_KEYS or isinstance(item, bool) or item is None:
             continue
         if isinstance(item, dict) or (isinstance(item, list) and not all(isinstance(leaf, str) for leaf in item)):

@@ -3,18 +3,9 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import (
-    AfterValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    TypeAdapter,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationInfo, field_validator
 from typing_extensions import TypeIs
 
 from qwestly_agent.action import (
@@ -33,7 +24,7 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Done, Outcome
 from qwestly_agent.domain.approval import Approval, Change, Preview, ShownQuote
-from qwestly_agent.domain.candidate import Positions, Preference, ProfileField, position_order
+from qwestly_agent.domain.candidate import Preference, ProfileField, WrittenField, position_order
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Section, SectionDraft, person_said
 from qwestly_agent.domain.job import Wish, wishes_as_fields, with_wishes
 from qwestly_agent.grounding.model import GroundingVerdict
@@ -56,13 +47,11 @@ Text: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_l
 AboutText: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=2600)]
 MOST_POSITIONS = 60
 Lines: TypeAlias = Annotated[list[Line], Field(max_length=100)]
+PositionLine: TypeAlias = Annotated[str, AfterValidator(one_line), StringConstraints(min_length=1, max_length=2_000)]
 LinkedInUrl: TypeAlias = Annotated[
     str,
     StringConstraints(max_length=300, pattern=r"^https://([a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}/?$"),
 ]
-
-
-PositionLine: TypeAlias = Annotated[str, AfterValidator(one_line), StringConstraints(min_length=1, max_length=2_000)]
 
 
 class Position(Arguments):
@@ -75,14 +64,10 @@ class Position(Arguments):
     """`present` if it goes on; None if unknown."""
     lines: Annotated[tuple[PositionLine, ...], Field(max_length=60)] = ()
 
-    @model_validator(mode="after")
-    def _is_named(self) -> Self:
-        if not self.title and not self.company:
-            raise ValueError("a position has a title or a company")
-        return self
-
 
 def _latest_first(positions: list[Position]) -> list[Position]:
+    if not all(each.title or each.company for each in positions):
+        raise ValueError("a position has a title or a company")
     return sorted(positions, key=lambda each: position_order(each.model_dump()), reverse=True)
 
 
@@ -93,7 +78,7 @@ class Education(Arguments):
 
 
 Value: TypeAlias = str | float | list[str] | list[Education]
-ChangedField: TypeAlias = ProfileField | Positions | Preference | Wish
+ChangedField: TypeAlias = WrittenField | Wish
 
 
 def _adapter(shape: Any) -> TypeAdapter[Any]:
@@ -165,7 +150,7 @@ class ProfileChanges(Arguments):
         return {each.field: to_json_types(each.value) for each in self.changes}
 
     @property
-    def of_candidate_app(self) -> dict[ProfileField | Positions | Preference, Any]:
+    def of_candidate_app(self) -> dict[WrittenField, Any]:
         return {each.field: to_json_types(each.value) for each in self.changes if not is_wish(each.field)}
 
     @property

@@ -138,6 +138,12 @@ def test_it_is_asked_once_how_the_employer_can_answer(client: Client, chat: Chat
     approval = approval_of(client, asks(client, job_id, document_id))
     shown = approval["preview"]["sections"][1]["markdown"]
     assert shown.startswith("# Maya Okafor\n\nana@reis.example · +351 912 345 678\n\n")
+    decides(client, approval["approval_id"], "reject")
+    this_one = {"document_ids": [document_id], "head": ["phone"]}
+    asked = client.request("POST", f"/api/jobs/{job_id}/apply", json=this_one).raise_for_status().json()
+    shown = approval_of(client, asked["approval_id"])["preview"]["sections"][1]["markdown"]
+    assert shown.startswith("# Maya Okafor\n\n+351 912 345 678\n\n")
+    assert client.get("/api/settings")["document_head"] == ["phone", "email"]
 
 
 def test_the_list_keeps_status_next_step_and_history(client: Client, chat: ChatServer) -> None:

@@ -460,6 +460,7 @@ async def drafted(talk: Talk, memory_id: str, kind: str = "card", **fields: Any)
         "plan": ["experience"],
         "section_experience": kept.model_dump(mode="json"),
         "card": {"round": 1, "checked": checked.model_dump(mode="json")},
+        "undo": [checked.model_dump(mode="json")],
         "wish": f"Mention this: {SAID}",
     }
     draft = Draft.model_validate(

@@ -84,7 +84,10 @@ def test_the_profile_names_what_the_resume_adds(
     assert added == {
         "from": source,
         "languages": ["Gaelic"],
-        "positions": [{"title": "Cellist", "company": "Ulster Orchestra", "start": "2014"}],
+        "positions": [
+            {"title": "Tuner", "company": "Harcourt Pianos"},
+            {"title": "Cellist", "company": "Ulster Orchestra", "start": "2014"},
+        ],
     }
 
 

@@ -135,7 +135,7 @@ def test_a_letter_greets_by_code_and_says_of_the_person_what_is_quoted(maya_appl
     content = content_of(draft, {"name": "Maya", "location": "Lisbon"})
     said = " ".join(f"{claim.text.rstrip('.')}." for claim in supported_in(draft).card.claims)
     assert content.blocks[0].heading == "Senior Product Manager, Kestrel Labs"
-    assert content.blocks[0].lines == ("Hello,",)
+    assert content.blocks[0].lines == ("Dear hiring team,",)
     assert " ".join(content.blocks[1].lines) == said
     assert content.blocks[2].lines == ("Kind regards,", "Maya")
     assert maya_applies.asked(WRITER) <= 2

@@ -254,6 +254,26 @@ def test_a_document_is_changed_on_the_page_and_back(page: Page, backend: Scripte
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_a_request_for_changes_shows_what_it_changed_or_that_it_changed_nothing(
+    page: Page, backend: ScriptedBackend, is_followed: bool
+):
+    backend.jobs.documents["d1"] = first = document(version=1)
+    jobs = opened(page, "Documents")
+    jobs.get_by_role("button", name="Open: Résumé, version 1").click()
+    jobs.get_by_label("What should be different").fill("Lead with payments")
+    text = "Led the payments of six people." if is_followed else first["sentences"][0]["text"]
+    backend.jobs.documents = {"d2": first | {"id": "d2", "version": 2, "sentences": [{"text": text}]}, "d1": first}
+    jobs.get_by_role("button", name="Ask for changes").click()
+    [posted] = backend.wait_for(1, "POST", "/api/jobs/j1/documents")
+    assert posted.body == {"kind": "resume", "wish": "Lead with payments"}
+    expect(jobs.get_by_text("What changed since version 1")).to_be_visible()
+    said = [f"New: “{text}”", "Gone: “Led six people.”"] if is_followed else ["What you asked for changed nothing"]
+    for each in said:
+        expect(jobs.get_by_text(each)).to_be_visible()
+
+
+@pytest.mark.thorough
 def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     backend.jobs.documents["d1"] = document(chosen_head=None)
@@ -267,7 +287,7 @@ def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: Scr
     jobs.get_by_role("button", name="Continue").click()
     [posted] = backend.wait_for(1, "POST", "/api/jobs/j1/apply")
     assert chosen_heads(backend) == [{"document_name": "Ada Pereira", "document_head": ["phone"]}]
-    assert posted.body == {"document_ids": ["d1"], "note": "Through Rui"}
+    assert posted.body == {"document_ids": ["d1"], "note": "Through Rui", "head": ["phone"]}
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
     expect(page.locator("qwestly-approvals").get_by_role("group", name="Approval: ")).to_be_focused()
 

@@ -109,7 +109,9 @@ def _is_reachable(text: str) -> bool:
 
 LONGEST_CHARACTERS, LONGEST_HEADLINE = 2_600, 220
 """LinkedIn's limits."""
-UNCHANGED = "What you asked for changed nothing: it reads as before."
+UNCHANGED = (
+    "What you asked for changed nothing: it reads as before. Say it in other words, or tell me what I don’t know yet."
+)
 
 
 class _Frozen(BaseModel):

@@ -116,11 +116,7 @@ def _without(name: str, part: Any, gone: set[str], contains_forgotten: Callable[
         left = keep_claims(checked, stands)
         return part if left == checked else {**part, "checked": left.model_dump(mode="json")}
     if name == "undo":
-        left = [keep_claims(CheckedCard.model_validate(each), stands).model_dump(mode="json") for each in part]
-        return [
-            after if len(after["left_out"]) > len(before["left_out"]) else before
-            for before, after in zip(part, left, strict=True)
-        ]
+        return [_without("card", {"checked": each}, gone, contains_forgotten)["checked"] for each in part]
     if name == "coverage":
         coverage = Coverage.model_validate(part)
         items = tuple(each if stands(_met(each)) else _unmet(each) for each in coverage.requirements)

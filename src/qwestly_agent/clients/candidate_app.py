@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from qwestly_agent.base.clock import Clock, NewId
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.base.patterns import pattern
-from qwestly_agent.domain.candidate import Positions, Preference, ProfileField
+from qwestly_agent.domain.candidate import Preference, WrittenField
 
 # --- candidate answers ------------------------------------------------------------------------------------------------
 # Parse the candidate app's responses, which are untrusted input, into the outcome of a write.
@@ -141,12 +141,8 @@ class _FailedOperation(_Told):
     error: _Reason
 
 
-class _Source(_Told):
-    delivers: bool
-
-
 class _Sources(_Told):
-    sources: dict[str, _Source]
+    sources: dict[str, dict[str, bool]]
 
 
 _Operation: TypeAlias = Annotated[_PendingOperation | _DoneOperation | _FailedOperation, Field(discriminator="status")]
@@ -284,8 +280,8 @@ class CandidateApp:
     new_id: NewId
     renewed_secret: Callable[[], Awaitable[str]] | None = None
     """Reads the secret again, since a rejected one may have been rotated."""
-    _sources: tuple[float, Mapping[str, bool]] | None = field(default=None, init=False)
-    """When the sources were read, and whether applications are delivered for each."""
+    _sources: tuple[float, Mapping[str, Mapping[str, bool]]] | None = field(default=None, init=False)
+    """When the sources of jobs were read, and what they said."""
 
     async def version_of(self, user_id: str, act: str, subject: str) -> str | None:
         """Return the subject's version; None if it does not exist. Raises `Unavailable`.
@@ -324,8 +320,8 @@ class CandidateApp:
                 return None
             if answer.status != 200 or not (found := answer.parsed(SOURCES)):
                 return None
-            self._sources = self.clock(), {name: each.delivers for name, each in found.sources.items()}
-        return self._sources[1].get(source, False)
+            self._sources = self.clock(), found.sources
+        return self._sources[1].get(source, {}).get("delivers", False)
 
     async def publish_card(self, effect: Effect, card_id: str, content: CardText) -> Outcome:
         """Publish a card under an id of ours. Replaces a published card if the effect names its version."""
@@ -342,9 +338,7 @@ class CandidateApp:
     async def delete_card(self, effect: Effect, card_id: str) -> Outcome:
         return await self._write(effect, "DELETE", card_subject(card_id))
 
-    async def set_profile_fields(
-        self, effect: Effect, values: Mapping[ProfileField | Positions | Preference, Any]
-    ) -> Outcome:
+    async def set_profile_fields(self, effect: Effect, values: Mapping[WrittenField, Any]) -> Outcome:
         """Set these fields of profile, positions and preferences, all or none. None removes a value."""
         return await self._write(effect, "PATCH", PROFILE, {**values})
 

@@ -38,6 +38,8 @@ from qwestly_agent.text.language import language_of
 
 
 Head: TypeAlias = Mapping[HeadField, str]
+TopFields: TypeAlias = Sequence[str] | None
+"""The fields that stand there beside the name; None for those that the person chose for all documents."""
 USUAL: tuple[HeadField, ...] = ("name", "location")
 """Fields that are shown if the person chose none."""
 MOST_LINKS, MOST_RESUMES = 4, 5
@@ -51,26 +53,16 @@ NOT_CHOSEN = (
 )
 
 
-async def chosen_head(services: Services, user_id: str, fields: Sequence[str] | None = None) -> Head:
+async def chosen_head(services: Services, user_id: str, fields: TopFields = None, *, to_send: bool = False) -> Head:
     """Return the name and these fields, or those that the person chose, or the usual ones. Raises `Invalid` if no name
-    is known."""
+    is known and, as an employer must be able to answer, `to_send` while nothing was chosen."""
     there, settings = await asyncio.gather(head_of(services, user_id), services.user_settings.get(user_id))
-    return _with_name(there, next(each for each in (fields, settings.document_head, USUAL) if each is not None))
-
-
-async def head_to_send(services: Services, user_id: str) -> Head:
-    """Return the name and the fields that the person chose. Raises `Invalid` if they never chose, because an employer
-    must be able to answer, and if no name is known."""
-    there, settings = await asyncio.gather(head_of(services, user_id), services.user_settings.get(user_id))
-    if settings.document_head is None:
+    chosen = settings.document_head if fields is None else fields
+    if to_send and chosen is None:
         raise Invalid(NOT_CHOSEN)
-    return _with_name(there, settings.document_head)
-
-
-def _with_name(there: Head, fields: Sequence[str]) -> Head:
     if "name" not in there:
         raise Invalid(NO_NAME)
-    return {name: value for name, value in there.items() if name in {"name", *fields}}
+    return {name: value for name, value in there.items() if name in {"name", *(USUAL if chosen is None else chosen)}}
 
 
 async def head_of(services: Services, user_id: str) -> Head:
@@ -251,7 +243,7 @@ _WORDS: Mapping[str, Words] = {
         "Goedendag,", "Met vriendelijke groet,", "Werkervaring", "Verder", "Vaardigheden", "Opleiding", "heden"
     ),
 }
-_IN_ENGLISH = Words("Hello,", "Kind regards,", "Experience", "Also", "Skills", "Education", "present")
+_IN_ENGLISH = Words("Dear hiring team,", "Kind regards,", "Experience", "Also", "Skills", "Education", "present")
 _ENDS = tuple(".!?…:;。！？।॥؟۔")
 _CLOSES = "\"'”’»›)]"
 _WIDE = pattern("[\u3040-\u30ff\u3400-\u9fff]")
@@ -338,15 +330,17 @@ def parts_of(draft: Draft) -> list[Part]:
 def _resume(parts: Sequence[Part], words: Words) -> Iterator[Block]:
     is_begun = False
     for part in parts:
-        lines = tuple(claim.text for claim in part.claims)
+        lines = [claim.text for claim in part.claims]
         is_of_positions = part.key.startswith(POSITIONS)
         if is_of_positions and not is_begun:
             is_begun = True
             yield Block(words.experience)
         if is_of_positions:
-            yield Block(part.heading, 2, part.aside, lines, is_list=True)
+            yield Block(part.heading, 2, part.aside, tuple(lines), is_list=True)
+        elif part.key == EDUCATION:
+            yield Block(part.heading, lines=tuple(lines), is_list=True)
         elif part.key != HEADLINE:
-            yield Block(part.heading, lines=lines, is_list=part.key in (SKILLS, EDUCATION))
+            yield Block(part.heading, lines=(" · ".join(lines) if part.key == SKILLS else _paragraph_of(lines),))
 
 
 def _positions(section: Section, evidence: Mapping[str, Evidence], language: str) -> Iterator[Part]:
@@ -366,7 +360,6 @@ def _positions(section: Section, evidence: Mapping[str, Evidence], language: str
 
 
 Sentence: TypeAlias = Annotated[str, AfterValidator(one_line), StringConstraints(min_length=1, max_length=1_000)]
-CHANGED_MEANWHILE = "It changed meanwhile. Please open it again."
 
 
 class EditedPart(BaseModel):
@@ -394,9 +387,7 @@ def edited(draft: Draft, wanted: Sequence[EditedPart]) -> CheckedCard:
     kept = tuple(each for each in sections if each.claims)
     lists_positions = any(each.startswith(POSITIONS) for each in parts)
     if more or not kept or lists_positions != (POSITIONS in claims) or {each.key for each in wanted} - parts.keys():
-        raise Invalid(
-            "A document needs a sentence, one on your positions where it lists them, and one headline at most."
-        )
+        raise Invalid("A document needs a sentence, one on your positions if it lists them, and one headline at most.")
     return checked.model_copy(update={"card": checked.card.model_copy(update={"headline": headline, "sections": kept})})
 
 
@@ -450,10 +441,15 @@ _STYLES = f"""\
 <w:rPr><w:b/><w:bCs/><w:sz w:val="36"/><w:szCs w:val="36"/></w:rPr></w:style>
 <w:style w:type="paragraph" w:styleId="Subtitle"><w:name w:val="Subtitle"/><w:basedOn w:val="Normal"/></w:style>
 <w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/><w:basedOn w:val="Normal"/>
-<w:pPr><w:keepNext/><w:spacing w:before="240"/><w:outlineLvl w:val="0"/></w:pPr>
+<w:pPr><w:keepNext/><w:pBdr><w:bottom w:val="single" w:sz="4" w:space="2" w:color="A6A6A6"/></w:pBdr>
+<w:spacing w:before="240" w:after="120"/><w:outlineLvl w:val="0"/></w:pPr>
 <w:rPr><w:b/><w:bCs/><w:sz w:val="26"/><w:szCs w:val="26"/></w:rPr></w:style>
 <w:style w:type="paragraph" w:styleId="Heading2"><w:name w:val="heading 2"/><w:basedOn w:val="Normal"/>
 <w:pPr><w:keepNext/><w:spacing w:before="160"/><w:outlineLvl w:val="1"/></w:pPr><w:rPr><w:b/><w:bCs/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="Dates"><w:name w:val="Dates"/><w:basedOn w:val="Normal"/>
+<w:pPr><w:keepNext/></w:pPr><w:rPr><w:color w:val="595959"/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="BodyText"><w:name w:val="Body Text"/><w:basedOn w:val="Normal"/>
+<w:pPr><w:spacing w:after="200" w:line="276" w:lineRule="auto"/></w:pPr></w:style>
 <w:style w:type="paragraph" w:styleId="ListBullet"><w:name w:val="List Bullet"/><w:basedOn w:val="Normal"/>
 <w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>
 </w:styles>"""
@@ -498,9 +494,9 @@ def _body(content: Content) -> Iterator[str]:
 
 def _paragraphs(block: Block) -> Iterator[str]:
     yield _paragraph(f"Heading{block.level}", block.heading)
-    yield _paragraph("Normal", block.aside)
+    yield _paragraph("Dates", block.aside)
     for each in block.lines:
-        yield _paragraph("ListBullet" if block.is_list else "Normal", each)
+        yield _paragraph("ListBullet" if block.is_list else "BodyText", each)
 
 
 def _paragraph(style: str, text: str) -> str:

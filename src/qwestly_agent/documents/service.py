@@ -12,13 +12,13 @@ from qwestly_agent.cards.drafts import evidence_of
 from qwestly_agent.cards.publication import card_preview, cited_in, supported_in
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.documents.content import (
-    CHANGED_MEANWHILE,
     EditedPart,
     Head,
+    TopFields,
+    chosen_head,
     content_of,
     edited,
     file_of,
-    head_to_send,
     positions_from_resume,
 )
 from qwestly_agent.domain.approval import Approval, ShownClaim, canonical_json, sha256_hex
@@ -92,23 +92,24 @@ class Documents:
 
 
 MOST_UNDO = 30
+CHANGED_MEANWHILE = "It changed meanwhile. Please open it again."
 
 
-async def edit(services: Services, draft: Draft, wanted: Sequence[EditedPart] | None) -> None:
+async def edit(services: Services, draft: Draft, revision: int, wanted: Sequence[EditedPart] | None) -> None:
     """Store the document with these sentences, or with None as it was before the last change. Raises `Invalid`, also if
-    it changed meanwhile, and `NotFound`."""
+    it is not at this revision, and `NotFound`."""
     if draft.status != "drafted":
         raise Invalid("A document that is not ready cannot be changed.")
-    *earlier, last = draft.parts.get("undo") or [None]
+    card, earlier = draft.parts["card"], list(draft.parts.get("undo", ()))
     if wanted is not None:
-        last, earlier = (
-            edited(draft, wanted).model_dump(mode="json"),
-            [*draft.parts.get("undo", ()), draft.parts["card"]["checked"]],
-        )
-    elif last is None:
+        earlier.append(card["checked"])
+        checked = edited(draft, wanted).model_dump(mode="json")
+    elif earlier:
+        checked = earlier.pop()
+    else:
         raise Invalid("Nothing of this document was changed by you.")
-    card = {**draft.parts["card"], "checked": last}
-    if not await services.drafts.replace_card(draft, card=card, undo=earlier[-MOST_UNDO:]):
+    parts = {"card": {**card, "checked": checked}, "undo": earlier[-MOST_UNDO:]}
+    if draft.round != revision or not await services.drafts.replace_card(draft, **parts):
         raise Invalid(CHANGED_MEANWHILE)
 
 
@@ -155,7 +156,7 @@ class Applying:
         match = await self._match(job_id)
         if await self._waiting(match):
             raise Invalid(ASKED_ALREADY)
-        return await self._proposal(match, document_ids, note)
+        return await self._proposal(match, document_ids, note, None)
 
     async def _match(self, job_id: str) -> JobMatch:
         """Get the match. An advert from a search has one if a document was written for it. Raises `NotFound`."""
@@ -177,15 +178,15 @@ class Applying:
                 raise Invalid(f"In the list this application is “{application.status}”, and not being prepared.")
         return standing
 
-    async def _proposal(self, match: JobMatch, document_ids: Sequence[str], note: str) -> Proposal:
-        ids = list(dict.fromkeys(document_ids))
+    async def _proposal(self, match: JobMatch, asked_ids: Sequence[str], note: str, fields: TopFields) -> Proposal:
+        ids = list(dict.fromkeys(asked_ids))
         if not 1 <= len(ids) <= MOST_DOCUMENTS:
             raise Invalid(f"Apply with one to {MOST_DOCUMENTS} documents that were written for this job.")
         delivers = await self.services.candidate_app.delivers(match.advert.board)
         if delivers is False:
             raise Invalid(f"Nothing was prepared: {NOT_DELIVERED}")
         drafts = [await self._ready(match, each) for each in ids]
-        head = await head_to_send(self.services, self.user_id)
+        head = await chosen_head(self.services, self.user_id, fields, to_send=True)
         # The contact details stand apart, as every other text for others is kept free of them.
         bare: dict[HeadField, str] = {name: value for name, value in head.items() if name in ("name", "location")}
         marked: Head = {**bare, **({"email": CONTACT} if len(bare) < len(head) else {})}
@@ -229,7 +230,9 @@ class Applying:
             ),
         )
 
-    async def ask(self, job_id: str, document_ids: Sequence[str], note: str, run_id: str) -> Approval:
+    async def ask(
+        self, job_id: str, document_ids: Sequence[str], note: str, run_id: str, head: TopFields = None
+    ) -> Approval:
         """Request the user's approval for an application that they started on the page. The same request returns the
         same approval.
 
@@ -238,7 +241,7 @@ class Applying:
         await pause.check(self.services.signals, self.user_id)
         match = await self._match(job_id)
         approval = await self._waiting(match)
-        proposal = await self._proposal(match, document_ids, note)
+        proposal = await self._proposal(match, document_ids, note, head)
         if approval is None:
             approval = await self._request_approval(proposal, run_id)
         elif APPLY.arguments_of(approval) != APPLY.parse(proposal.args):

@@ -10,12 +10,10 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.drafts import advert_of, checked_of, coverage_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
-from qwestly_agent.cards.model import LETTER
 from qwestly_agent.cards.publication import card_preview, quotes_of, supported_in
 from qwestly_agent.documents.content import (
     USUAL,
     Head,
-    Part,
     Position,
     content_of,
     file_of,
@@ -60,7 +58,7 @@ class CoverageItem(BaseModel):
 class DocumentPart(BaseModel):
     key: str
     heading: str
-    """A section or a position; empty for the headline and the letter."""
+    """Of the section or position; empty for the headline."""
     sentences: list[str]
 
 
@@ -133,18 +131,15 @@ def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[Hea
             "head": head,
             "chosen_head": chosen,
             "sentences": [*sentences, *named],
-            "parts": list(map(_shown_part, parts_of(draft))) if shown and draft.status == "drafted" else [],
+            "parts": [{**vars(each), "sentences": [claim.text for claim in each.claims]} for each in parts_of(draft)]
+            if shown and draft.status == "drafted"
+            else [],
             "revision": draft.round,
             "can_undo": bool(draft.parts.get("undo")),
             "left_out": [ShownLeftOut(text=each.claim.text, why=each.why) for each in left_out],
             "coverage": list(items()) if coverage and coverage.checked else None,
         }
     )
-
-
-def _shown_part(part: Part) -> DocumentPart:
-    heading = "" if part.key == LETTER else part.heading
-    return DocumentPart(key=part.key, heading=heading, sentences=[each.text for each in part.claims])
 
 
 def _shown_position(position: Position, language: str) -> ShownClaim:

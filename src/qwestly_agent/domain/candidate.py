@@ -14,6 +14,8 @@ ProfileField: TypeAlias = Literal[
 Positions: TypeAlias = Literal["positions"]
 """The positions, which the candidate app keeps apart from the other fields."""
 Preference: TypeAlias = Literal["roles", "locations", "work_mode", "industries", "company_sizes", "availability"]
+WrittenField: TypeAlias = ProfileField | Positions | Preference
+"""A field that the write API sets."""
 WORK_MODE_LABELS = (
     (
         "remote",

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import ShownQuote
-from qwestly_agent.domain.candidate import PRESENT, Positions, ProfileField, position_order, positions_of
+from qwestly_agent.domain.candidate import PRESENT, Positions, ProfileField, positions_of
 from qwestly_agent.domain.resume import UNDER_WAY, ReadField, ResumeRecord, json_resume
 from qwestly_agent.grounding.figures import DATES, Day, days_of
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import FoundQuote
-from qwestly_agent.profile import MOST_POSITIONS, FieldChange
+from qwestly_agent.profile import FieldChange
 from qwestly_agent.resumes.unreadable import SENTENCES, Why
 from qwestly_agent.text.clean import visible
 from qwestly_agent.workflow_state import End, WorkState
@@ -130,7 +130,6 @@ def _folded_name(text: str, between: str = "") -> str:
 
 MOST_QUOTES = 20
 """Maximum number of quotes for a list."""
-MOST_LINES = 60
 MONTHS_OF_A_YEAR = 12
 LONGEST_LINE, LONGEST_TEXT, MOST_ITEMS, MOST_SCHOOLS = 300, 5_000, 100, 30
 """Limits in docs/candidate-app-api.yaml."""
@@ -164,8 +163,7 @@ def profile_changes(
         proposed["education"] = (values, [each for _, fields in schools for each in fields])
     known_positions = _list(profile.get("positions"))
     if positions := list(_new_positions(known_positions, read)):
-        every = [*known_positions, *(position for position, _ in positions)]
-        values = sorted(every, key=position_order, reverse=True)[:MOST_POSITIONS]
+        values = [*known_positions, *(position for position, _ in positions)]
         proposed["positions"] = (values, [each for _, fields in positions for each in fields])
     if today:
         proposed = {**_from_positions(read, today), **proposed}
@@ -278,7 +276,7 @@ def _new_positions(
         is_checked = any(each.is_checked for name, each in item.items() if name not in told)
         lines = [each.value for each in told.values() if each.is_checked or not is_checked]
         if value.keys() & {"title", "company"} and not any(_is_same_position(value, each) for each in known):
-            yield {**value, **({"lines": lines[:MOST_LINES]} if lines else {})}, list(item.values())
+            yield {**value, **({"lines": lines} if lines else {})}, list(item.values())
 
 
 def _is_same_position(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -341,15 +339,12 @@ def read_items(record: ResumeRecord) -> Iterator[tuple[str, str, str]]:
 
 
 def additions(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the résumé has beyond the profile: fields, and positions at other employers; None without any."""
+    """Return the fields of the profile as the résumé would change them; None if it has nothing beyond the profile."""
     if record.status in UNDER_WAY:
         return None
-    known = positions_of(profile.get("employment", ()))
-    changes = (profile_changes(record, {**profile, "positions": known}) or {"changes": ()})["changes"]
-    fields = {each["field"]: each["value"] for each in changes if each["field"] != "positions"}
-    positions = [position for position, _ in _new_positions(known, record.read or ())]
-    found = {**fields, **({"positions": positions} if positions else {})}
-    return {"from": source_of(record), **found} if found else None
+    known = {**profile, "positions": positions_of(profile.get("employment", ()))}
+    changes = (profile_changes(record, known) or {"changes": ()})["changes"]
+    return {"from": source_of(record), **{each["field"]: each["value"] for each in changes}} if changes else None
 
 
 def json_resume_document(record: ResumeRecord) -> dict[str, Any]:

@@ -135,55 +135,53 @@ async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
 def _groups(fields: Mapping[str, Found]) -> Iterator[_Group]:
     """Group a job with its employer and dates, and a school with its degree. What was done in a job is judged with that
     job. All other fields are separate."""
-    items: dict[str, dict[str, Found]] = {}
-    jobs = _jobs(fields)
+    items = _items(fields)
     for path, each in fields.items():
-        item, _, name = path.rpartition("/")
-        section = path.split("/")[1]
-        if name in _TOGETHER.get(section, ()):
-            items.setdefault(item, {})[name] = each
-        elif job := jobs.get("/".join(path.split("/")[:3])):
-            yield _Group((path,), _statement(f"Work: {_in_words(job)}: {each.value}", [each, *job.values()]))
-        else:
+        _, section, *_, name = path.split("/")
+        item = items.get(_item_of(path), {})
+        if name not in item:
             begins = _BASICS[name] if section == "basics" else _SECTIONS[section]
-            yield _Group((path,), _statement(f"{begins}: {each.value}", [each]))
+            text = ": ".join(filter(None, (begins, _in_words(item), each.value)))
+            yield _Group((path,), _statement(text, [each, *item.values()]))
     for path, item in items.items():
         text = f"{_SECTIONS[path.split('/')[1]]}: {_in_words(item)}"
         yield _Group(tuple(f"{path}/{name}" for name in item), _statement(text, list(item.values())))
 
 
-def _jobs(fields: Mapping[str, Found]) -> dict[str, dict[str, Found]]:
-    """Return the fields that name each job, by its path."""
-    jobs: dict[str, dict[str, Found]] = {}
+def _items(fields: Mapping[str, Found]) -> dict[str, dict[str, Found]]:
+    """Return the fields that name each job and school, by its path."""
+    items: dict[str, dict[str, Found]] = {}
     for path, each in fields.items():
-        item, _, name = path.rpartition("/")
-        if path.startswith("/work/") and name in _TOGETHER["work"]:
-            jobs.setdefault(item, {})[name] = each
-    return jobs
+        _, section, *_, name = path.split("/")
+        if name in _TOGETHER.get(section, ()):
+            items.setdefault(_item_of(path), {})[name] = each
+    return items
+
+
+def _item_of(path: str) -> str:
+    return "/".join(path.split("/")[:3])
 
 
 def _beside_another(fields: Mapping[str, Found], text: str) -> set[str]:
     """Return the paths of lines on a job that do not stand below its dates, but below those of another one. Without
     dates, a job is found by its other words."""
-    jobs = _jobs(fields)
-    lines = {
-        path: span
-        for path, each in fields.items()
-        if (item := "/".join(path.split("/")[:3])) in jobs
-        and path.rpartition("/")[2] not in jobs[item]
-        and (span := find_span(each.quote, text))
+    jobs = {path: item for path, item in _items(fields).items() if path.startswith("/work/")}
+    told = {path: each for path, each in fields.items() if _item_of(path) in jobs}
+    spans = {
+        path: find_span(each.quote, text) for path, each in told.items() if each not in jobs[_item_of(path)].values()
     }
-    begins: dict[str, list[int]] = {}
-    for item, job in jobs.items():
+    lines = {path: span for path, span in spans.items() if span}
+    begins = dict[str, list[int]]()
+    for path, job in jobs.items():
         quotes = {job[name].quote for name in _DATES if name in job} or {each.quote for each in job.values()}
         found = (start for quote in quotes for start in _occurrences(quote, text))
-        begins[item] = [each for each in found if not any(start <= each < end for start, end in lines.values())]
-    elsewhere = set[str]()
-    for path, (start, _) in lines.items():
-        above = {item: max((each for each in places if each < start), default=-1) for item, places in begins.items()}
-        if above["/".join(path.split("/")[:3])] < max(above.values()):
-            elsewhere.add(path)
-    return elsewhere
+        begins[path] = [each for each in found if not any(start <= each < end for start, end in lines.values())]
+
+    def is_elsewhere(path: str, at: int) -> bool:
+        above = {job: max((each for each in places if each < at), default=-1) for job, places in begins.items()}
+        return above[_item_of(path)] < max(above.values())
+
+    return {path for path, (start, _) in lines.items() if is_elsewhere(path, start)}
 
 
 def _occurrences(words: str, text: str) -> Iterator[int]:

@@ -147,12 +147,10 @@ class Drafts(Records[Draft]):
             await self.set_fields(user_id, draft_id, _as_fields({name: part}), **same)
 
     async def replace_card(self, before: Draft, **parts: Any) -> bool:
-        """Set these parts if the card is still the one of `before`, which is then one version older. Returns False if
-        it is not."""
-        same = {**_as_fields({"card": before.parts["card"]}), "round": before.round}
-        return await self.set_fields(
-            before.user_id, before.id, {**_as_fields(parts), "round": before.round + 1}, **same
-        )
+        """Set these parts, and count the round. Returns False if the card is no longer the one of `before`."""
+        same = _as_fields({"card": before.parts["card"]})
+        changes = {**_as_fields(parts), "round": before.round + 1}
+        return await self.set_fields(before.user_id, before.id, changes, round=before.round, **same)
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
         """Detach drafts from a conversation; they continue."""

@@ -71,7 +71,7 @@ WORDS = (
 )
 SOURCES = (*EVIDENCE, "advert", ADVERT.id, f"advert:{ADVERT.id}", "wish", "memory:9", "memory:1;", "person:0", "")
 SECTIONS: Mapping[TailoredKind, Sequence[str]] = {"resume": (SUMMARY, POSITIONS), "cover_letter": (LETTER,)}
-CODE = {"Hello,", "Kind regards,", "Maya"}
+CODE = {"Dear hiring team,", "Kind regards,", "Maya"}
 """What code writes."""
 
 
@@ -87,7 +87,10 @@ def _claim(chance: random.Random) -> dict[str, Any]:
     if chance.random() < 0.2:  # as an honest model does
         return {"text": "Coaches a chess club of 12", "quotes": [f"memory:1 {SAID}"]}
     quotes = [f"{chance.choice(SOURCES)} {chance.choice(WORDS)}" for _ in range(chance.randint(1, 3))]
-    return {"text": chance.choice(SENTENCES), "quotes": quotes}
+    claimed = (
+        {"by_person": True, "position": "employment:1"} if chance.random() < 0.3 else {}
+    )  # only its person may say
+    return {"text": chance.choice(SENTENCES), "quotes": quotes, **claimed}
 
 
 async def _document(services: ModelServices, user_id: str, kind: TailoredKind, model: ModelServer, seed: int) -> Draft:

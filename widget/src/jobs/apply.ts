@@ -38,6 +38,8 @@ export function showApproval(from: HTMLElement, id: string) {
   from.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true, detail: { id } }));
 }
 
+const headIn = (data: FormData) => HEAD.filter((field) => data.getAll("head").includes(field));
+
 export class JobApply extends AgentElement {
   static override properties = { ...AgentElement.properties, jobId: { attribute: "job-id" }, jobTitle: { attribute: "job-title" }, documents: { state: true }, head: { state: true }, delivery: { state: true } };
   static override styles = [BASE_STYLES, JOB_STYLES, css`:host { background: none; }`];
@@ -46,8 +48,8 @@ export class JobApply extends AgentElement {
   declare jobTitle: string;
   /** The documents that are ready for this job. */
   declare documents: DocumentView[] | null;
-  /** What can stand at their top, while the person has never chosen. */
-  declare head: DocumentDetail["head"] | null;
+  /** What can stand at their top, and what the person chose for all documents; null until it is known. */
+  declare head: Pick<DocumentDetail, "head" | "chosen_head"> | null;
   /** Whether the application is delivered, and the address of the posting; null until it is known. */
   declare delivery: { delivers: boolean | null; url: string } | null;
 
@@ -61,8 +63,7 @@ export class JobApply extends AgentElement {
       const { items } = await this.backend.json<{ items: DocumentView[] }>("GET", `/api/documents?job_id=${encodeURIComponent(this.jobId)}`);
       const ready = items.filter(({ status, flagged }) => status === "ready" && !flagged);
       if (ready[0]) {
-        const { head, chosen_head: chosen } = await this.backend.json<DocumentDetail>("GET", `/api/documents/${encodeURIComponent(ready[0].id)}`);
-        this.head = chosen && head.name ? null : head;
+        this.head = await this.backend.json<DocumentDetail>("GET", `/api/documents/${encodeURIComponent(ready[0].id)}`);
       }
       // Matches are kept for a shorter time than applications.
       this.delivery = await this.backend.json<{ delivers: boolean | null; url: string }>("GET", `/api/jobs/${encodeURIComponent(this.jobId)}`).catch(() => null);
@@ -83,17 +84,27 @@ export class JobApply extends AgentElement {
     await this.attempt(strings.apply.couldNotPrepare, async () => {
       await this.#keepHead(event.target as HTMLFormElement);
       const path = `/api/jobs/${encodeURIComponent(this.jobId)}/apply`;
-      const { approval_id: id } = await this.backend.json<{ approval_id: string }>("POST", path, { body: { document_ids: documents, note: data.get("note") } });
+      const { approval_id: id } = await this.backend.json<{ approval_id: string }>("POST", path, { body: { document_ids: documents, note: data.get("note"), head: headIn(data) } });
       this.#close("applied");
       showApproval(this, id);
     });
   };
 
+  /** The first choice holds for all documents; a later one for this application alone. */
   async #keepHead(form: HTMLFormElement) {
-    if (!this.head) return;
+    if (this.#isChosen) return;
     const data = new FormData(form);
-    const body = { document_name: data.get("name"), document_head: HEAD.filter((field) => data.getAll("head").includes(field)) };
-    await this.backend.json("PUT", "/api/settings", { body });
+    await this.backend.json("PUT", "/api/settings", { body: { document_name: data.get("name"), document_head: headIn(data) } });
+  }
+
+  get #isChosen() {
+    return Boolean(this.head?.chosen_head && this.head.head.name);
+  }
+
+  /** What stands at the top of the documents: chosen once, and for this application otherwise. */
+  #top({ head, chosen_head: chosen }: Pick<DocumentDetail, "head" | "chosen_head">) {
+    return html`<fieldset><legend>${this.#isChosen ? strings.apply.atTop : strings.documents.atTop}</legend>${this.#isChosen ? nothing : html`<label>${strings.documents.head.name} <input class="field" name="name" autocomplete="name" required maxlength="100" .value=${head.name ?? ""}></label>`}
+      ${HEAD.filter((field) => head[field]).map((field) => html`<label><input type="checkbox" name="head" value=${field} ?checked=${(chosen ?? ["location", "email"]).includes(field)}> ${strings.shared.labeled(strings.documents.head[field], head[field]!)}</label>`)}</fieldset>`;
   }
 
   async #take({ target }: Event, document: DocumentView) {
@@ -101,7 +112,7 @@ export class JobApply extends AgentElement {
     if (!form.reportValidity()) return;
     await this.attempt(strings.shared.couldNotDownload, async () => {
       await this.#keepHead(form);
-      await download(this.backend, document, "docx");
+      await download(this.backend, document, "docx", headIn(new FormData(form)));
     });
   }
 
@@ -127,8 +138,7 @@ export class JobApply extends AgentElement {
         <fieldset class="tools"><legend>${strings.apply.yourDocuments}</legend>${documents.map((each) => html`<button type="button" class="quiet" @click=${(event: Event) => this.#take(event, each)}>${strings.apply.take(strings.jobs.versionOf(strings.jobs.documentKinds[each.kind], each.version))}</button>`)}</fieldset>`
         : html`<p class="soft">${this.delivery?.delivers ? strings.apply.delivered : strings.apply.maybeDelivered}</p>
         <fieldset><legend>${strings.apply.documents}</legend>${documents.map(({ id, kind, version }, index) => html`<label><input type="checkbox" name="document" value=${id} ?checked=${index === 0}> ${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)}</label>`)}</fieldset>`}
-        ${this.head ? html`<fieldset><legend>${strings.documents.atTop}</legend><label>${strings.documents.head.name} <input class="field" name="name" autocomplete="name" required maxlength="100" .value=${this.head.name ?? ""}></label>
-          ${HEAD.filter((field) => this.head![field]).map((field) => html`<label><input type="checkbox" name="head" value=${field} ?checked=${field === "location" || field === "email"}> ${strings.shared.labeled(strings.documents.head[field], this.head![field]!)}</label>`)}</fieldset>` : nothing}
+        ${this.head ? this.#top(this.head) : nothing}
         ${isTheirs ? nothing : html`<label class="soft">${strings.apply.note} <textarea class="field" name="note" rows="2" maxlength=${LONGEST_NOTE}></textarea></label>
         <p class="soft">${strings.apply.promise}</p>`}
         <div class="tools"><button class="main-button">${isTheirs ? strings.apply.iSentIt : strings.shared.continue}</button>${cancel}</div>`

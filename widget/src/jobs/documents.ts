@@ -20,8 +20,10 @@ export const HEAD: HeadField[] = ["location", "email", "phone", "links"];
 
 const pathOf = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
 
-export async function download(backend: Backend, { id, kind }: DocumentView, format: string) {
-  const response = await backend.call("GET", `${pathOf(id)}/download?format=${format}`);
+/** `head`: the fields at its top; those that the person chose for all documents by default. */
+export async function download(backend: Backend, { id, kind }: DocumentView, format: string, head?: HeadField[]) {
+  const query = new URLSearchParams([["format", format], ...(head?.length ? head : head ? ["none"] : []).map((field) => ["head", field])]);
+  const response = await backend.call("GET", `${pathOf(id)}/download?${query}`);
   const address = URL.createObjectURL(await response.blob());
   const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
   element("a", { href: address, download: name }).click();
@@ -29,7 +31,7 @@ export async function download(backend: Backend, { id, kind }: DocumentView, for
 }
 
 export class JobDocuments extends AgentElement {
-  static override properties = { ...AgentElement.properties, opened: {}, items: { state: true }, document: { state: true }, edited: { state: true } };
+  static override properties = { ...AgentElement.properties, opened: {}, items: { state: true }, document: { state: true }, edited: { state: true }, changes: { state: true } };
   static override styles = [BASE_STYLES, JOB_STYLES, DOCUMENT_STYLES];
 
   /** Id of the document that is shown; null for the list. */
@@ -38,12 +40,14 @@ export class JobDocuments extends AgentElement {
   declare document: DocumentDetail | null;
   /** The sentences while the person changes them; null otherwise. */
   declare edited: DocumentPart[] | null;
+  /** What changed since the version before, in sentences; null if there was none. */
+  declare changes: string[] | null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #page = element("article", { class: "page-like" });
 
   constructor() {
     super();
-    Object.assign(this, { opened: null, items: null, document: null, edited: null });
+    Object.assign(this, { opened: null, items: null, document: null, edited: null, changes: null });
   }
 
   override disconnectedCallback() {
@@ -61,6 +65,7 @@ export class JobDocuments extends AgentElement {
       }
       const document = await this.backend.json<DocumentDetail>("GET", pathOf(opened));
       if (opened !== this.opened) return;
+      this.changes = document.status === "ready" && document.version > 1 ? await this.#changesOf(document) : null;
       this.document = document;
       renderMarkdown(this.#page, document.markdown ?? "");
       underlineIn(this.#page, document.sentences);
@@ -71,7 +76,7 @@ export class JobDocuments extends AgentElement {
 
   async #open(id: string | null) {
     const before = this.opened;
-    Object.assign(this, { opened: id, document: null, edited: null, problem: "" });
+    Object.assign(this, { opened: id, document: null, edited: null, changes: null, problem: "" });
     await this.refresh();
     await this.updateComplete;
     const there = id ? "h3" : `[data-document="${CSS.escape(before ?? "")}"]`;
@@ -81,6 +86,28 @@ export class JobDocuments extends AgentElement {
   async #download(document: DocumentDetail, format: string) {
     await this.attempt(strings.shared.couldNotDownload, () => download(this.backend, document, format));
   }
+
+  /** Compares with the version before, which may be gone. */
+  async #changesOf({ job_id: job, kind, version, sentences }: DocumentDetail): Promise<string[] | null> {
+    const { items } = await this.backend.json<{ items: DocumentView[] }>("GET", `/api/documents?job_id=${encodeURIComponent(job)}`);
+    const before = items.find((each) => each.kind === kind && each.version === version - 1);
+    if (before?.status !== "ready") return null;
+    const old = (await this.backend.json<DocumentDetail>("GET", pathOf(before.id))).sentences.map(({ text }) => text);
+    const now = sentences.map(({ text }) => text);
+    return [...now.filter((text) => !old.includes(text)).map(strings.documents.isNew), ...old.filter((text) => !now.includes(text)).map(strings.documents.isGone)];
+  }
+
+  /** Has it written again, as a version of its own. */
+  #rewrite = async (event: Event) => {
+    event.preventDefault();
+    const { job_id: job, kind } = this.document!;
+    const wish = String(new FormData(event.target as HTMLFormElement).get("wish")).trim();
+    if (!wish) return;
+    await this.attempt(strings.matches.couldNotStart, async () => {
+      const { id } = await this.backend.json<DocumentView>("POST", `/api/jobs/${encodeURIComponent(job)}/documents`, { body: { kind, wish } });
+      await this.#open(id);
+    });
+  };
 
   /** Stores the changed sentences, or with null takes the last change back. */
   async #save(parts: DocumentPart[] | null) {
@@ -151,6 +178,8 @@ export class JobDocuments extends AgentElement {
         <div class="tools" role="group" aria-label=${strings.documents.download}>${Object.entries(strings.documents.formats).map(([format, name]) => html`<button type="button" class="quiet" @click=${() => this.#download(document, format)}>${name}</button>`)}</div>
         ${this.edited ? this.#editor(this.edited) : html`${document.parts.length ? html`<div class="tools"><button type="button" class="quiet" @click=${() => (this.edited = document.parts)}>${strings.documents.edit}</button>
           ${document.can_undo ? html`<button type="button" class="quiet" @click=${() => this.#save(null)}>${strings.documents.undo}</button>` : nothing}</div>` : nothing}${this.#page}`}
+        ${this.changes ? html`<details class="row" open><summary>${strings.documents.changedSince(version - 1)}</summary>${this.changes.length ? html`<ul>${this.changes.map((each) => html`<li>${each}</li>`)}</ul>` : html`<p>${strings.documents.unchanged}</p>`}</details>` : nothing}
+        <form class="tools" @submit=${this.#rewrite}><input class="field" name="wish" maxlength="500" aria-label=${strings.approval.whatShouldDiffer} placeholder=${strings.approval.whatToChange}><button class="quiet">${strings.approval.askForChanges}</button></form>
         <details class="row" ?open=${sentences.some(({ marks }) => marks?.length)}><summary>${strings.documents.whereFrom}</summary><ol class="sentences">${sentences.map(sentenceRow)}</ol></details>
         ${coverage ? html`<section aria-labelledby="coverage"><h4 id="coverage">${strings.documents.coverage}</h4><ul>${coverage.map(coverageRow)}</ul></section>` : html`<p class="soft">${strings.documents.notCompared}</p>`}
         ${leftOut.length ? html`<details class="row"><summary>${strings.documents.leftOut(leftOut.length)}</summary><ul>${leftOut.map(({ text, why }) => html`<li><p>${text}</p>${why.map((each) => html`<p class="soft">${each}</p>`)}</li>`)}</ul></details>` : nothing}`}`;

@@ -6,19 +6,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.chat.services import ChatServices
-from qwestly_agent.documents.content import (
-    CHANGED_MEANWHILE,
-    MEDIA_TYPES,
-    EditedPart,
-    Format,
-    chosen_head,
-    content_of,
-    file_of,
-    head_of,
-)
+from qwestly_agent.documents.content import MEDIA_TYPES, EditedPart, Format, chosen_head, content_of, file_of, head_of
 from qwestly_agent.documents.service import Applying, Documents, edit
 from qwestly_agent.documents.view import DocumentDetail, DocumentList, DocumentView, document_detail, document_views
 from qwestly_agent.domain.card import TailoredKind
@@ -40,6 +31,8 @@ class PostedApplication(BaseModel):
 
     document_ids: Annotated[list[str], Field(min_length=1, max_length=MOST_DOCUMENTS)]
     note: Annotated[str, StringConstraints(max_length=LONGEST_NOTE, strip_whitespace=True)] = ""
+    head: Annotated[tuple[HeadField, ...] | None, Field(max_length=5)] = None
+    """The fields at the top of these documents beside the name; null for those that the user chose for all."""
 
 
 class PatchedApplication(BaseModel):
@@ -82,7 +75,7 @@ async def apply_for_job(job_id: str, body: PostedApplication, services: TheServi
     """Request to send it: an approval shows exactly what would be sent, is decided only by the signed-in user, and
     expires after 24 hours. The same request again returns the same approval. 423 `braked`."""
     applying = Applying(services, JobService(services, user_id), user_id)
-    approval = await applying.ask(job_id, body.document_ids, body.note, services.new_id())
+    approval = await applying.ask(job_id, body.document_ids, body.note, services.new_id(), body.head)
     return AskedApproval(approval_id=approval.id)
 
 
@@ -152,15 +145,10 @@ async def read_document(document_id: str, services: TheServices, user_id: TheUse
 
 
 @router.put("/api/documents/{document_id}")
-async def change_document(
-    document_id: str, body: PostedEdit, services: TheServices, user_id: TheUser
-) -> DocumentDetail:
+async def edit_document(document_id: str, body: PostedEdit, services: TheServices, user_id: TheUser) -> DocumentDetail:
     """Replace the document's sentences by these, in this order: one that stands there already keeps its quotes, any
     other is the user's own. With `parts` of null the last change is taken back. 422 if it changed meanwhile."""
-    draft = await _draft(services.drafts, user_id, document_id)
-    if draft.round != body.revision:
-        raise Invalid(CHANGED_MEANWHILE)
-    await edit(services, draft, body.parts)
+    await edit(services, await _draft(services.drafts, user_id, document_id), body.revision, body.parts)
     return await read_document(document_id, services, user_id)
 
 
