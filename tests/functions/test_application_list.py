@@ -134,7 +134,7 @@ def test_a_change_shows_what_stands_and_is_made(world: World) -> None:
     shown = {each.name: (each.before, each.after) for each in asked.preview.changes}
     assert shown == {
         "Status": ("preparing", "interview"),
-        "On": (None, "01 March 2027 10:00 +01:00"),
+        "On": (None, "Monday, March 1, 2027 at 10:00 AM +01:00"),
         "Notes": ("Ask for Rui", None),
     }
     changes(world, next_step="Call Rui")  # nothing that was shown

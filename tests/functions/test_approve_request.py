@@ -233,6 +233,30 @@ def test_a_no_and_no_answer_leave_nothing_of_it_also_where_the_execution_is_gone
         assert list(world.statuses().values()) == ["forgotten"], "nobody waits by this token"
 
 
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+def test_the_fourth_question_about_memories_asks_about_all_of_them(world: World, decision: Verb) -> None:
+    contents = [f"Secret {number}" for number in range(4)]
+    asked: list[str] = []
+    for number, content in enumerate(contents):
+        world.clock.advance(1)
+        ids = world.proposed(content)
+        asked.append(world.request_memories(ids, batch_id=f"batch_{number}")["approval_id"])
+    waiting = world.run(lambda services: services.approvals.list_open(USER, 0))
+    assert [each.id for each in waiting] == [asked[-1]]
+    assert [each.after for each in waiting[0].preview.changes] == contents
+    assert {(world.approval(each).status, world.approval(each).revised_by) for each in asked[:-1]} == {
+        ("changed", asked[-1])
+    }
+    assert world.statuses() == dict.fromkeys(contents, "proposed"), "none is dropped with its first question"
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    assert world.statuses() == dict.fromkeys(contents, "proposed")
+    world.decide(world.link(asked[-1]), decision)
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    assert [*world.statuses().values()] == ["active" if decision == "approve" else "forgotten"] * 4
+
+
 @pytest.mark.thorough
 def test_delivered_twice_it_asks_once_also_after_the_decision(world: World) -> None:
     ids = world.proposed(*SECRETS)

@@ -76,6 +76,8 @@ def test_a_document_is_begun_once_and_named_by_its_job(client: Client, chat: Cha
     listed = client.get("/api/documents")["items"]
     assert [each["id"] for each in listed] == [letter["id"], first["id"]]
     assert started == [f"card-{first['id']}", f"card-{letter['id']}"]
+    told = [each["title"] for each in client.get("/api/activity")["items"]]
+    assert told == [f"Drafting your {each} for Backend Engineer, Kestrel Labs" for each in ("cover letter", "résumé")]
     assert client.get(f"/api/documents/{first['id']}")["markdown"] is None
     assert client.request("GET", f"/api/documents/{first['id']}/download").status_code == 404
 

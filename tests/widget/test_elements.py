@@ -153,19 +153,15 @@ def test_an_empty_feed_says_what_will_be_there(page: Page, backend: ScriptedBack
 
 
 def briefing(**more: Any) -> dict[str, Any]:
+    def line(text: str, source: str, place: str, label: str, why: str, **more: Any) -> dict[str, Any]:
+        action = {"label": label, "place": place, "id": f"{place}_1"}
+        given = {"text": text, "topic": "needs_you", "source": source, "records": ["r"], "when": "today at 8:05 AM"}
+        return given | {"at": to_iso(time.time()), "why": why, "now": "", "action": action} | more
+
     lines = [
-        {
-            "text": f"Publish your card {EVIL}",
-            "topic": "needs_you",
-            "source": "approvals",
-            "records": ["ap_1"],
-            "at": to_iso(time.time()),
-            "why": "It waits.",
-        },
-        {"text": "Ask how it stands", "topic": "needs_you", "source": "follow_ups", "records": ["app_1"]}
-        | {"at": to_iso(time.time() - 3 * 86_400), "why": "It waits for you."},
-        {"text": "Your headline was changed", "topic": "done", "source": "activity", "records": ["ap_2"]}
-        | {"at": to_iso(time.time()), "why": "Done."},
+        line(f"Publish your card {EVIL}", "approvals", "approvals", "Review", "It waits."),
+        line("Ask how it stands", "follow_ups", "applications", "Open", "It waits.", when="due since Monday"),
+        line("Your headline was changed", "activity", "activity", "See what was done", "You asked.", topic="done"),
     ]
     told = {"id": "b1", "day": "2026-11-23", "kind": "full", "at": to_iso(time.time()), "summary": "1 thing needs you."}
     labels = {"approvals": "what waits for you", "matches": "jobs", "memories": "what was remembered"}
@@ -188,12 +184,12 @@ def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page:
     expect(told).to_contain_text("1 thing needs you.")
     rows = told.get_by_role("listitem")
     expect(rows).to_have_count(3)
-    expect(rows.last).to_contain_text("Done.")
-    expect(rows.nth(1)).to_contain_text("It waits for you. 3 days ago.")
+    expect(rows.last).to_contain_text("Today at 8:05 AM · You asked.")
+    expect(rows.nth(1)).to_contain_text("Due since Monday · It waits.")
     expect(told).to_contain_text(re.compile(r"As of (today|yesterday) at .+: what waits for you, jobs\."))
     expect(told).to_contain_text(f"Publish your card {EVIL}")
     backend.wait_for(1, "POST", "/api/briefings/b1/read")
-    backend.approvals["ap_1"] = approval(conversation_id=None)
+    backend.approvals["approvals_1"] = approval("approvals_1", conversation_id=None)
     told.get_by_role("button", name="Review").click()
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
     expect(page.locator("qwestly-approvals").get_by_role("group", name="Approval: ")).to_be_focused()

@@ -159,7 +159,10 @@ def _briefing(page: Page, backend: ScriptedBackend) -> Locator:
         "source": WORDS,
         "records": [WORDS],
         "at": to_iso(time.time()),
+        "when": WORDS,
         "why": WORDS,
+        "now": WORDS,
+        "action": {"label": WORDS, "place": WORDS, "id": WORDS},
     }
     sources = [{"name": WORDS, "label": WORDS, "why": WORDS, "as_of": to_iso(time.time())}]
     backend.briefings = [briefing(lines=[line], summary=WORDS, sources=sources, read_at=to_iso(1.0))]

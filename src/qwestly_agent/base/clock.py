@@ -7,7 +7,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Generic, Protocol, Self, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -95,7 +95,12 @@ def format_day(at: float, zone: str = "UTC", now: float | None = None) -> str:
     today = None if now is None else to_datetime(now).astimezone(ZoneInfo(zone)).date()
     if today and 0 <= (today - day).days <= 1:
         return "today" if day == today else "yesterday"
-    return f"{day:%A, %B} {day.day}" + ("" if today and day.year == today.year else f", {day.year}")
+    return format_date(day).removesuffix(f", {today.year}" if today else "")
+
+
+def format_date(day: date) -> str:
+    """Format as "Monday, November 23, 2026"."""
+    return f"{day:%A, %B} {day.day}, {day.year}"
 
 
 def format_moment(at: float, zone: str = "UTC", now: float | None = None) -> str:

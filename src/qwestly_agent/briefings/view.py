@@ -96,19 +96,33 @@ Place: TypeAlias = Literal[
     "approvals", "applications", "lessons", "jobs", "activity", "documents", "interviews", "memories"
 ]
 """A part of the app, as in the fragments of mailed links."""
-ACTIONS: Mapping[str, tuple[str, Place]] = {
-    "approvals": ("Review", "approvals"),
-    "questions": ("Answer", "approvals"),
-    "follow_ups": ("Open", "applications"),
-    "lessons": ("Practice", "lessons"),
-    "matches": ("See the job", "jobs"),
-    "applications": ("Open", "applications"),
-    "activity": ("See what was done", "activity"),
-    "drafts": ("Open", "documents"),
-    "interviews": ("Go on", "interviews"),
-    "memories": ("See what is remembered", "memories"),
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is said about a source and its lines."""
+
+    label: str
+    why: str
+    """Why a line of it is there."""
+    button: str
+    place: Place
+    """Where the button leads."""
+
+
+SOURCES_TOLD: Mapping[str, Told] = {
+    "approvals": Told("what waits for you", "Your agent may not do it without your yes.", "Review", "approvals"),
+    "questions": Told("questions about what you said", "Your agent is not sure that it may.", "Answer", "approvals"),
+    "follow_ups": Told("next steps", "You planned it, or you applied a week ago.", "Open", "applications"),
+    "lessons": Told("what you learn", "To answer now is what helps you most to remember.", "Practice", "lessons"),
+    "matches": Told("jobs", "It fits what you are looking for.", "See the job", "jobs"),
+    "applications": Told("applications", "It is one of your applications.", "Open", "applications"),
+    "activity": Told("what was done", "You asked for it, or your level allows it.", "See what was done", "activity"),
+    "drafts": Told("drafts", "Your agent writes it for you.", "Open", "documents"),
+    "interviews": Told("interviews", "You began it with your agent.", "Go on", "interviews"),
+    "memories": Told("what was remembered", "You said it in a conversation.", "See what is remembered", "memories"),
 }
-"""By source of a line: the label of its button or link, and where it leads."""
+"""By source."""
 
 
 class LineAction(BaseModel):
@@ -221,7 +235,7 @@ def briefing_view(briefing: Briefing, zone: str, current: Current) -> BriefingVi
 def sources_of(briefing: Briefing) -> list[SourceView]:
     as_of = {**dict.fromkeys(briefing.gathered.missing), **briefing.gathered.as_of}
     named = {name: told for name, told in SOURCES_TOLD.items() if name in as_of}
-    return [SourceView(name=name, label=label, why=why, as_of=as_of[name]) for name, (label, why) in named.items()]
+    return [SourceView(name=name, label=each.label, why=each.why, as_of=as_of[name]) for name, each in named.items()]
 
 
 def when_of(line: Line, now: float, zone: str) -> str:
@@ -232,8 +246,8 @@ def when_of(line: Line, now: float, zone: str) -> str:
 
 
 def action_of(line: Line) -> LineAction:
-    label, place = ACTIONS[line.source]
-    return LineAction(label=label, place=place, id=line.records[0] if len(line.records) == 1 else None)
+    told = SOURCES_TOLD[line.source]
+    return LineAction(label=told.button, place=told.place, id=line.records[0] if len(line.records) == 1 else None)
 
 
 def line_view(line: Line, now: float, zone: str, current: Current) -> LineView:
@@ -244,39 +258,13 @@ def line_view(line: Line, now: float, zone: str, current: Current) -> LineView:
         **line.model_dump(exclude={"due_at", "text"}),
         text=current.text_of(line),
         when=when_of(line, now, zone),
-        why="" if decided == "Decided." else WHY[line.source],
+        why="" if decided == "Decided." else SOURCES_TOLD[line.source].why,
         now=decided,
         action=action_of(line),
     )
 
 
 _DECIDED = ("approvals", "questions")
-WHY: Mapping[str, str] = {
-    "approvals": "Only you can decide it.",
-    "questions": "Your agent is not sure that it may.",
-    "follow_ups": "You planned it, or you applied a week ago.",
-    "lessons": "Answering now is when it helps you most to remember.",
-    "matches": "It fits what you are looking for.",
-    "applications": "It is one of your applications.",
-    "activity": "You asked for it, or your level allows it.",
-    "drafts": "You asked for it.",
-    "interviews": "You began it.",
-    "memories": "You said it in a conversation.",
-}
-"""By source: why a line of it is there."""
-SOURCES_TOLD: Mapping[str, tuple[str, str]] = {
-    "approvals": ("what waits for you", "What your agent may not do without your yes."),
-    "questions": ("questions about what you said", "Memories that are not sure."),
-    "follow_ups": ("next steps", "Steps of your applications that are due."),
-    "lessons": ("what you learn", "Questions of your lessons that are due."),
-    "matches": ("jobs", "Jobs that were found for you."),
-    "applications": ("applications", "Applications that you sent, and what came of them."),
-    "activity": ("what was done", "What your agent did, and what failed."),
-    "drafts": ("drafts", "Texts that your agent writes."),
-    "interviews": ("interviews", "Interviews with your agent, and the drafts that grow from them."),
-    "memories": ("what was remembered", "What your agent keeps of what you said."),
-}
-"""By source: its label, and why it is part of the briefing."""
 
 
 def summary_of(briefing: Briefing, zone: str) -> str:

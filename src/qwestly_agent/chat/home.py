@@ -124,7 +124,7 @@ async def home_of(services: Services, user_id: str) -> HomeView:
         going=HomeGoing(
             goal=progress.goal or next((each.text for each in progress.goals), ""), step=step, lesson=progress.next
         ),
-        missing=[SOURCES_TOLD[each][0] for each in gathered.missing],
+        missing=[SOURCES_TOLD[each].label for each in gathered.missing],
     )
 
 

@@ -38,6 +38,7 @@ MOST_A_DAY = 20
 DAY_SECONDS = 86_400.0
 ALIVE_SECONDS = 1_800.0
 """A draft that was not updated for this long counts as dead, whatever its status."""
+LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Documents:
             conversation_id=self.conversation_id,
             kind=kind,
             job_id=match.id,
+            job=", ".join(filter(None, (match.advert.title, match.advert.company)))[:LONGEST_TITLE],
             style="concise" if kind == "resume" else "standard",
             label="Beginning",
             created_at=now,

@@ -1,8 +1,8 @@
 """Activity: events that show users what their agent did, does and waits for.
 
-An event contains no user text: its title is a fixed sentence, which may include a preview's title or the reason that
-support gave for opening an account, and its data are ids, numbers and enumerated words. It is therefore kept when a
-memory is forgotten or a conversation is deleted.
+An event contains no user text: its title is a fixed sentence, which may include the title of a preview or job, or the
+reason that support gave for opening an account, and its data are ids, numbers and enumerated words. It is therefore
+kept when a memory is forgotten or a conversation is deleted.
 """
 
 from collections.abc import Mapping

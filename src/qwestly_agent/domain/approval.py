@@ -308,16 +308,19 @@ class Approval(_Frozen):
         return self.status == "pending" and self.expires_at > now
 
     def is_superseded_by(self, newer: "Approval") -> bool:
-        """True if both wait for the user, and `newer` asks about each value that this one would change. Memories are
-        each their own, although all have the same subject; a user has one LinkedIn profile, although each suggestion
-        is a subject. A proposal without values (a card, an application) replaces only one by the same tool."""
-        names, newer_names = ({each.name for each in approval.preview.changes} for approval in (self, newer))
+        """True if both wait for the user, and `newer` asks about each value that this one would change, or about each
+        of its memories. A user has one LinkedIn profile, although each suggestion is a subject. A proposal without
+        values (a card, an application), or about memories, replaces only one by the same tool."""
+        names, newer_names = (
+            {*approval.shown} if approval.kind in PRIVATE else {each.name for each in approval.preview.changes}
+            for approval in (self, newer)
+        )
         is_same_tool = self.tool == newer.tool
         has_subject = self.subject == newer.subject or (self.kind == "linkedin" and is_same_tool)
-        has_values = names <= newer_names if names else is_same_tool
+        has_values = names <= newer_names and (is_same_tool or (bool(names) and self.kind not in PRIVATE))
         is_older = (self.created_at, self.id) < (newer.created_at, newer.id)
         both_wait = all(each.status == "pending" and each.answer != "run" for each in (self, newer))
-        return both_wait and self.kind not in PRIVATE and has_subject and has_values and is_older
+        return both_wait and self.kind == newer.kind and has_subject and has_values and is_older
 
     @property
     def waits_for_execution(self) -> bool:

@@ -3,12 +3,13 @@ change one in the user's own list, which is updated when sending is requested an
 
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from qwestly_agent.action import Action, Arguments, DraftId, Line, digest_of, keep_arguments, to_json_types
-from qwestly_agent.base.clock import format_day, format_moment
+from qwestly_agent.base.clock import format_date, format_day, format_time, to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Changed, Done, Outcome, Refused
@@ -190,11 +191,15 @@ def _as_it_stands(application: Application, args: ApplicationChange) -> dict[str
     stands = {
         "status": application.status,
         "next_step": application.next_step,
-        "next_at": format_moment(application.next_at) if application.next_at is not None else "",
+        "next_at": _moment(to_datetime(application.next_at)) if application.next_at is not None else "",
         "notes": application.notes,
     }
     name = ", ".join(filter(None, (application.title, application.company)))
     return {"Application": name, **{NAMES[each]: stands[each] for each in args.given if stands[each]}}
+
+
+def _moment(at: datetime) -> str:
+    return f"{format_date(at)} at {format_time(at.hour, at.minute)} {at:%Z}"
 
 
 async def _list_shown(services: Services, user_id: str, args: ApplicationChange) -> dict[str, str]:
@@ -202,7 +207,7 @@ async def _list_shown(services: Services, user_id: str, args: ApplicationChange)
 
 
 def _change_preview(args: ApplicationChange, shown: Mapping[str, str]) -> Preview:
-    given = {**args.given, **({"next_at": format_moment(args.next_at.timestamp())} if args.next_at else {})}
+    given = {**args.given, **({"next_at": _moment(args.next_at)} if args.next_at else {})}
     changes = (
         Change(name=NAMES[each], before=shown.get(NAMES[each]), after=value or None) for each, value in given.items()
     )

@@ -26,8 +26,11 @@ OUTDATED = (
     "These have ended, or you have not mentioned them for a year. If one of them still holds, say no: you can have the "
     "others forgotten one by one."
 )
+MOST_MEMORIES = 100
+MOST_QUESTIONS = 3
+"""Pending questions about memories, after which the next one asks about all of them."""
 MemoryIds: TypeAlias = Annotated[
-    list[Annotated[str, StringConstraints(min_length=1, max_length=128)]], Field(min_length=1, max_length=100)
+    list[Annotated[str, StringConstraints(min_length=1, max_length=128)]], Field(min_length=1, max_length=MOST_MEMORIES)
 ]
 
 
@@ -83,7 +86,10 @@ async def discard(services: Services, approval: Approval) -> None:
             # Include those that a dead process had started to forget.
             await tombstones.end(user_id, asked, services.clock())
         case "expired" | "revised" | "failed" | "changed":
-            await memories.delete_proposed(user_id, approval.arguments["memory_ids"])
+            others = await services.approvals.list_pending(user_id, KEEPS_MEMORIES)
+            asked = {memory_id for each in others for memory_id in each.arguments["memory_ids"]}
+            left = [each for each in approval.arguments["memory_ids"] if each not in asked]
+            await memories.delete_proposed(user_id, left)
         case _:  # approved, or not decided yet
             pass
 

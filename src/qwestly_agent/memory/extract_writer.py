@@ -12,9 +12,9 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_extraction, measure_left, measure_set_aside
 from qwestly_agent.domain.activity import ActivityEvent
-from qwestly_agent.domain.approval import EVERYBODY, FINAL, Status, sha256_hex
+from qwestly_agent.domain.approval import EVERYBODY, FINAL, KEEPS_MEMORIES, Status, sha256_hex
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.memory.actions import approval_id_of_batch, discard, remember_proposal
+from qwestly_agent.memory.actions import MOST_MEMORIES, MOST_QUESTIONS, approval_id_of_batch, discard, remember_proposal
 from qwestly_agent.memory.changes import count_repetition, write_memory
 from qwestly_agent.memory.consolidate_writer import undo
 from qwestly_agent.memory.find import nearest_cosine
@@ -277,8 +277,14 @@ def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:
 
 
 async def ask_to_keep(services: Services, given: dict[str, Any]) -> ApprovalRequest:
-    """Raises `NotFound` if no memory needs approval any more."""
+    """Ask about the memories of a batch, and of all earlier questions if there are many, which end then. Raises
+    `NotFound` if no memory needs approval any more."""
     user_id, memory_ids, approval_id = given["user_id"], given["memory_ids"], approval_id_of_batch(given["batch_id"])
+    waiting = await services.approvals.list_pending(user_id, KEEPS_MEMORIES)
+    earlier = [each for each in waiting if each.id != approval_id]
+    joined = [*(asked for each in reversed(earlier) for asked in each.arguments["memory_ids"]), *memory_ids]
+    if len(earlier) >= MOST_QUESTIONS and len(joined) <= MOST_MEMORIES:
+        memory_ids = list(dict.fromkeys(joined))
     proposed = await filter_proposed(services.memories, user_id, memory_ids)
     if not proposed:
         await services.approvals.get(user_id, approval_id)  # raises `NotFound` unless it was decided already

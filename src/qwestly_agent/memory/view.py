@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from qwestly_agent.base.clock import Moment
+from qwestly_agent.base.clock import Moment, to_datetime
 from qwestly_agent.domain.memory import FoundMemory, Memory, MemorySource, MemoryStatus, Score
 from qwestly_agent.memory.find import FoundBy
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS
@@ -150,7 +150,7 @@ def memory_detail(explanation: "Explanation", replaced_by: Memory | None) -> Mem
 
 
 def forgotten_view(forgotten: "Forgotten") -> ForgottenView:
-    published = [PublishedView(title=each.title, at=each.at) for each in forgotten.published]
+    published = [PublishedView(title=each.title, at=to_datetime(each.at)) for each in forgotten.published]
     return ForgottenView(forgotten=list(forgotten.ids), published=published, note=f"{FORGOTTEN} {forgotten.note}")
 
 

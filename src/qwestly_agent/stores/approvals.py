@@ -92,6 +92,10 @@ class Approvals(Records[Approval], Schedule):
         """List approvals of this tool and subject that were decided since then, newest first."""
         return await self.newest(user_id, limit, tool=tool, subject=subject, decided_at={"$gte": since})
 
+    async def list_pending(self, user_id: str, tool: str) -> list[Approval]:
+        """List all pending approvals of this tool, newest first."""
+        return await self.newest(user_id, 0, tool=tool, status="pending")
+
     async def count_without_approval(self, user_id: str, tool: str, since: float, limit: int) -> int:
         """Count the actions that ran without approval since then, up to `limit`."""
         return len(await self.newest(user_id, limit, tool=tool, decided_by="level", decided_at={"$gte": since}))

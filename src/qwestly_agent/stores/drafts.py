@@ -60,6 +60,8 @@ class Draft(BaseModel):
     kind: DraftKind = "card"
     job_id: str | None = None
     """Id of the job that the document is written for."""
+    job: str = ""
+    """Its title and company: "Payments Engineer, Adyen"."""
     style: str
     status: DraftStatus = "running"
     label: str
@@ -232,7 +234,7 @@ _NAMES: Mapping[DraftKind, str] = {
     "about": "About section",
     "headlines": "headlines",
     "profile_text": "profile text",
-    "resume": "résumé for a job",
+    "resume": "résumé",
     "cover_letter": "cover letter",
 }
 _EVENTS: Mapping[DraftStatus, tuple[str, Severity, str]] = {
@@ -250,8 +252,8 @@ _EVENTS: Mapping[DraftStatus, tuple[str, Severity, str]] = {
 
 
 def describe_status(draft: Draft) -> str:
-    """Describe the draft's status in a sentence."""
-    return _EVENTS[draft.status][2].format(_NAMES[draft.kind])
+    """Describe the draft's status in a sentence: "Drafted: your résumé for Payments Engineer, Adyen"."""
+    return _EVENTS[draft.status][2].format(_NAMES[draft.kind]) + (f" for {draft.job}" if draft.job else "")
 
 
 def _event(draft: Draft) -> ActivityEvent:

@@ -8,7 +8,7 @@ import { ago, pointInTime } from "../time.ts";
 import { sentenceCase } from "../words.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
-interface Line { text: string; topic: string; source: string; records: string[]; at: string; why: string; now: string }
+interface Line { text: string; topic: string; when: string; why: string; now: string; action: { label: string; place: string; id: string | null } }
 /** A source of the briefing; `as_of` is null if it could not be read. */
 interface Source { name: string; label: string; as_of: string | null }
 interface Briefing {
@@ -23,8 +23,7 @@ interface Briefing {
 
 const WAIT_MS = 2_000;
 const MOST_WAITS = 60; // a briefing takes at most two minutes
-const NEEDS_YOU = "needs_you";
-const OLD_MS = 86_400_000; // the age of an older line or briefing is shown
+const OLD_MS = 86_400_000; // the age of an older briefing is shown
 
 export class QwestlyBriefing extends AgentElement {
   static override properties = { ...AgentElement.properties, briefing: { state: true }, plan: { state: true }, isLoaded: { state: true }, isMaking: { state: true }, isOldest: { state: true } };
@@ -130,19 +129,16 @@ export class QwestlyBriefing extends AgentElement {
     </article>`;
   }
 
-  #line({ text, topic, source, records, at, why, now }: Line) {
-    return html`<li class=${topic}><span>${text}<span class="soft">${now || why}${isOld(at) ? ` ${sentenceCase(ago(at))}.` : ""}</span></span>${this.#way(topic, source, text, records[0])}</li>`;
+  #line({ text, topic, when, why, now, action }: Line) {
+    return html`<li class=${topic}><span>${text}<span class="soft">${sentenceCase(when)} · ${now || why}</span></span><button type="button" class="link" aria-label=${strings.shared.labeled(action.label, text)} @click=${() => this.#show(action)}>${action.label}</button></li>`;
   }
 
-  /** The button that opens the subject of a line. */
-  #way(topic: string, source: string, text: string, record: string | undefined) {
-    const way = (label: string, event: () => CustomEvent) => html`<button type="button" class="link" aria-label=${strings.shared.labeled(label, text)} @click=${() => this.dispatchEvent(event())}>${label}</button>`;
-    const jobs = (part: string) => () => new CustomEvent("showjobs", { bubbles: true, composed: true, detail: { part, id: record } });
-    const approval = () => new CustomEvent("showapprovals", { bubbles: true, composed: true, detail: { id: record } });
-    if (source === "matches") return way(strings.briefing.seeJob, jobs("matches"));
-    if (source === "applications" || source === "follow_ups") return way(strings.shared.open, jobs("applications"));
-    if (topic !== NEEDS_YOU) return nothing;
-    return way(source === "questions" ? strings.briefing.answer : strings.briefing.decide, approval);
+  /** Asks the page to show the subject of a line. */
+  #show({ place, id }: Line["action"]) {
+    const told = (detail: object) => ({ bubbles: true, composed: true, detail });
+    if (place === "approvals") this.dispatchEvent(new CustomEvent("showapprovals", told({ id })));
+    else if (place === "applications" || place === "jobs") this.dispatchEvent(new CustomEvent("showjobs", told({ part: place === "jobs" ? "matches" : place, id })));
+    else this.dispatchEvent(new CustomEvent("showplace", told({ place, id })));
   }
 }
 

@@ -1,0 +1,92 @@
+"""Two hours of somebody busy: what waits for them does not pile up."""
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.domain.approval import KEEPS_MEMORIES
+from tests.counts import sample
+from tests.functions.approving import USER, World
+from tests.functions.test_act import chat, person
+from tests.servers import Client
+
+__all__ = ["chat", "person"]
+"""Fixtures of the chat beside the laptop's AWS."""
+
+MINUTE = 60.0
+MOST_WITHOUT_DOING = 5
+TITLES, TOWNS = ("Head of Product", "Product Lead", "Chief of Staff"), ("Porto", "Lyon", "Graz")
+
+
+def proposal(chance: random.Random) -> tuple[str, dict[str, Any]]:
+    """What a model proposes, again and again."""
+    title, town = chance.choice(TITLES), chance.choice(TOWNS)
+    several = [{"field": "headline", "value": title}, {"field": "location", "value": town}]
+    return chance.choice(
+        [
+            ("update_profile_field", {"field": "headline", "value": title}),
+            ("update_profile_field", {"field": "location", "value": town}),
+            ("update_profile", {"changes": several}),
+            ("update_preference", {"name": "roles", "value": [title]}),
+            ("update_preference", {"name": "locations", "value": [town]}),
+            ("ingest_linkedin_profile", {"url": f"https://www.linkedin.com/in/{town.lower()}"}),
+        ]
+    )
+
+
+def waiting(person: Client) -> list[dict[str, Any]]:
+    return [each for each in person.get("/api/approvals?limit=100")["items"] if each["status"] == "pending"]
+
+
+def subjects(approval: dict[str, Any]) -> list[tuple[str, str]]:
+    """What it asks about: each value, or its kind where it has none."""
+    kind = approval["kind"]
+    if kind == "memory":
+        return [(kind, each["after"] or each["before"]) for each in approval["preview"]["changes"]]
+    return [(kind, each["name"]) for each in approval["preview"]["changes"]] or [(kind, approval["tool"])]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", sample(range(20), 3))
+def test_no_two_wait_for_one_subject_and_few_wait_without_their_doing(
+    world: World, person: Client, model: ModelServer, seed: int
+) -> None:
+    chance, told, most = random.Random(seed), Counter[str](), 0
+    person.request("PUT", "/api/autonomy", json={"level": "L2"}).raise_for_status()
+    ends_at, memories = world.clock() + 120 * MINUTE, 0
+    while world.clock() < ends_at:
+        world.clock.advance(chance.uniform(0.5, 3) * MINUTE)
+        match chance.randrange(10):
+            case 0 | 1:  # a conversation is over, and says something sensitive
+                memories += 1
+                ids = world.proposed(f"Secret {memories}")
+                world.request_memories(ids, batch_id=f"batch_{memories}")
+            case 2:
+                world.sweep()
+            case 3 if open_now := waiting(person):
+                each = chance.choice(open_now)
+                body = {"decision": chance.choice(("approve", "reject")), "args_digest": each["args_digest"]}
+                person.request("POST", f"/api/approvals/{each['approval_id']}/decision", json=body).raise_for_status()
+            case _:
+                tool, arguments = proposal(chance)
+                call = {"name": tool, "arguments": {**arguments, "rationale": "You said so."}}
+                model.script_chat(Reply(tool_calls=[call]), Reply(text="It waits for you."))
+                person.say("Do it.")
+                told[tool] += 1
+        pending = waiting(person)
+        counted = Counter(subject for each in pending for subject in subjects(each))
+        # A proposal for several values does not end for one of them.
+        of_several = {s for each in pending if each["tool"] == "update_profile" for s in subjects(each)}
+        twice = {subject for subject, count in counted.items() if count > 1 and subject not in of_several}
+        assert twice == set(), [each["line"] for each in pending]
+        own = [each for each in pending if each["tool"] in (KEEPS_MEMORIES, "raise_autonomy")]
+        most = max(most, len(own))
+        assert len(own) <= MOST_WITHOUT_DOING
+        badge = person.get("/api/home")["counts"]["waiting"]
+        assert badge == len(pending)
+    assert sum(told.values()) > 20
+    assert most > 1
+    assert world.database["agent_approvals"].count_documents({"user_id": USER, "status": "changed"}) > 3
