@@ -305,8 +305,7 @@ def test_of_two_that_wait_although_they_are_for_the_same_job_one_is_sent(world: 
         world.run(lambda services, note=note: applying(services, user_id).proposal(job_id, [draft_id], note))
         for note in ("One", "Two")
     ]
-    # The one with the later id first, as neither is then the other's older one, and both wait.
-    two, one = (
+    one, two = (
         world.run(
             lambda s, name=name, each=each: create_approval(s, name, each, ProposalContext(user_id, "r", "L2"), "queue")
         )

@@ -121,7 +121,7 @@ def sweep_for_a_day(world: World) -> None:
 def test_its_environment_holds_no_secret_that_acts() -> None:
     for name in ("ChatFunction", "ApiFunction"):
         environment = TEMPLATE.environment(name)
-        assert not environment.keys() & {"QWESTLY_CANDIDATE_API_SECRET", "TASK_TOKEN_KEY", "CANDIDATE_API_URL"}
+        assert not environment.keys() & {"QWESTLY_CANDIDATE_API_SECRET", "TASK_TOKEN_KEY"}
         assert environment["MONGODB_URI"].endswith("/mongodb-chat-uri")
     resolved = Settings("mongodb://none", "db", qwestly_jwt_public_keys=PUBLIC, qwestly_agent_shared_secret="ssm:/s")
     assert resolved.resolve(lambda _: {}).qwestly_agent_shared_secret == "", "where tokens are signed by a private key"

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from infra.local import candidate_app, front
+from infra.local import candidate_app, front, reset
 from infra.local.__main__ import CHAT, CannotRun, Stack, is_demo, plan
 from infra.local.environment import DEMO_DATABASE, DEMO_USER, VARIABLES, Template, aws_variables, is_local
 from infra.local.tokens import mint
@@ -118,11 +119,22 @@ def test_the_chat_function_can_start_in_the_environment_that_is_planned() -> Non
     assert not [value for value in vars(settings).values() if is_reference(value)]
 
 
-def test_each_start_has_a_secret_of_its_own_and_each_part_a_port_of_its_own() -> None:
-    one, other = plan({}), plan({})
-    names = ("QWESTLY_AGENT_SHARED_SECRET", "QWESTLY_CANDIDATE_API_SECRET")
-    assert len({stack.environment[name] for stack in (one, other) for name in names}) == 4
-    assert len({part.port for part in one.parts}) == len(one.parts)
+def test_secrets_stay_until_the_data_is_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def secrets() -> list[str]:
+        environment = plan({}).environment
+        return [environment["QWESTLY_AGENT_SHARED_SECRET"], environment["QWESTLY_CANDIDATE_API_SECRET"]]
+
+    monkeypatch.setattr(reset, "KEPT", tmp_path / "kept")
+    first = secrets()
+    assert secrets() == first
+    assert {each.stat().st_mode & 0o777 for each in (tmp_path / "kept/secrets").iterdir()} == {0o600}
+    shutil.rmtree(tmp_path / "kept")
+    assert len({*first, *secrets()}) == 4
+
+
+def test_each_part_has_a_port_of_its_own() -> None:
+    parts = plan({}).parts
+    assert len({part.port for part in parts}) == len(parts)
 
 
 GIVEN = {

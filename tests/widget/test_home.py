@@ -80,7 +80,7 @@ def test_what_is_approved_at_home_is_done_and_no_longer_counted(page: Page, home
     [
         ("Open: 2 questions about Discovery", "qwestly-learning"),
         ("Open: Interview at Adyen", "qwestly-jobs-applications"),
-        ("See job: Head of Product", "qwestly-jobs-matches"),
+        ("See the job: Head of Product", "qwestly-jobs-matches"),
         ("Learn: Discovery", "qwestly-learning"),
     ],
 )

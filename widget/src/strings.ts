@@ -365,6 +365,7 @@ const ENGLISH = {
     learn: "Learn",
     missing: (sources: string) => `We couldn’t read everything. Not counted: ${sources}.`,
     needsYou: "Needs you",
+    seeJob: "See the job",
     title: "Home",
   },
   interview: {

@@ -354,11 +354,6 @@ listen("showjobs", ({ part }) => {
   show("jobs");
   find("qwestly-jobs").open(part);
 });
-const PLACES = { lessons: "learning", documents: "jobs", interviews: "interview", memories: "memories", activity: "activity" };
-listen("showplace", ({ place }) => {
-  show(PLACES[place]);
-  if (place === "documents") find("qwestly-jobs").open("documents");
-});
 listen("showbriefing", ({ id }) => {
   show("activity");
   find("qwestly-briefing").open(id);

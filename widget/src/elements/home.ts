@@ -129,7 +129,7 @@ export class QwestlyHome extends AgentElement {
   }
 
   #job({ id, title, company, reasons_for: reasons }: JobMatch) {
-    return html`<li><span><strong>${title}</strong>${company ? `, ${company}` : ""}<span class="soft reasons">${reasons.map(({ text }) => text).join(" · ")}</span></span>${this.#button(strings.briefing.seeJob, "jobs", id, title)}</li>`;
+    return html`<li><span><strong>${title}</strong>${company ? `, ${company}` : ""}<span class="soft reasons">${reasons.map(({ text }) => text).join(" · ")}</span></span>${this.#button(strings.home.seeJob, "jobs", id, title)}</li>`;
   }
 
   #way({ goal, step, lesson }: Going) {
