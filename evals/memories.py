@@ -122,7 +122,7 @@ async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, s
 
 
 def _answer(candidate: Candidate, question: Question) -> Judged:
-    is_own = question.statement.text.startswith(OWN_WORDS.partition("“")[0])
+    is_own = question.statement.text == OWN_WORDS
     is_right = candidate.is_right and (len(question.quotes) > 1 or not candidate.needs_question)
     quote = next(iter(question.quotes)).text
     if candidate.may_keep_own_words if is_own else is_right:
