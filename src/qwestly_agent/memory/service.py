@@ -207,8 +207,10 @@ class MemoryService:
         retells = before.tombstones if before else ()
         if retells and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
-        # Nobody but the user can have ordered what their whole message orders, whatever else the window holds.
-        is_ordered = not known and self.message_id in note.source.message_ids and is_plain_order(self.text)
+        # Nobody but the user can have ordered what their whole message orders, whatever else the window holds; but the
+        # line that it adopts is the agent's.
+        is_ordered = not (known or note.question) and is_plain_order(self.text)
+        is_ordered = is_ordered and self.message_id in note.source.message_ids
         is_after_others = not is_ordered and (ask or holds_others_words(self.text))
         ask = (
             is_after_others
