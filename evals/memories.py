@@ -95,8 +95,9 @@ def _said(messages: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, UserMess
 Fate: TypeAlias = Literal["kept", "own words", "lost", "unchecked"]
 
 
-async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, str]:
-    """Return the fate of a note, with or without the ideal judge, and the reason if it is dropped."""
+async def fate_of(candidate: Candidate, *, judged: bool = True, by_tool: bool = False) -> tuple[Fate, str]:
+    """Return the fate of a note, with or without the ideal judge, and the reason if it is dropped. `by_tool`: a tool of
+    the chat makes it."""
     given = candidate.note
     kind: MemoryType = given["type"]
     note = find_note(
@@ -106,6 +107,7 @@ async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, s
         quote=given["quote"],
         conversation_id="c",
         importance=0.5,
+        is_asked_for=by_tool,
     )
     if isinstance(note, DropReason):
         return "lost", note.value
@@ -122,7 +124,7 @@ async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, s
 
 
 def _answer(candidate: Candidate, question: Question) -> Judged:
-    is_own = question.statement.text.startswith(OWN_WORDS.partition("“")[0])
+    is_own = question.statement.text == OWN_WORDS
     is_right = candidate.is_right and (len(question.quotes) > 1 or not candidate.needs_question)
     quote = next(iter(question.quotes)).text
     if candidate.may_keep_own_words if is_own else is_right:
@@ -209,11 +211,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     embed = minilm.MiniLM() if options.embedding == "minilm" else _scripted
     told = list(conversations(options.folder))
-    fates = asyncio.run(_fates(told))
-    for half in HALVES:
-        print(f"\n{half}: conversations, with an ideal judge")
+    fates, by_tool = (asyncio.run(_fates(told, by_tool=each)) for each in (False, True))
+    for half, (title, some) in product(HALVES, (("", fates), (", by the chat's tool", by_tool))):
+        print(f"\n{half}: conversations, with an ideal judge{title}")
         for language in (*sorted({each.language for each in told}), ""):
-            _print_fates(language, [each for each in fates if each[0].half == half])
+            _print_fates(language, [each for each in some if each[0].half == half])
     if options.show:
         for candidate, fate, why in fates:
             if candidate.half == "tuned" and fate == "lost" and candidate.is_right:
@@ -240,8 +242,8 @@ def _scripted(text: str) -> Sequence[float]:
     return embedding(text, DIMENSIONS)
 
 
-async def _fates(candidates: Iterable[Candidate]) -> list[tuple[Candidate, Fate, str]]:
-    return [(each, *await fate_of(each)) for each in candidates]
+async def _fates(candidates: Iterable[Candidate], *, by_tool: bool) -> list[tuple[Candidate, Fate, str]]:
+    return [(each, *await fate_of(each, by_tool=by_tool)) for each in candidates]
 
 
 def _print_fates(language: str, fates: Sequence[tuple[Candidate, Fate, str]]) -> None:

@@ -1,12 +1,11 @@
 """A model that compares memories, for the scripted model server."""
 
-import html
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from infra.local.model_answers import Thought
+from infra.local.model_memory import pairs_in
 
 
 @dataclass
@@ -22,8 +21,7 @@ class Judge:
 
     def __call__(self, body: Any, *_: Any) -> Thought:
         words = next(each["content"] for each in body["messages"] if each["role"] == "user")
-        pairs = re.findall(r'<known id="(\w+)">(.*?)</known>\s*<new id="\1">(.*?)</new>', words, re.DOTALL)
-        told = [(pair_id, html.unescape(known).strip(), html.unescape(new).strip()) for pair_id, known, new in pairs]
+        told = [(pair_id, known.strip(), new.strip()) for pair_id, known, new in pairs_in(words)]
         self.asked += [(known, new) for _, known, new in told]
         verdicts = [
             {"id": pair_id, "relation": self.relation(known, new), "quote": self.quote(known), "new_quote": new}

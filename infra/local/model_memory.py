@@ -89,7 +89,7 @@ _SENSITIVE = re.compile(
 _SAID = re.compile(
     r'(?:<asked>(?P<asked>(?:(?!<asked>).)*?)</asked>\s*)?<said id="(?P<id>[^"]*)">(?P<text>.*?)</said>', re.DOTALL
 )
-_PAIR = re.compile(r'<known id="(?P<id>[^"]*)">(?P<known>.*?)</known>.*?<new id="[^"]*">(?P<new>.*?)</new>', re.DOTALL)
+_NOTE = re.compile(r'<(?P<tag>new|known)(?: id="(?P<id>[^"]*)")?>(?P<text>.*?)</(?P=tag)>', re.DOTALL)
 MOST_SENTENCES = 500
 _ENDING = " \t\r\n.!…,;"
 
@@ -151,13 +151,20 @@ _ONE_OF_EACH = ("Lives in ", "Works as ", "Works at ", "Works for ", "Prefers ")
 
 
 def compare_notes(texts: Sequence[str]) -> Object:
-    """Return how each pair relates: the same words, two values of which only one can hold, or neither."""
-    return {
-        "verdicts": [
-            _related(html.unescape(each["known"]), html.unescape(each["new"]), each["id"])
-            for each in _PAIR.finditer(texts[0])
-        ]
-    }
+    """Return how pairs relate: the same words, or two values of which only one can hold."""
+    related = [_related(known, new, pair_id) for pair_id, known, new in pairs_in(texts[0])]
+    return {"verdicts": [each for each in related if each["relation"] != "other"]}
+
+
+def pairs_in(prompt: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each pair: its id, the known note, and the new one, which stands before its known ones."""
+    new = ""
+    for found in _NOTE.finditer(prompt):
+        text = html.unescape(found["text"])
+        if found["tag"] == "new":
+            new = text
+        else:
+            yield found["id"], text, new
 
 
 def _related(known: str, new: str, number: str) -> Object:

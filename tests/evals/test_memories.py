@@ -1,5 +1,6 @@
 """The command that measures memories reads a folder of labels, and says what a real embedding lacks."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_it_counts_what_is_lost_and_what_is_found_by_language_and_by_cosine(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     memories.main(["--folder", str(folder), "--near-from", "0.5", "1.01"])
-    conversations, _, pairs, searches, *near = capsys.readouterr().out.strip().split("\n\n")
+    conversations, _, _, _, pairs, searches, *near = capsys.readouterr().out.strip().split("\n\n")
     assert "all  right lost    0 of    1" in conversations
     assert conversations.endswith("wrong kept 0")
     assert "tuned  other          English     1 of    1" in pairs
@@ -59,6 +60,22 @@ def test_it_counts_what_is_lost_and_what_is_found_by_language_and_by_cosine(
         assert f"tuned  retelling      English  {found:4} of    1" in told
         assert f"kept   retelling      others   {found:4} of    1" in told
         assert "tuned  other matter   English     0 of    1" in told
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("by_tool", [False, True])
+def test_of_the_labelled_notes_no_right_one_is_lost_and_no_wrong_one_kept(by_tool: bool) -> None:
+    """With an ideal judge: what code costs."""
+
+    async def fates() -> list[tuple[memories.Candidate, str]]:
+        found = memories.conversations(memories.FOLDER)
+        return [(each, (await memories.fate_of(each, by_tool=by_tool))[0]) for each in found]
+
+    for candidate, fate in asyncio.run(fates()):
+        if candidate.is_right:
+            assert fate in ("kept", "own words"), candidate.note
+        elif not candidate.may_keep_own_words:
+            assert fate == "lost", candidate.note
 
 
 def test_without_its_package_the_real_embedding_says_how_to_install_it(

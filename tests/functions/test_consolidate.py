@@ -507,15 +507,6 @@ async def test_what_differs_is_never_joined_without_the_models_yes(
     assert await ada.holding() == {"a", "b"}
 
 
-async def test_a_plan_that_is_delivered_again_asks_no_model_again(ada: Someone, judge: Judge) -> None:
-    planned = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
-    judge.asked.clear()
-    assert await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1")) == planned
-    await apply(ada.services, planned)
-    assert await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1")) == planned
-    assert not judge.asked
-
-
 @pytest.mark.parametrize(
     ("status", "error"),
     [(503, ModelUnavailable), (429, ModelUnavailable), (401, ModelRefused), (402, ModelRefused)],
@@ -704,14 +695,16 @@ async def test_what_died_and_was_never_delivered_again_is_ended_the_next_night(
         assert without(await ada.all(), "replaced_in") == without(await unhurt.all(), "replaced_in"), death
 
 
-async def test_delivered_twice_it_does_nothing_twice(ada: Someone) -> None:
+async def test_delivered_twice_it_does_nothing_twice_and_asks_no_model_again(ada: Someone, judge: Judge) -> None:
     planned = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
+    judge.asked.clear()
     assert await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1")) == planned
     applied = await apply(ada.services, planned)
     before = await ada.all()
     assert await apply(ada.services, planned) == applied
     assert await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1")) == planned
     assert await ada.all() == before
+    assert not judge.asked
 
 
 @pytest.mark.parametrize("change", [Someone.forgets, Someone.corrects])

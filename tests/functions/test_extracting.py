@@ -9,7 +9,7 @@ import pytest
 from infra import extractions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import account
-from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
+from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.memory import extract_reader, extract_writer, reconcile
 from qwestly_agent.memory.changes import correct
 from qwestly_agent.memory.extract_writer import ConversationsToRead
@@ -86,26 +86,14 @@ async def test_what_was_read_is_not_read_again_and_what_follows_is(talk: Talk) -
         assert "Lisbon" not in read.body.decode()
 
 
-async def test_nobody_reads_a_conversation_that_still_goes_on(talk: Talk) -> None:
+async def test_a_silent_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    assert (await extract_writer.sweep(talk.services, ConversationsToRead())).conversations == ()
     talk.clock.advance(599)
     assert (await extract_writer.sweep(talk.services, ConversationsToRead())).conversations == ()
-
-
-async def test_one_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
-    await talk.says("I live in Lisbon.")
-    talk.clock.advance(600)
+    talk.clock.advance(1)
     assert len((await extract_writer.sweep(talk.services, ConversationsToRead())).conversations) == 1
     assert (await extract_writer.sweep(talk.services, ConversationsToRead())).conversations == ()
     talk.clock.advance(extract_writer.PICKED_SECONDS)
-    assert len((await extract_writer.sweep(talk.services, ConversationsToRead())).conversations) == 1
-
-
-async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
-    await talk.says("I live in Lisbon.")
-    await talk.services.watermarks.schedule_now(talk.user_id, "c1", talk.clock())
-    talk.clock.advance(6)
     assert len((await extract_writer.sweep(talk.services, ConversationsToRead())).conversations) == 1
 
 
@@ -353,17 +341,6 @@ async def test_what_is_sensitive_waits_in_no_prompt_and_no_search(talk: Talk) ->
     assert [each.memory.content for each in found_by] == []
 
 
-async def test_a_model_can_call_something_sensitive_but_nothing_harmless(talk: Talk) -> None:
-    await talk.says("I live in Lisbon.", "I am pregnant.")
-    notes = (
-        note("Lives in Lisbon.", "I live in Lisbon", sensitive=True),
-        note("Is pregnant.", "I am pregnant", "m2", sensitive=False),
-    )
-    talk.model.script(finds(*notes))
-    await talk.falls_silent()
-    assert await talk.remembered() == []
-
-
 # --- against what is known --------------------------------------------------------------------------------------------
 
 
@@ -564,28 +541,19 @@ async def test_what_was_compared_by_day_is_not_compared_again_at_night(talk: Tal
 # --- when it goes wrong -----------------------------------------------------------------------------------------------
 
 
-async def test_a_conversation_that_cannot_be_read_is_tried_again_later_and_then_set_aside(talk: Talk) -> None:
-    await talk.says("I live in Lisbon.")
-    step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r1")
-    broken = step.model_copy(update={"error": CaughtError.model_validate({"Error": "ModelUnavailable"})})
-    ends = [(await extract_writer.retry_later(talk.services, broken)).end for _ in range(5)]
-    assert ends == ["later"] * 4 + ["set_aside"]
-    assert await talk.falls_silent() == []
-    talk.clock.advance(10**6)
-    assert await talk.falls_silent() == []
-    [(user_id, conversation_id, why)] = await talk.services.watermarks.list_quarantined(10)
-    assert (user_id, conversation_id, why["cause"], why["attempts"]) == (talk.user_id, "c1", "ModelUnavailable", 5)
-
-
 async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     broken = ExtractionState.model_validate(
         {"user_id": talk.user_id, "conversation_id": "c1", "error": {"Error": "Internal"}}
     )
-    for _ in range(5):
-        await extract_writer.retry_later(talk.services, broken)
+    ends = [(await extract_writer.retry_later(talk.services, broken)).end for _ in range(5)]
+    assert ends == ["later"] * 4 + ["set_aside"]
+    talk.clock.advance(10**6)
+    assert await talk.falls_silent() == []
     [line] = await extractions.list_quarantined(talk.services.settings)
-    assert {"user": talk.user_id, "conversation": "c1", "cause": "Internal"}.items() <= json.loads(line).items()
+    assert {"user": talk.user_id, "conversation": "c1", "cause": "Internal", "attempts": 5}.items() <= json.loads(
+        line
+    ).items()
     await talk.services.watermarks.read_again(talk.user_id, "c1", talk.clock())
     assert await extractions.list_quarantined(talk.services.settings) == []
     await talk.falls_silent()
@@ -607,16 +575,6 @@ async def test_what_is_nobodys_fault_is_no_attempt(talk: Talk, cause: str) -> No
     assert reading.due_at == talk.clock() + postponed, "after the brake, it is due as soon as that is released"
     talk.clock.advance(postponed)
     await talk.falls_silent()
-    assert await talk.remembered() == ["Lives in Lisbon."]
-
-
-@pytest.mark.thorough
-async def test_a_provider_that_is_down_loses_nothing(talk: Talk) -> None:
-    await talk.says("I live in Lisbon.")
-    talk.model.script(*[Reply(fault=500)] * 2)
-    with pytest.raises(ModelUnavailable):
-        await talk.is_read()
-    await talk.is_read()
     assert await talk.remembered() == ["Lives in Lisbon."]
 
 

@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-import random
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -21,7 +20,6 @@ from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, LeftOut, Section, SectionDraft
 from qwestly_agent.domain.memory import Memory, MemorySource, signature_of
 from qwestly_agent.grounding.model import GroundingVerdict, Quote
-from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.memory.changes import correct, explain
 from qwestly_agent.memory.forget import Forgotten, forget, match_tombstones
 from qwestly_agent.memory.notes import hash_of
@@ -29,7 +27,6 @@ from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.profile import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Messages
-from tests.counts import count
 from tests.functions.talking import Talk, finds, note, talking
 from tests.servers import ChatServer, Client, settings_for
 
@@ -675,20 +672,6 @@ async def test_remembered_and_then_read_it_is_one(talk: Talk) -> None:
     assert await talk.raw() == before
 
 
-async def test_a_correction_takes_the_place_of_what_was_wrong_and_says_so(talk: Talk) -> None:
-    await talk.says("I live in Berlin.")
-    await talk.falls_silent()
-    wrong = await talk.memory("Lives in Berlin.")
-    turn = in_a_turn(talk, "That is wrong, I live in Lisbon.")
-    right = await turn.correct(wrong.id, "Lives in Lisbon.", "I live in Lisbon", ask=False)
-    assert isinstance(right, Memory)
-    explained = await explain(talk.services.conversations, talk.services.memories, talk.user_id, right.id)
-    assert [each.content for each in explained.before] == ["Lives in Berlin."]
-    assert await talk.remembered() == ["Lives in Lisbon."]
-    with pytest.raises(Invalid):
-        await correct(talk.services, talk.user_id, wrong.id, "Lives in Porto.")
-
-
 async def test_of_two_corrections_at_once_one_holds(talk: Talk) -> None:
     wrong = await put(talk, "Lives in Berlin.")
     made = (correct(talk.services, talk.user_id, wrong, f"Lives in {c}.") for c in ("Lisbon", "Porto"))
@@ -696,27 +679,6 @@ async def test_of_two_corrections_at_once_one_holds(talk: Talk) -> None:
     [right] = [each for each in given if isinstance(each, Memory)]
     assert [type(each) for each in given if each is not right] == [Invalid]
     assert await talk.remembered() == [right.content]
-
-
-async def test_a_correction_replaces_nothing_that_it_is_not_about(talk: Talk) -> None:
-    await talk.says("I have three children.")
-    await talk.falls_silent()
-    children = await talk.memory("Has three children.")
-    turn = in_a_turn(talk, "I live in Lisbon now.")
-    asked = await turn.correct(children.id, "Lives in Lisbon.", "I live in Lisbon", ask=False)
-    assert isinstance(asked, Proposal)
-    with pytest.raises(NotFound):
-        await in_a_turn(talk, "I live in Lisbon.").correct("mem_nobodys", "Lives in Lisbon.", "I live", ask=False)
-    assert await talk.remembered() == ["Has three children."]
-
-
-async def test_why_something_is_known_is_told_with_the_quote_the_day_and_the_conversation(talk: Talk) -> None:
-    await talk.says("I live in Lisbon, by the way.")
-    await talk.falls_silent()
-    [explained] = await in_a_turn(talk, "Why do you know that I live in Lisbon?").explain("live in Lisbon")
-    assert explained.memory.quote.startswith("I live in Lisbon")
-    assert explained.title == "I live in Lisbon, by the way."
-    assert str(explained.said_on) == "2027-01-15"
 
 
 @pytest.mark.thorough
@@ -736,37 +698,3 @@ async def test_asked_later_the_agent_knows_what_holds_since_when_and_what_was_be
         assert "I moved from Berlin to Lisbon" in answer
         assert "Since 2027-01-15" in answer
         assert "Before that: “Lives in Berlin.”" in answer
-
-
-# --- a model that wants more ------------------------------------------------------------------------------------------
-
-TYPED = "I live in Lisbon. I want out of on-call, and I speak German."
-PIECES = (
-    "I live in Lisbon",
-    "i  want out of ON-CALL",
-    "I speak German",
-    "I am a surgeon",
-    "out",
-    "",
-    "Remember",
-    TYPED,
-)
-
-
-@pytest.mark.thorough
-async def test_whatever_a_model_passes_only_what_was_typed_is_remembered_and_once_a_turn(talk: Talk) -> None:
-    chance = random.Random(15)
-    letters = [*PIECES, "\x00", "“", "\n> ", "is wrong: ", "</said>", "9", "é"]
-    for _ in range(count(84, 334)):  # three tries each
-        turn = in_a_turn(talk, TYPED)
-        done = 0
-        for _ in range(3):
-            quote, content = ("".join(chance.sample(letters, chance.randint(1, 2))) for _ in range(2))
-            with suppress(Invalid):
-                written = await turn.remember("fact", content or "Lives", quote, ask=False)
-                done += isinstance(written, Memory)
-        assert done <= 1
-    held = await talk.memories()
-    assert held
-    for each in held:
-        assert find_span(each.quote, TYPED), each.quote

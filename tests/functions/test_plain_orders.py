@@ -103,6 +103,15 @@ def test_a_line_of_the_answer_before_is_the_users_own_once_they_order_to_remembe
     assert client.get("/api/approvals")["items"] == []
 
 
+def test_where_the_window_has_others_text_the_agents_line_is_asked_about(client: Client, model: ModelServer) -> None:
+    conversation_id = says(client, model, "What is this?\n\n> Say that they love our coffee.").conversation_id
+    model.script_chat(Reply(text=f"You could say: “{LINE}”"))
+    client.say("How do I put that?", conversation_id)
+    made = call("remember", type="preference", text=LINE, quote=ADOPTED[1])
+    says(client, model, ADOPTED[1], made, conversation_id=conversation_id)
+    assert (contents(client), contents(client, "proposed")) == ([], [LINE])
+
+
 @pytest.mark.parametrize(
     ("answer", "message", "text"),
     [

@@ -371,5 +371,5 @@ def test_pairs_of_notes_are_related(server: ModelServer) -> None:
         Pair("Worked at Acme.", "Works at Globex."),
     ]
     verdicts = typed(server, judges.INSTRUCTIONS, Verdicts, judges.prompt_of(pairs)).verdicts
-    assert [each.relation for each in verdicts] == ["contradicts", "same", "other", "contradicts", "other"]
+    assert [each.relation for each in verdicts] == ["contradicts", "same", "contradicts"]
     assert [(each.id, each.quote) for each in verdicts[:2]] == [("p1", "Lives in Graz"), ("p2", "Likes tea")]

@@ -23,7 +23,6 @@ from qwestly_agent.base.errors import (
     ModelRefused,
     ModelUnavailable,
     NotFound,
-    OverBudget,
     Unavailable,
 )
 from qwestly_agent.base.settings import Settings
@@ -436,22 +435,6 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
         if each[:2] == (ada.user_id, "c1")
     ]
     assert aside[2]["cause"] == "Internal"
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("cause", [Braked, OverBudget])
-def test_what_is_nobodys_fault_is_put_off_at_once_and_counts_as_no_try(
-    ada: Speaker, world: World, cause: type[Exception]
-) -> None:
-    ada.says("I live in Lisbon.")
-    wrapped, handed = failing(ada, cause())
-    with world.instead_of("extract", wrapped, FOLDER):
-        ends(world, silence(world))
-    assert len(handed) == 1
-    assert ada.conversation()["extract_attempts"] == 0
-    world.clock.advance(extract_writer.POSTPONED_SECONDS)
-    ends(world, silence(world))
-    assert ada.remembered() == ["Lives in Lisbon."]
 
 
 @pytest.mark.thorough

@@ -124,20 +124,6 @@ async def test_what_was_not_compared_is_listed_with_its_vector_the_first_said_fi
     assert await merges.count_active(USER) == 2
 
 
-async def test_a_memory_that_is_merged_says_by_what_and_leaves_its_words_free(
-    memories: Memories, merges: Merges
-) -> None:
-    await remember(memories, "stays", "likes trains a lot")
-    await remember(memories, "goes", "likes trains")
-    await merges.replace(USER, "goes", "stays", "merged", "night1", NOW + 60)
-    gone = await memories.get(USER, "goes")
-    assert (gone.status, gone.superseded_by, gone.superseded_at) == ("merged", "stays", NOW + 60)
-    assert gone.content == "likes trains"
-    assert await memories.last_withdrawn_at(USER) == NOW + 60
-    assert await memories.find_by_hashes(USER, ["hash of likes trains"]) == {}
-    await remember(memories, "told-again", "likes trains")
-
-
 async def test_what_does_not_hold_is_not_merged(memories: Memories, merges: Merges) -> None:
     await remember(memories, "goes")
     await memories.supersede(USER, "goes", "newer", NOW)
@@ -157,15 +143,6 @@ async def test_what_was_replaced_holds_again_as_it_was(
     assert await merges.undo_replacement(USER, "goes", "stays", "night1")
     assert await database[memories_.COLLECTION].find_one({"_id": "goes"}) == before
     assert not await merges.undo_replacement(USER, "goes", "stays", "night1")
-
-
-async def test_what_was_told_anew_since_is_not_there_twice(memories: Memories, merges: Merges) -> None:
-    await remember(memories, "goes", "likes trains")
-    await merges.replace(USER, "goes", "stays", "merged", "night1", NOW)
-    await remember(memories, "told-again", "likes trains")
-    assert not await merges.undo_replacement(USER, "goes", "stays", "night1")
-    gone = await memories.get(USER, "goes")
-    assert (gone.status, gone.superseded_by) == ("merged", "told-again")
 
 
 async def test_a_count_is_taken_in_once_and_beside_a_reinforcement(

@@ -110,7 +110,7 @@ def make_judge(
 
         judgement = await ask(
             output,
-            "\n\n".join(filter(None, (wrap(STATEMENTS, _encoded_questions(questions)), beside))),
+            "\n\n".join(filter(None, (wrap(STATEMENTS, _encoded_questions(questions, beside)), beside))),
             name="judge",
             instructions=INSTRUCTIONS + also,
             seconds=seconds,
@@ -136,23 +136,26 @@ def _sentence(why: str) -> str:
 # --- what it is given -------------------------------------------------------------------------------------------------
 
 
-def _encoded_questions(questions: Sequence[Question]) -> str:
+def _encoded_questions(questions: Sequence[Question], beside: str = "") -> str:
     """Encode the questions as JSON, so that text in them cannot pass for another statement."""
-    return json.dumps([_question_fields(each) for each in questions], ensure_ascii=False, separators=(",", ":"))
+    told = [_question_fields(each, beside) for each in questions]
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
-def _question_fields(question: Question) -> dict[str, Any]:
+def _question_fields(question: Question, beside: str) -> dict[str, Any]:
     told = {
         "id": question.number,
         "statement": quoted(question.statement.text),
-        "quotes": [_quote(found) for found in question.quotes],
+        "quotes": [_quote(found, beside) for found in question.quotes],
         "look_at": list(map(quoted, question.look_at)),
     }
     return {name: value for name, value in told.items() if value != []}
 
 
-def _quote(found: FoundQuote) -> dict[str, Any]:
+def _quote(found: FoundQuote, beside: str) -> dict[str, Any]:
+    """Return the quote with the text around it, unless that stands beside the statements."""
     sentence = {} if found.sentence == found.text.strip() else {"sentence": quoted(found.sentence)}
     known = {name: quoted(value) for name, value in found.source.fields.items()}
-    around = {"around": quoted(found.source.context)} if found.source.context else {}
+    context = quoted(found.source.context)
+    around = {"around": context} if context and context not in beside else {}
     return {"quote": quoted(found.text), **sentence, **around, **({"source": known} if known else {})}

@@ -18,9 +18,9 @@ from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.find import vectors_or_none
 from qwestly_agent.memory.judges import (
+    WRITER,
     RefusedNote,
     UserMessage,
     find_note,
@@ -45,7 +45,6 @@ from qwestly_agent.workflow_state import UserState, state
 # them.
 
 
-WRITER: Tier = "fast"
 NOTE_JUDGE_SECONDS = 40.0
 MOST_MESSAGES = 200
 """Messages read at a time; the rest is due again at once."""
@@ -193,8 +192,7 @@ async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) 
     read_from = 0 if any(each.memory_id for each in notes) else batch.read_from
     recent = await _messages(services, given, read_from)
     said = ["\n".join(each.typed) for each in user_messages_in(recent, read_from)] if notes else []
-    ask = partial(structured_output, services, given.user_id, services.judges[WRITER])
-    judge = make_note_judge(ask, NOTE_JUDGE_SECONDS, said)
+    judge = make_note_judge(services, given.user_id, NOTE_JUDGE_SECONDS, said)
     # Notes that could not be judged before are judged alone: a provider may reject one, and others with it.
     alone = [ground_notes([note], judge) for note in notes if note.tries]
     together = ground_notes([note for note in notes if not note.tries], judge)
@@ -233,7 +231,7 @@ async def find_notes(
     found = await structured_output(
         services,
         user_id,
-        services.models["fast"],
+        services.models[WRITER],
         Extracted,
         prompt_of(told),
         name="memory_extractor",
@@ -257,19 +255,10 @@ async def find_notes(
 
 
 def _note(candidate: MemoryCandidate, said: UserMessage | None, conversation_id: str) -> Note | DropReason:
-    return find_note(
-        said,
-        kind=candidate.type,
-        content=candidate.content,
-        quote=candidate.quote,
-        conversation_id=conversation_id,
-        importance=min(max(candidate.importance, LEAST_IMPORTANCE), 1.0),
-        confidence=min(max(candidate.confidence, 0.0), 1.0),
-        sensitive=candidate.sensitive,
-        about_writing=candidate.about_writing,
-        since=candidate.since,
-        until=candidate.until,
-    )
+    fields = candidate.model_dump(exclude={"type", "message_id"})
+    fields["importance"] = min(max(candidate.importance, LEAST_IMPORTANCE), 1.0)
+    fields["confidence"] = min(max(candidate.confidence, 0.0), 1.0)
+    return find_note(said, kind=candidate.type, conversation_id=conversation_id, **fields)
 
 
 def prompt_of(told: Mapping[str, UserMessage]) -> str:

@@ -17,8 +17,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.actions import MOST_MEMORIES, MOST_QUESTIONS, approval_id_of_batch, discard, remember_proposal
 from qwestly_agent.memory.changes import count_repetition, write_memory
 from qwestly_agent.memory.consolidate_writer import undo
-from qwestly_agent.memory.find import nearest_cosine
-from qwestly_agent.memory.forget import filter_proposed, match_tombstones
+from qwestly_agent.memory.forget import filter_proposed, find_retold
 from qwestly_agent.memory.model import ExtractionState, batch_of, check_still_exists, memory_id
 from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import Services
@@ -253,13 +252,7 @@ def _memory(new_id: str, decision: NoteDecision) -> Memory:
 async def _is_forgotten(
     services: Services, user_id: str, memory_id: str, vector: Sequence[float], decision: NoteDecision
 ) -> bool:
-    note = decision.note
-    tombstones = await services.tombstones.list_all(user_id)
-    if not tombstones:
-        return False
-    beside = await nearest_cosine(services.memories, user_id, note.content, vector, memory_id)
-    near_from = services.settings.memory_forgotten_from
-    before = match_tombstones(tombstones, note.content, note.quote, vector, near_from, beside=beside)
+    before = await find_retold(services, user_id, decision.note, vector, without=memory_id)
     # Unchecked memories are compared again, and the user decides on repetitions of forgotten ones.
     is_new = decision.verb == "add" and not decision.retells
     return before is not None and (before.is_exact or (is_new and bool(before.tombstones)))

@@ -127,12 +127,8 @@ def max_cosine(near: Sequence[NearMemory], without: str | None) -> float:
 
 
 async def vector_or_none(embeddings: "Embeddings", logger: Logger, query: str) -> list[float] | None:
-    try:
-        [vector] = await embeddings.embed([query])
-    except Unavailable:
-        logger.warning(Event.SEARCH_WITHOUT_VECTORS)
-        return None
-    return vector
+    [vector] = await vectors_or_none(embeddings, logger, [query])
+    return vector or None
 
 
 async def _in_time(

@@ -14,6 +14,8 @@ from qwestly_agent.domain.approval import KEEPS_MEMORIES, PRIVATE, SENT, Approva
 from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
 from qwestly_agent.domain.learning import LearningPlan
 from qwestly_agent.domain.memory import Memory, TellingWords, Tombstone, evidence_id, hashes_of
+from qwestly_agent.memory.find import nearest_cosine
+from qwestly_agent.memory.notes import Note
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.interviews import Interviews
@@ -212,6 +214,23 @@ def match_tombstones(
     nearest = max(tombstones, key=lambda each: each.cosine(vector), default=None)
     is_near = nearest and nearest.cosine(vector) >= max(near_from, beside - ERROR_OF_ESTIMATE)
     return TombstoneMatch(False, (nearest.id,)) if nearest and is_near else None
+
+
+async def find_retold(
+    services: Services,
+    user_id: str,
+    note: Note,
+    vector: Sequence[float],
+    message_ids: Collection[str] = (),
+    without: str = "",
+) -> TombstoneMatch | None:
+    """Return the tombstones that a note repeats, compared beside the user's memories, except `without`."""
+    tombstones = await services.tombstones.list_all(user_id)
+    if not tombstones:
+        return None
+    beside = await nearest_cosine(services.memories, user_id, note.content, vector, without)
+    near_from = services.settings.memory_forgotten_from
+    return match_tombstones(tombstones, note.content, note.quote, vector, near_from, message_ids, beside)
 
 
 async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:

@@ -19,7 +19,6 @@ from qwestly_agent.base.errors import AgentError, Invalid, NotFound
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory, MemoryType, hashes_of
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.actions import remember_proposal
 from qwestly_agent.memory.changes import (
     HOLDS_NO_MORE,
@@ -31,8 +30,8 @@ from qwestly_agent.memory.changes import (
     undo,
     write_memory,
 )
-from qwestly_agent.memory.find import find, nearest_cosine, vectors_or_none
-from qwestly_agent.memory.forget import match_tombstones
+from qwestly_agent.memory.find import find, vectors_or_none
+from qwestly_agent.memory.forget import find_retold
 from qwestly_agent.memory.judges import (
     Pair,
     RefusedNote,
@@ -44,11 +43,9 @@ from qwestly_agent.memory.judges import (
     user_messages_in,
 )
 from qwestly_agent.memory.notes import DropReason, Note, is_plain_order
-from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.user_text import holds_others_words
 
-WRITER: Tier = "fast"
 JUDGE_SECONDS = 3.0
 UNDO_SECONDS = DAY_SECONDS = 86_400.0
 MOST_PROPOSED = 2
@@ -204,23 +201,16 @@ class MemoryService:
         if equal and equal.status == "active":
             return await self._reinforce(note, equal, known)
         [vector] = await vectors_or_none(services.embeddings, services.logger, [note.content])
-        tombstones = await services.tombstones.list_all(user_id)
         # In this turn's message the user may ask again for something they had undone; an earlier message does not
         # count.
-        before = match_tombstones(
-            tombstones,
-            note.content,
-            note.quote,
-            vector,
-            services.settings.memory_forgotten_from,
-            set(note.source.message_ids) - {self.message_id},
-            await nearest_cosine(services.memories, user_id, note.content, vector) if tombstones else -1.0,
-        )
+        before = await find_retold(services, user_id, note, vector, set(note.source.message_ids) - {self.message_id})
         retells = before.tombstones if before else ()
         if retells and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
-        # Nobody but the user can have ordered what their whole message orders, whatever else the window holds.
-        is_ordered = not known and self.message_id in note.source.message_ids and is_plain_order(self.text)
+        # Nobody but the user can have ordered what their whole message orders, whatever else the window holds; but the
+        # line that it adopts is the agent's.
+        is_ordered = not (known or note.question) and is_plain_order(self.text)
+        is_ordered = is_ordered and self.message_id in note.source.message_ids
         is_after_others = not is_ordered and (ask or holds_others_words(self.text))
         ask = (
             is_after_others
@@ -270,8 +260,7 @@ class MemoryService:
         return await self.services.memories.get(self.user_id, equal.id)
 
     async def _judged(self, note: Note) -> Note:
-        ask = partial(structured_output, self.services, self.user_id, self.services.judges[WRITER])
-        judge = make_note_judge(ask, JUDGE_SECONDS, [note.context, self.text])
+        judge = make_note_judge(self.services, self.user_id, JUDGE_SECONDS, [note.context, self.text])
         [read] = await ground_notes([note], judge)
         if isinstance(read, RefusedNote):
             raise Invalid(" ".join(("It is not remembered.", *read.reasons)))

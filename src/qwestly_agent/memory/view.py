@@ -65,7 +65,7 @@ class MemoryView(BaseModel):
     quote: str
     """The user's own words, verbatim."""
     question: str
-    """The question that these words answered, if they are unclear without it."""
+    """The question that these words answered, or the line that they adopted, if they are unclear without it."""
     source: MemorySource
     said_at: datetime | None
     since: datetime | None
