@@ -318,6 +318,7 @@ def test_a_line_beside_the_dates_of_another_position_is_not_checked_and_in_no_do
     assert "beside another position: 1." in asked.rationale
 
 
+@pytest.mark.thorough
 def test_a_line_is_judged_with_its_position(world: World, model: ModelServer) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)))

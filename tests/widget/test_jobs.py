@@ -223,6 +223,7 @@ def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, ba
     expect(jobs.get_by_role("button", name="Open: Résumé, version 2")).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_a_document_is_changed_on_the_page_and_back(page: Page, backend: ScriptedBackend):
     lines = {
         "key": "positions:e1",
@@ -308,6 +309,7 @@ def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: Scr
     assert set(saved.body) == {"next_step", "next_at"}
 
 
+@pytest.mark.thorough
 def test_where_nobody_delivers_it_is_said_before_and_one_sends_it_oneself(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match(delivers=False)
     backend.jobs.documents["d1"] = document(chosen_head=None)

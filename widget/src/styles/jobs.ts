@@ -40,6 +40,7 @@ export const JOB_STYLES = css`
   .sentences u { text-decoration: underline wavy var(--warning, #b97f12) 1.5px; text-underline-offset: .2em; }
   .sentences { display: grid; gap: .6rem; margin: .6rem 0 0; padding-inline-start: 1.4rem; }
   .editor, .editor fieldset { display: grid; gap: .6rem; }
+  .editor .link { justify-self: start; }
   .sentence { display: grid; grid-template-columns: minmax(0, 1fr) auto auto; gap: .4rem; align-items: start; }
   .row.met, .row.partly { border-inline-start: 3px solid var(--accent); }
   .row.partly { border-inline-start-style: dashed; }
