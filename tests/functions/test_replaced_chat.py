@@ -16,9 +16,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from functions.approve import act, pages
 from infra.mongo.roles import CHAT
+from qwestly_agent.approvals import ask
 from qwestly_agent.approvals.links import hash_of
 from qwestly_agent.approvals.seal import NOT_SEALED
 from qwestly_agent.base.settings import Settings
+from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores import approvals, user_settings
 from tests.functions.approving import DAY, TEMPLATE, World
@@ -57,8 +59,11 @@ class ChatsDatabase:
 
 
 @pytest.fixture
-def world(world: World) -> World:
-    """Tokens are verified by the candidate app's public key, as in production."""
+def world(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Tokens are verified by the candidate app's public key, as in production. Forty approvals of one field wait, as if
+    none replaced another."""
+
+    async def nothing_ends(_services: Services, _newer: Approval) -> None: ...
 
     async def by_public_key(services: Services) -> None:
         settings = replace(services.secrets.settings, qwestly_jwt_public_keys=PUBLIC, qwestly_agent_shared_secret="")
@@ -66,8 +71,10 @@ def world(world: World) -> World:
         services.secrets._read = lambda: settings
 
     world.run(by_public_key)
-    for each in IDS:
-        world.ask(each)
+    with monkeypatch.context() as patch:
+        patch.setattr(ask, "end_superseded", nothing_ends)
+        for each in IDS:
+            world.ask(each)
     return world
 
 
