@@ -17,6 +17,7 @@ export function ofMemories(tool: string): OfMemories | undefined {
 }
 
 const MOST_DIFFERENCES = 3; // lines shown without unfolding
+const MOST_QUOTES = 12; // of one value, likewise
 
 const textList = (texts: string[], attributes: Attributes = {}) => element("ul", attributes, ...texts.map((text) => element("li", {}, text)));
 
@@ -27,13 +28,14 @@ const showChange = ({ name, before, after, evidence = [], quotes = [] }: Change)
   const words = before && after ? compare(before, after) : null;
   const isSame = words?.some(({ kind, text }) => kind === "same" && text.trim()) ?? false;
   const ofOne = (other: "gone" | "new") => (isSame ? words! : []).filter(({ kind }) => kind !== other).map(({ kind, text }) => (kind === "same" ? text : element("mark", { class: kind }, text)));
+  const allQuotes = element("ul", { class: "evidence" }, ...quotes.map(showQuote));
   return element(
     "div",
     { class: "change" },
     element("dt", {}, name),
     element("dd", { class: "before" }, spoken(`${strings.preview.before} `), before ? element("del", {}, ...(isSame ? ofOne("new") : [before])) : strings.preview.empty),
     element("dd", { class: "after" }, spoken(`${strings.preview.after} `), after ? element("ins", {}, ...(isSame ? ofOne("gone") : [after])) : strings.preview.removed),
-    quotes.length ? element("dd", { class: "from" }, element("ul", { class: "evidence" }, ...quotes.map(showQuote))) : "",
+    quotes.length ? element("dd", { class: "from" }, quotes.length > MOST_QUOTES ? element("details", {}, element("summary", {}, strings.documents.whereFrom), allQuotes) : allQuotes) : "",
     evidence.length ? element("dd", { class: "from" }, showEvidence(evidence)) : "",
   );
 };

@@ -128,7 +128,7 @@ def _folded_name(text: str, between: str = "") -> str:
 # Compute the changes that a résumé would make to the user's profile, field by field.
 
 
-MOST_QUOTES = 20
+MOST_QUOTES = 60
 """Maximum number of quotes for a list."""
 MONTHS_OF_A_YEAR = 12
 LONGEST_LINE, LONGEST_TEXT, MOST_ITEMS, MOST_SCHOOLS = 300, 5_000, 100, 30

@@ -122,7 +122,7 @@ async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
     groups = list(_groups({path: each for path, each in fields.items() if path not in refused}))
     verdicts = await ground_statements([each.statement for each in groups], {SOURCE: source}, judge)
     read, left_out = _checked(fields, groups, verdicts, text)
-    elsewhere = _beside_another(fields, text)
+    elsewhere = misplaced_lines(fields, text)
     read = [each.model_copy(update={"is_checked": False}) if each.path in elsewhere else each for each in read]
     paths = renumber_paths([each.path for each in read])
     read = [each.model_copy(update={"path": path}) for each, path in zip(read, paths, strict=True)]
@@ -162,7 +162,7 @@ def _item_of(path: str) -> str:
     return "/".join(path.split("/")[:3])
 
 
-def _beside_another(fields: Mapping[str, Found], text: str) -> set[str]:
+def misplaced_lines(fields: Mapping[str, Found], text: str) -> set[str]:
     """Return the paths of lines on a job that do not stand below its dates, but below those of another one. Without
     dates, a job is found by its other words."""
     jobs = {path: item for path, item in _items(fields).items() if path.startswith("/work/")}
