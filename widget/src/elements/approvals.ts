@@ -3,6 +3,7 @@
 import { type TemplateResult, css, html, nothing } from "lit";
 
 import type { ApprovalView, Decision, Page } from "../api.ts";
+import type { ApprovalCard } from "../approval_card.ts";
 import { Approvals } from "../approvals.ts";
 import { ofMemories } from "../preview.ts";
 import { strings } from "../strings.ts";
@@ -29,7 +30,7 @@ export class QwestlyApprovals extends AgentElement {
   #approvals: Approvals | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
   #reading = 0;
-  #isOpened = false;
+  #opened: ApprovalCard | null = null;
 
   constructor() {
     super();
@@ -74,7 +75,7 @@ export class QwestlyApprovals extends AgentElement {
     await this.updateComplete;
     if (!this.ids.includes(id)) return;
     const { element: card, folded } = this.#known.card(id, "list");
-    this.#isOpened = folded.open = true;
+    folded.open = true;
     card.tabIndex = -1;
     card.focus({ preventScroll: true });
     card.scrollIntoView({ block: "start" });
@@ -100,7 +101,7 @@ export class QwestlyApprovals extends AgentElement {
 
   #choose(state: "waiting" | "all") {
     Object.assign(this, { state, ids: [], next: null, isLoaded: false });
-    this.#isOpened = false;
+    this.#opened = null;
     this.refresh();
   }
 
@@ -108,11 +109,13 @@ export class QwestlyApprovals extends AgentElement {
     return this.ids.filter((id) => this.#known.has(id));
   }
 
-  /** Of those that wait, the first is open when the list is. */
+  /** Of those that wait, the first is open, unless another is or a person closed it. */
   protected override updated() {
-    const [first] = this.#listed;
-    if (!first || this.#isOpened || this.state === "all") return;
-    this.#isOpened = this.#known.card(first, "list").folded.open = true;
+    const cards = this.#listed.map((id) => this.#known.card(id, "list"));
+    const [first] = cards;
+    if (!first || first === this.#opened || this.state === "all" || cards.some(({ folded }) => folded.open)) return;
+    this.#opened = first;
+    first.folded.open = true;
   }
 
   /** Decides several pending approvals of one kind at once. What cannot be undone can only be declined so. */
