@@ -5,6 +5,7 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from evals.first.hour import Hour, Unit
 from evals.first.journal import Found

@@ -158,10 +158,6 @@ export class ApprovalCard {
     for (const node of [this.#question, this.#content]) this.#resizes.observe(node);
   }
 
-  get isUnfolded(): boolean {
-    return this.#folded?.open ?? false;
-  }
-
   /** The card below a line that says what is asked. Opening one closes the others. */
   get folded(): HTMLDetailsElement {
     this.#folded ??= element("details", { class: "folded", name: "approvals" }, this.#line, this.element);

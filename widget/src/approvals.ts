@@ -18,7 +18,6 @@ export class Approvals {
   #changed: () => void;
   #views = new Map<string, ApprovalView>();
   #cards = new Map<string, Map<string, ApprovalCard>>(); // by place and id
-  #former = new Map<string, Map<string, ApprovalCard>>(); // from before the strings were replaced
   #deciding = new Map<string, Promise<void>>();
   #strings = strings; // of the cards
 
@@ -54,7 +53,7 @@ export class Approvals {
 
   /** A place has one card per record, reused each time it is rendered, so that typed text is not lost. */
   card(id: string, place: string): ApprovalCard {
-    if (this.#strings !== strings) [this.#former, this.#cards] = [this.#cards, new Map()];
+    if (this.#strings !== strings) this.#cards.clear();
     this.#strings = strings;
     const cards = this.#cards.get(place) ?? new Map<string, ApprovalCard>();
     this.#cards.set(place, cards);
@@ -66,7 +65,6 @@ export class Approvals {
       );
       card.show(this.#views.get(id)!);
       cards.set(id, card);
-      if (this.#former.get(place)?.get(id)?.isUnfolded) card.folded.open = true;
     }
     return card;
   }
