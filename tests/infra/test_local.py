@@ -159,6 +159,8 @@ GIVEN = {
     "AGENT_DESIGN_SETTINGS": "{}",
     "LAMBDA_CONCURRENCY": "10",
     "LOCAL_EMBEDDING": "scripted",
+    "CLOCK_OFFSET": "60",
+    "DEMO_WEEKS": "0",
 }
 
 
