@@ -16,7 +16,7 @@ from tests.widget.test_widget import Widget
 pytestmark = pytest.mark.thorough
 
 BULLETS = re.findall(
-    r"^- (.+?)(?=^- |^$)", (ROOT / "README.md").read_text("utf-8").partition("Open it and try:")[2], re.M | re.S
+    r"^- (.+?)(?=^- |^$)", (ROOT / "README.md").read_text("utf-8").partition("Then try:")[2], re.M | re.S
 )[:7]
 DEMO, FIGURES = ROOT / "infra/local/demo", re.compile(r"\d+(?:[.,]\d+)*")
 SAID = [sentence.rstrip(",") for each in BULLETS for sentence in re.findall(r'"(.+?)"', each)]
