@@ -154,6 +154,7 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
     for death in deaths(reference.writes):
         step = await answered()
         await dies(talk.services, death, extract_writer.keep_approved, step)
+        talk.clock.advance(1)
         await extract_writer.keep_approved(talk.services, step)
         where = f"{'after' if death.after else 'before'} write {death.at}"
         assert await memories(talk) == whole, where
