@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.domain.approval import KEEPS_MEMORIES
 from tests.counts import sample
@@ -72,7 +73,7 @@ def test_no_two_wait_for_one_subject_and_few_wait_without_their_doing(
                 person.request("POST", f"/api/approvals/{each['approval_id']}/decision", json=body).raise_for_status()
             case _:
                 tool, arguments = proposal(chance)
-                call = {"name": tool, "arguments": {**arguments, "rationale": "You said so."}}
+                call: ToolCall = {"name": tool, "arguments": {**arguments, "rationale": "You said so."}}
                 model.script_chat(Reply(tool_calls=[call]), Reply(text="It waits for you."))
                 person.say("Do it.")
                 told[tool] += 1
