@@ -32,7 +32,6 @@ from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
 from qwestly_agent.container import Container
-from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Verb
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
@@ -42,6 +41,7 @@ from qwestly_agent.workflow import Workflow
 from qwestly_agent.workflows import WORKFLOWS
 from tests import servers
 from tests.functions.approving import event_of
+from tests.functions.talking import add_memory
 from tests.infra.test_template import FOLLOWING
 from tests.mongo_rule import Watch
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, seconds, until
@@ -198,8 +198,7 @@ class Person:
         with self.client:
             self.client.request("PUT", "/api/briefings/settings", json={"on": True}).raise_for_status()
             at = seconds(self.client.get("/api/briefings/settings")["next"])
-            event = of_memory("remembered", self.client.user_id, uuid.uuid4().hex, self.world.clock())
-            self.world.run(lambda services: services.activity.add(event))
+            self.world.run(lambda services: add_memory(services, self.client.user_id, self.world.clock()))
             self.world.clock.advance(at - self.world.clock())
             self.world.invoke("ApproveClockFunction", {"workflow": "brief", "state": "sweep", "given": {}})
             self.world.all_executions_end()

@@ -95,12 +95,20 @@ def _approvals(page: Page, backend: ScriptedBackend) -> Locator:
     preview["changes"] = [{"name": "n", "before": "b", "after": "a", "evidence": ["e"], "quotes": [quote]}]
     preview["sections"] = [{"heading": "h", "kind": "experience", "claims": claims}]
     more = {"wish": "w", "alternatives": ["a"], "link": "javascript:window.hacked=1", "conversation_id": None}
-    waits = approval(preview=hostile(preview), args={"value": WORDS}, rationale=WORDS, wish=WORDS, conversation_id=None)
+    told = {"line": WORDS, "source": WORDS}
+    waits = told | approval(
+        preview=hostile(preview), args={"value": WORDS}, rationale=WORDS, wish=WORDS, conversation_id=None
+    )
     done = approval("ap_2", status="done", decided_by="queue", outcome=WORDS, reason=WORDS, preview=hostile(preview))
     backend.approvals = {"ap_1": waits | {"alternatives": [WORDS]}, "ap_2": done | more | {"wish": WORDS}}
     place = view(page, "Approvals")
     expect(place.get_by_role("group", name="Approval: ")).to_have_count(1)
     place.get_by_role("button", name="History").click()
+    lines = place.locator(".folded > summary")
+    expect(lines).to_have_count(2)
+    place.locator(".folded").evaluate_all(
+        "all => all.forEach((each) => { each.removeAttribute('name'); each.open = true; })"
+    )
     expect(place.get_by_role("group", name="Approval: ")).to_have_count(2)
     return place
 
