@@ -192,7 +192,8 @@ async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) 
     read_from = 0 if any(each.memory_id for each in notes) else batch.read_from
     recent = await _messages(services, given, read_from)
     said = ["\n".join(each.typed) for each in user_messages_in(recent, read_from)] if notes else []
-    judge = make_note_judge(services, given.user_id, NOTE_JUDGE_SECONDS, said)
+    ask = partial(structured_output, services, given.user_id, services.judges[WRITER])
+    judge = make_note_judge(ask, NOTE_JUDGE_SECONDS, said)
     # Notes that could not be judged before are judged alone: a provider may reject one, and others with it.
     alone = [ground_notes([note], judge) for note in notes if note.tries]
     together = ground_notes([note for note in notes if not note.tries], judge)

@@ -1,10 +1,10 @@
 """Judge what the user's messages support: notes whose quotes code finds, each judged, and how two memories relate."""
 
 from calendar import monthrange
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -365,10 +365,9 @@ class JudgementOfNotes(Judgements[JudgedNote]):
     """One verdict per statement."""
 
 
-def make_note_judge(services: ModelServices, user_id: str, seconds: float, said: Sequence[str]) -> Judge:
-    """Return the judge. `seconds` is its timeout, and `said` what the person typed in the conversation, before and
-    after the notes' quotes."""
-    ask = partial(structured_output, services, user_id, services.judges[WRITER])
+def make_note_judge(ask: Callable[..., Awaitable[JudgementOfNotes]], seconds: float, said: Sequence[str]) -> Judge:
+    """Return the judge. `ask` is `structured_output` of the judge's model, `seconds` its timeout, and `said` what the
+    person typed in the conversation, before and after the notes' quotes."""
     beside = wrap(SAID, quoted("\n\n".join(said)[-MOST_SAID_CHARACTERS:]))
     return make_judge(ask, seconds=seconds, also=ABOUT_NOTES, output=JudgementOfNotes, beside=beside)
 

@@ -33,6 +33,7 @@ from qwestly_agent.memory.changes import (
 from qwestly_agent.memory.find import find, vectors_or_none
 from qwestly_agent.memory.forget import find_retold
 from qwestly_agent.memory.judges import (
+    WRITER,
     Pair,
     RefusedNote,
     UserMessage,
@@ -43,6 +44,7 @@ from qwestly_agent.memory.judges import (
     user_messages_in,
 )
 from qwestly_agent.memory.notes import DropReason, Note, is_plain_order
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.user_text import holds_others_words
 
@@ -260,7 +262,8 @@ class MemoryService:
         return await self.services.memories.get(self.user_id, equal.id)
 
     async def _judged(self, note: Note) -> Note:
-        judge = make_note_judge(self.services, self.user_id, JUDGE_SECONDS, [note.context, self.text])
+        ask = partial(structured_output, self.services, self.user_id, self.services.judges[WRITER])
+        judge = make_note_judge(ask, JUDGE_SECONDS, [note.context, self.text])
         [read] = await ground_notes([note], judge)
         if isinstance(read, RefusedNote):
             raise Invalid(" ".join(("It is not remembered.", *read.reasons)))
