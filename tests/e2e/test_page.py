@@ -195,7 +195,7 @@ def test_a_memory_tells_its_words_its_day_and_what_was_before(open_page: Callabl
     expect(goal).to_contain_text(re.compile(r"goal · told on .+ · sure"))
     goal.get_by_text("Why").click()
     expect(goal).to_contain_text("“within a year I want to lead a product team at a climate company”")
-    expect(goal).to_contain_text(re.compile(r"You wrote this on \d+ \w+ 20\d\d"))
+    expect(goal).to_contain_text(re.compile(r"You wrote this on \w+ \d+, 20\d\d"))
     expect(goal).to_contain_text("Before that: “Wants to become a staff engineer.”")
 
 

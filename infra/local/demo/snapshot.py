@@ -19,10 +19,11 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from infra.local.environment import DEMO_DATABASE, DEMO_USER
 from qwestly_agent.approvals.seal import sealed
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.approval import canonical_json, sha256_hex
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.platform.records import as_text
-from qwestly_agent.stores import approvals, memories, messages
+from qwestly_agent.stores import activity, approvals, memories, messages
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.candidate_data import KNOWLEDGE
 from qwestly_agent.stores.search import to_binary
@@ -92,6 +93,8 @@ async def restore(
     for document in found.get(approvals.COLLECTION, ()):
         if document.get("seal"):
             document["seal"] = sealed(services, Approvals.from_document(document)).seal
+    for document in found.get(activity.COLLECTION, ()):
+        document["copied_at"] = to_datetime(document["at"])  # the database's clock, which was that of the last day
     for name, (vector, text) in VECTORS.items():
         some = [each for each in found.get(name, ()) if each.get(text) and each.get("role", "user") == "user"]
         embedded = await embeddings.embed([each[text] for each in some])
