@@ -14,9 +14,10 @@ from evals.outcomes import Outcome
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.memory.extract_reader import NOTE_JUDGE_SECONDS, find_notes
+from qwestly_agent.memory.extract_reader import NOTE_JUDGE_SECONDS, WRITER, find_notes
 from qwestly_agent.memory.judges import UserMessage, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note
+from qwestly_agent.model_calls import structured_output
 from qwestly_agent.text.language import stems_of
 
 NOT_NOTED, REFUSED, UNCHECKED = "not noted", "refused by the judge", "not judged"
@@ -49,8 +50,8 @@ async def _read(hour: Hour, said: Sequence[UserMessage]) -> tuple[list[Note], li
     try:
         user_id = f"auth0|{uuid.uuid4().hex}"
         notes, _ = await find_notes(services, user_id, "c", said)
-        judge = make_note_judge(services, user_id, NOTE_JUDGE_SECONDS, [each.context for each in notes])
-        judged = await ground_notes(notes, judge)
+        ask = partial(structured_output, services, user_id, services.judges[WRITER])
+        judged = await ground_notes(notes, make_note_judge(ask, NOTE_JUDGE_SECONDS, [each.context for each in notes]))
     finally:
         await services.close()
     return notes, [each if isinstance(each, Note) else None for each in judged]
