@@ -20,6 +20,7 @@ export class Updates {
   #current: Promise<void> | null = null; // the running request
   #next: Promise<void> | null = null; // the request after it
   #stopped = false;
+  #soon = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(read: (query: string) => Promise<Polled>, take: (items: Update[], first: boolean) => void, watched: () => boolean) {
@@ -36,8 +37,13 @@ export class Updates {
     document.removeEventListener("visibilitychange", this.#look);
   }
 
-  /** Resolves with the next request that starts from now on: the response to the current one may be older. */
+  /** Resolves with the next request that starts from now on: the response to the current one may be older. Asks once more soon: what a turn began may be told only a moment later. */
   now(): Promise<void> {
+    this.#soon = true;
+    return this.#poll();
+  }
+
+  #poll(): Promise<void> {
     clearTimeout(this.#timer);
     this.#next ??= this.#follow();
     return this.#next;
@@ -75,11 +81,12 @@ export class Updates {
 
   #wait() {
     clearTimeout(this.#timer);
-    if (!this.#stopped) this.#timer = setTimeout(() => this.now(), this.#delay);
+    if (!this.#stopped) this.#timer = setTimeout(() => this.#poll(), this.#delay);
+    this.#soon = false;
   }
 
   get #delay() {
-    const usual = (this.#active || this.#watched()) && !document.hidden ? OFTEN_MS : SELDOM_MS;
+    const usual = (this.#soon || this.#active || this.#watched()) && !document.hidden ? OFTEN_MS : SELDOM_MS;
     return Math.max(usual, Math.min(OFTEN_MS * 2 ** this.#failures, SELDOM_MS));
   }
 }
