@@ -250,8 +250,9 @@ def record(ends_at: float, only: int = 0) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         data = str(Path(folder) / "data")
-        # The database has no offset: nothing expires while it is recorded.
-        with process([*python, "infra.local.database", "--port", str(port), "--data", data], environment, port):
+        # Its clock stays at the first day: what is kept for a day would expire as soon as it is stored.
+        first = {**environment, "CLOCK_OFFSET": str(ends_at - max(WEEKS) * DAY_SECONDS - time.time())}
+        with process([*python, "infra.local.database", "--port", str(port), "--data", data], first, port):
             uri = f"mongodb://127.0.0.1:{port}"
             for days, acts in WEEKS.items():
                 if days < only:
