@@ -303,7 +303,7 @@ def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: Scr
     row.get_by_label("Next step").fill("Prepare the case")
     row.get_by_label("By").fill("2031-03-01")
     row.get_by_role("button", name="Save").click()
-    expect(row).to_contain_text("Prepare the case on Mar 1, 2031 at 09:00")
+    expect(row).to_contain_text("Prepare the case on Mar 1, 2031 at 9:00 AM")
     expect(jobs.get_by_role("status")).to_have_text(f"{TITLE}: saved.")
     [_, saved] = backend.asked("PATCH", "/api/applications/app_1")
     assert set(saved.body) == {"next_step", "next_at"}

@@ -325,7 +325,7 @@ def desk(page: Page, backend: ScriptedBackend) -> Page:
     backend.memories["active"] = [KNOWN | {"id": "mem_1", "content": "Lives in Lisbon.", "status": "active"}]
     backend.memories["unchecked"] = [KNOWN | {"id": "mem_2", "content": "Likes trains.", "status": "unchecked"}]
     page.goto("/#chat")
-    ready(page).button("Memories").click()
+    ready(page).button("Memory").click()
     return page
 
 

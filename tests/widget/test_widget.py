@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 from starlette.responses import HTMLResponse, JSONResponse
 
+from tests.local_page import look_at
 from tests.widget.backend import ROOT, ScriptedBackend, Stream, sse
 from tests.widget.conftest import NOON, Clock
 
@@ -1717,7 +1718,7 @@ def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backe
 def test_the_hint_in_the_local_pages_search_can_be_read(page: Page, scheme: Any):
     page.emulate_media(color_scheme=scheme)
     page.goto("/#chat")
-    ready(page).button("Memories").click()
+    ready(page).button("Memory").click()
     assert contrast(page.get_by_role("searchbox", name="Search memories"), "::placeholder") >= 4.5
 
 
@@ -1882,6 +1883,6 @@ def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Pag
     expect(widget.box).to_be_hidden()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     assert phone.locator("#behind").evaluate("node => node.scrollWidth - node.clientWidth") == 0
-    widget.button("Activity").click()
+    look_at(phone, "Activity")
     expect(outbox).to_be_hidden()
     expect(phone.get_by_role("heading", name="Activity")).to_be_visible()
