@@ -2,7 +2,6 @@
 pages in the API."""
 
 import math
-import os
 import re
 import time
 import uuid
@@ -12,6 +11,8 @@ from typing import Annotated, Any, Generic, Protocol, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, PlainSerializer, WithJsonSchema
+
+from qwestly_agent.base.settings import CLOCK_OFFSET_SECONDS
 
 Item = TypeVar("Item")
 Record = TypeVar("Record")
@@ -24,14 +25,10 @@ class Clock(Protocol):
     def __call__(self) -> float: ...
 
 
-OFFSET_SECONDS = float(os.environ.get("CLOCK_OFFSET") or 0)
-"""Added to the machine's time, so that the laptop can play another day. No function of the template sets it."""
-
-
 def system_clock() -> float:
     """Return the time, rounded to the fifteen digits that the laptop's database keeps, so that a stored time equals the
     original."""
-    return round(time.time() + OFFSET_SECONDS, 5)
+    return round(time.time() + CLOCK_OFFSET_SECONDS, 5)
 
 
 def to_datetime(seconds: float) -> datetime:

@@ -6,13 +6,15 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from aws_lambda_powertools import Logger
 
-from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.base.observability import Event
+
+if TYPE_CHECKING:
+    from qwestly_agent.base.clock import Clock
 
 # --- settings ---------------------------------------------------------------------------------------------------------
 # The only module that reads the environment.
@@ -21,6 +23,8 @@ from qwestly_agent.base.observability import Event
 # secret in its environment, and the laptop needs no cloud.
 
 
+CLOCK_OFFSET_SECONDS = float(os.environ.get("CLOCK_OFFSET") or 0)
+"""Added to the machine's time, so that the laptop can play another day. No function of the template sets it."""
 MINIMUM_SECRET_BYTES = 32
 LONGEST_HOURS_TO_DECIDE = 168.0
 """The longest time that a state machine waits for a user."""
@@ -348,7 +352,7 @@ READ_AGAIN_AFTER_SECONDS = 60
 class Secrets:
     """Settings with all references resolved. `settings` holds the latest values."""
 
-    def __init__(self, read: Callable[[], Settings], settings: Settings, clock: Clock, logger: Logger) -> None:
+    def __init__(self, read: Callable[[], Settings], settings: Settings, clock: "Clock", logger: Logger) -> None:
         self.settings = settings
         self.is_readable = True
         """False if the last reload failed; the previous values are kept."""
