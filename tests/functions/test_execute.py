@@ -680,6 +680,7 @@ BECOMES: dict[Fault, tuple[Status, Status, int]] = {
     "forbidden": ("failed", "failed", 1),
     "version_unread": ("approved", "done", 1),
     "version_busy": ("approved", "done", 1),
+    "version_forbidden": ("approved", "done", 1),
 }
 """How a record stands at once, how it ends, and how many requests that took."""
 
