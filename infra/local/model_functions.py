@@ -53,7 +53,8 @@ _TOLD_OF_JOBS: Mapping[str, tuple[str, str, str]] = {
 
 
 def _find_jobs(names: Mapping[str, Any]) -> str | dict[str, Any]:
-    """Search for what the user named, else for what they are; then tell what was found, and what cannot be."""
+    """Search for the jobs that the user named, or else for their own occupation. Then report the results, and the
+    wishes that a search cannot consider."""
     results, message = names["results"], names["message"]
     searched, profile = results.get("search_jobs"), results.get("get_user_profile")
     query = _CONDITION.sub("", names.get("query", "")).strip()
@@ -248,8 +249,8 @@ Claim = dict[str, Any]
 
 
 def _write_section(texts: Sequence[str]) -> dict[str, Any]:
-    """Write a section from the evidence by rule, with quotes. If a request or the evidence says to exaggerate, add an
-    invented claim; after a rejection withdraw it, unless the request insists."""
+    """Write a section from the evidence by rules, with quotes. Add an invented claim if the request or the evidence
+    says to exaggerate, and withdraw it once it is rejected, unless the request insists."""
     words, told = texts[0], texts[0].lower()
     asked_again = any(sent_back in text for sent_back in _SENT_BACK for text in texts)
     exaggerates = "exaggerate" in told and (not asked_again or "insist" in told)

@@ -192,7 +192,7 @@ _ASIDE: Mapping[str, str] = {
 
 
 def _task(names: Mapping[str, Any]) -> str:
-    """Return what the product says is to be done now: the newest tool's result, else the end of the message."""
+    """Return the current instruction: that of the newest tool result, or else the end of the message."""
     told = [result["now"] for result in names["results"].values() if "now" in result]
     return told[-1] if told else names["context"].rpartition("</interview>")[2]
 
@@ -326,7 +326,7 @@ def _kind(text: str, asked: str, meant: Callable[[str], str]) -> str:
 
 
 def _next(topics: Sequence[Object], opened: Sequence[str], asked: str, kind: str, text: str) -> Object:
-    """Return topic and aspect to ask about: open, and not what the message tells."""
+    """Return an open topic and aspect to ask about, other than those that the message answers."""
     if kind not in ("answer", "refusal") and asked:
         return {}
     active = [each for each in topics if each["status"] == "active"]

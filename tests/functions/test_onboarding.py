@@ -135,13 +135,22 @@ def test_what_the_resume_says_is_not_asked_and_is_confirmed_with_the_rest(
     }
 
 
+def positions(*work: dict[str, str]) -> dict[str, str]:
+    """The fields of positions by their pointers in a JSON Resume."""
+    return {
+        "/".join(("", "work", str(number), name)): value
+        for number, each in enumerate(work)
+        for name, value in each.items()
+    }
+
+
 def test_what_they_do_where_and_since_when_is_taken_from_the_positions_of_a_resume(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
-    work = {"/work/0/position": "Ward manager", "/work/0/name": "Santa Marta", "/work/0/location": "Lisbon"}
-    work |= {"/work/0/startDate": "2019-03", "/work/0/endDate": "to now"}
-    work |= {"/work/1/position": "Nurse", "/work/1/startDate": "2012", "/work/1/endDate": "2019-07"}
-    has_resume(chat, client.user_id, found=work)
+    now = {"position": "Ward manager", "name": "Santa Marta", "location": "Lisbon"}
+    now |= {"startDate": "2019-03", "endDate": "to now"}
+    before = {"position": "Nurse", "startDate": "2012", "endDate": "2019-07"}
+    has_resume(chat, client.user_id, found=positions(now, before))
     conversation_id = begins(client, model, says="Hello")
     assert "not yet told: what you are proud of\n" in told(model)
     client.request("POST", f"/api/interviews/{conversation_id}/finish").raise_for_status()
@@ -156,8 +165,8 @@ def test_what_they_do_where_and_since_when_is_taken_from_the_positions_of_a_resu
 
 
 def test_who_is_between_positions_is_asked_what_they_do(client: Client, chat: ChatServer, model: ModelServer) -> None:
-    work = {"/work/0/position": "Nurse", "/work/0/startDate": "2012-01", "/work/0/endDate": "2019-07"}
-    has_resume(chat, client.user_id, found=work)
+    nurse = {"position": "Nurse", "startDate": "2012-01", "endDate": "2019-07"}
+    has_resume(chat, client.user_id, found=positions(nurse))
     begins(client, model)
     assert "not yet told: current role; where you live; what you are proud of\n" in told(model)
 

@@ -175,7 +175,7 @@ TELLING: frozenset[MessageKind] = frozenset({"answer", "correction"})
 
 
 class NextMove(BaseModel):
-    """What the person's newest message is, and the next step of the interview."""
+    """The kind of the person's newest message, and the next step of the interview."""
 
     reasoning: Annotated[str, StringConstraints(max_length=600)] = ""
     """Why the next question is asked, in a sentence to the person."""
@@ -277,7 +277,7 @@ def _words_quoted(quote: str, message_id: str, said: Mapping[str, QuotedSource])
 
 
 def apply_decision(interview: Interview, decision: NextMove, said: Mapping[str, QuotedSource], now: float) -> Interview:
-    """Apply the proposals that the transition tables allow. `said` is the text that the person typed, by message id.
+    """Apply the proposals that the transition tables allow. `said` has the texts that the person typed, by message id.
 
     A model cannot end anything by itself. Its next topic must exist, and does not displace one that the person put
     first.

@@ -184,7 +184,7 @@ def _from_positions(read: Sequence[ReadField], today: date) -> dict[ProfileField
     Each has the fields that it is derived from."""
     found: dict[ProfileField, tuple[Any, list[ReadField]]] = {}
     months, dates = set[int](), list[ReadField]()
-    positions = _items_of(read, "/work/")
+    positions = _items_of(read, "work")
     for item in positions:
         start, end = item.get("startDate"), item.get("endDate")
         since, until = _month_of(start, today), _month_of(end, today)
@@ -251,7 +251,7 @@ def _name_in(item: str) -> str:
 def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tuple[dict[str, Any], list[ReadField]]]:
     """Yield each school that the profile lacks with this degree."""
     said = {(_folded(each.get("school")), _folded(each.get("degree"))) for each in known if isinstance(each, dict)}
-    for item in _items_of(read, "/education/"):
+    for item in _items_of(read, "education"):
         if "institution" not in item or any(len(each.value) > LONGEST_LINE for each in item.values()):
             continue
         school, degree = item["institution"].value, item["studyType"].value if "studyType" in item else ""
@@ -266,7 +266,7 @@ def _new_positions(
     known: Sequence[Mapping[str, Any]], read: Sequence[ReadField]
 ) -> Iterator[tuple[dict[str, Any], list[ReadField]]]:
     """Yield each position that the profile lacks, without the lines that may belong to another."""
-    for item in _items_of(read, "/work/"):
+    for item in _items_of(read, "work"):
         value: dict[str, Any] = {name: item[theirs].value for name, theirs in _NAMED.items() if theirs in item}
         for name, theirs in (("start", "startDate"), ("end", "endDate")):
             if date := item.get(theirs):
@@ -290,11 +290,12 @@ def _is_same_position(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _items_of(read: Iterable[ReadField], section: str) -> list[dict[str, ReadField]]:
-    """Return the fields of each position or school by name."""
+    """Return the fields of each position or school by name. `section` is that of JSON Resume, `work` or `education`."""
     items: dict[str, dict[str, ReadField]] = {}
+    begins = f"/{section}/"
     for each in read:
-        if each.path.startswith(section):
-            number, _, name = each.path.removeprefix(section).partition("/")
+        if each.path.startswith(begins):
+            number, _, name = each.path.removeprefix(begins).partition("/")
             items.setdefault(number, {})[name] = each
     return list(items.values())
 
