@@ -6,15 +6,12 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self, TypeGuard
+from typing import Any, Self, TypeGuard
 
 from aws_lambda_powertools import Logger
 
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.base.observability import Event
-
-if TYPE_CHECKING:
-    from qwestly_agent.base.clock import Clock
 
 # --- settings ---------------------------------------------------------------------------------------------------------
 # The only module that reads the environment.
@@ -352,7 +349,9 @@ READ_AGAIN_AFTER_SECONDS = 60
 class Secrets:
     """Settings with all references resolved. `settings` holds the latest values."""
 
-    def __init__(self, read: Callable[[], Settings], settings: Settings, clock: "Clock", logger: Logger) -> None:
+    def __init__(
+        self, read: Callable[[], Settings], settings: Settings, clock: Callable[[], float], logger: Logger
+    ) -> None:
         self.settings = settings
         self.is_readable = True
         """False if the last reload failed; the previous values are kept."""
