@@ -44,7 +44,8 @@ def test_from_an_empty_profile_to_an_approved_one_by_keyboard_on_a_phone(
 ) -> None:
     user = stranger()
     page = open_page(user, **PHONE)
-    press(page.get_by_role("navigation", name="Views").get_by_role("button", name="Interview"))
+    press(page.get_by_role("navigation", name="Views").get_by_role("button", name="Work"))
+    press(page.get_by_role("navigation", name="Parts of this view").get_by_role("button", name="Interview"))
     interviews = page.locator("qwestly-interview")
     press(interviews.get_by_role("button", name="Set up my profile"))
     box = interviews.get_by_role("textbox", name="Your message")

@@ -14,7 +14,7 @@ from tests.widget.test_widget import Widget
 pytestmark = pytest.mark.thorough
 
 DEMO_QUESTION = "What do we know about me?"
-STEPS = ["Looking up your profile…", "Looking at what I know of you…"]
+STEPS = ["Looking up your profile…", *["Looking at what I know of you…"] * 2]
 
 
 @pytest.mark.nightly
@@ -266,7 +266,7 @@ def test_memories_are_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Calla
     widget = Widget(page)
     widget.say("Remember that I live in Lisbon.")
     expect(widget.send).to_be_visible()
-    page.get_by_role("navigation", name="Views").get_by_role("button", name="Memories").press("Enter")
+    page.get_by_role("navigation", name="Views").get_by_role("button", name="Memory").press("Enter")
     section = memories_on(page)
     search, row = section.get_by_role("searchbox").bounding_box(), section.get_by_role("listitem").bounding_box()
     assert search

@@ -306,6 +306,23 @@ def test_a_question_does_not_open_over_what_is_being_written(phone: Page, backen
 
 
 @pytest.mark.thorough
+def test_a_question_that_comes_while_another_view_is_shown_leaves_that_view_usable(
+    page: Page, backend: ScriptedBackend
+):
+    page.goto("/#chat")
+    widget = ready(page)
+    stream = backend.stream("c1").begin()
+    widget.say("Draft my card")
+    views = page.get_by_role("navigation", name="Views")
+    views.get_by_role("button", name="Memory").click()
+    with page.expect_response("**/api/updates*"):
+        stream.send("approval_required", **backend.ask(approval(preview=LONG))).done("")
+    page.get_by_role("searchbox").click(timeout=5_000)
+    views.get_by_role("button", name="Chat").click(timeout=5_000)
+    expect(Card(widget.log, "Publish it").button("Approve")).to_be_visible()
+
+
+@pytest.mark.thorough
 def test_what_was_written_during_a_pause_is_sent_after_one_question(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     widget.button("Pause everything").click()

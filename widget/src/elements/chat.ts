@@ -956,9 +956,9 @@ export class QwestlyChat extends HTMLElement {
     this.#input.focus();
   }
 
-  /** On a phone, opens a new question as a sheet unless the user is typing. */
+  /** On a phone, opens a new question as a sheet unless the user is typing or looks at another view: a dialog of a hidden chat would make the whole page inert. */
   #land({ approval_id: id }: ApprovalView) {
-    const isFree = !this.#queue.element.open && !this.#list.dialog.open && !this.#drawerOpen && !this.#input.value.trim();
+    const isFree = this.checkVisibility() && !this.#queue.element.open && !this.#list.dialog.open && !this.#drawerOpen && !this.#input.value.trim();
     if (this.clientWidth <= PHONE_PX && isFree) this.#queue.open(this.#approvals, id);
     if (this.#pinned) this.#landing = this.#approvals.card(id, "log").element;
   }
