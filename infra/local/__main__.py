@@ -149,6 +149,8 @@ class Stack:
     notes: list[str] = field(default_factory=list)
     status: dict[str, object] = field(default_factory=dict)
     """Return the page's description of the running stack."""
+    mails: str = ""
+    """File of the sent mails; empty where AWS is another's."""
 
     def add(self, name: str, *command: str, folder: str = ".") -> str:
         """Add a part and return its address."""
@@ -195,6 +197,7 @@ def plan(given: Mapping[str, str]) -> Stack:
 def _plan_aws(stack: Stack, given: Mapping[str, str], front_port: int) -> None:
     environment = stack.environment
     environment["APPROVE_URL"] = given.get("APPROVE_URL") or f"http://127.0.0.1:{front_port}/approve"
+    environment.setdefault("APP_URL", f"http://127.0.0.1:{front_port}/")
     environment["MAIL_FROM"] = environment.get("MAIL_FROM") or SENDER
     if not given.get("AWS_ENDPOINT_URL"):
         # Ignore this machine's AWS configuration: requests to a real account would be billed.
@@ -202,8 +205,9 @@ def _plan_aws(stack: Stack, given: Mapping[str, str], front_port: int) -> None:
             environment.pop(name, None)
         # Executions belong to one database.
         data = sha256(f"{given.get('MONGODB_URI', '')} {environment['MONGODB_DATABASE']}".encode()).hexdigest()[:16]
-        executions = ("--executions", str(KEPT / "executions" / data))
-        environment.update(aws_variables("http://" + stack.add("aws", *_module("aws"), *executions)))
+        stack.mails = str(KEPT / "mails" / f"{data}.jsonl")
+        kept = ("--executions", str(KEPT / "executions" / data), "--mails", stack.mails)
+        environment.update(aws_variables("http://" + stack.add("aws", *_module("aws"), *kept)))
 
 
 def _plan_candidate_app(stack: Stack, given: Mapping[str, str]) -> None:
@@ -281,7 +285,7 @@ def run(stack: Stack) -> NoReturn:
     LOGS.mkdir(parents=True, exist_ok=True)
     front, *behind = stack.parts
     listen(front.port, f"Set another one, as in: PORT={front.port + 1} make run").close()
-    demo = Part("demo user", 0, [sys.executable, "-m", "infra.local.demo"])
+    demo = Part("demo user", 0, [sys.executable, "-m", "infra.local.demo", stack.mails])
     tie, _ours = os.pipe()
     try:
         for part in behind:

@@ -92,6 +92,7 @@ _COMPANIES = (
     "Juniper & Sons Ltd", "Meridian Rail", "Saffron Foods SA", "Orbital Maps Inc",
 )  # fmt: skip
 _SENIORITY = ("", "Senior ", "Junior ", "Lead ")
+_HAS_LEVEL = ("Head", "Group")
 _IN = {
     "de": ("Wir suchen zum nächsten Termin: {title} in {place}. Du wirst {does}. Das bringst du mit: {asks}. Wir "
            "bieten 30 Tage Urlaub und eine Arbeit, die auch am Freitag noch Freude macht."),
@@ -125,7 +126,8 @@ def _postings(chance: random.Random) -> Iterator[Posting]:
 def _posting(chance: random.Random, number: int) -> Posting:
     sector = chance.choice(list(_SECTORS.values()))
     place, country, currency = chance.choice(_PLACES)
-    title = f"{chance.choice(_SENIORITY)}{chance.choice(sector.titles)}"
+    seniority, title = chance.choice(_SENIORITY), chance.choice(sector.titles)
+    title = title if title.startswith(_HAS_LEVEL) else f"{seniority}{title}"
     company, remote = chance.choice(_COMPANIES), chance.random() < 0.25
     language = {"Germany": "de", "Spain": "es"}.get(country) if chance.random() < 0.4 else None
     text = _text(chance, sector, title, company, place, language)

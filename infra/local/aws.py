@@ -70,6 +70,8 @@ class AwsServer:
     """The account's limit of concurrent invocations. The template reserves part of it."""
     executions: Path | None = None
     """Folder that stores running executions; the next server resumes them."""
+    mails: Path | None = None
+    """File that keeps sent mails, a JSON object a line, for the next server."""
 
     outbox: list[Mail] = field(default_factory=list, init=False)
     """Sent mails, oldest first."""
@@ -88,9 +90,7 @@ class AwsServer:
             closing.enter_context(_moto_port(self.port))
             self.functions, self.schedules = Functions(slots_of(self.template, self.concurrency)), {}
             closing.callback(self.functions.close)
-            closing.enter_context(
-                aws_moto.patched_moto(self.functions, self.outbox.append, self.hurried, self.executions)
-            )
+            closing.enter_context(aws_moto.patched_moto(self.functions, self._keep, self.hurried, self.executions))
             self._deploy()
             closing.enter_context(_served(_app(self), self.port, listening.fileno()))
             self._closing = closing.pop_all()
@@ -169,6 +169,19 @@ class AwsServer:
     def states(self, execution_arn: str) -> list[str]:
         """Return the states that it has entered."""
         return aws_moto.states(execution_arn)
+
+    def _keep(self, mail: Mail) -> None:
+        self.outbox.append(mail)
+        if self.mails:
+            self.mails.parent.mkdir(parents=True, exist_ok=True)
+            with self.mails.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(asdict(mail))}\n")
+
+    def sent(self) -> list[dict[str, Any]]:
+        """Return all mails, also those that earlier servers sent, newest first."""
+        if self.mails and self.mails.exists():
+            return [json.loads(line) for line in reversed(self.mails.read_text("utf-8").splitlines())]
+        return [asdict(mail) for mail in reversed(self.outbox)]
 
     def resume(self) -> None:
         """Resume the executions that an earlier server left running."""
@@ -272,7 +285,7 @@ def _app(aws: AwsServer) -> "WSGIApplication":
 def _control(aws: AwsServer, method: str, path: str) -> tuple[int, object]:
     match method, path.split("/"):
         case "GET", ["outbox"]:
-            return 200, {"items": [asdict(mail) for mail in reversed(aws.outbox)]}
+            return 200, {"items": aws.sent()}
         case "GET", ["workflows"]:
             return 200, {"items": [asdict(workflow) for workflow in aws.workflows()]}
         case "GET", ["schedules"]:
@@ -299,6 +312,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=8004)
     parser.add_argument("--executions", type=Path, help="a folder that keeps what runs, for the next start")
+    parser.add_argument("--mails", type=Path, help="a file that keeps what is sent, for the next start")
     given = parser.parse_args()
     port = given.port
     # A running function cannot be stopped, and all state is in memory: exit at once.
@@ -314,7 +328,8 @@ def main() -> None:
     if not is_local(os.environ.get("MONGODB_URI", ""), os.environ.get("MONGODB_DATABASE", "")):
         template = template.without(SCHEDULE)
     concurrency = account_concurrency(os.environ)
-    with AwsServer(template, dict(os.environ), port=port, concurrency=concurrency, executions=given.executions) as aws:
+    kept = {"executions": given.executions, "mails": given.mails}
+    with AwsServer(template, dict(os.environ), port=port, concurrency=concurrency, **kept) as aws:
         print(f"AWS answers at {aws.url}", flush=True)
         aws.resume()
         _keep_time(aws)

@@ -1,8 +1,11 @@
 """Fill the demo user, once: `python -m infra.local.demo`. Refuses a database that may be a real one."""
 
 import asyncio
+import json
 import os
 import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -105,6 +108,12 @@ def _chunks() -> list[Document]:
     return _of_demo_user("chunk", pieces)
 
 
+def keep_mails(file: Path, mails: Iterable[Mapping[str, Any]]) -> None:
+    """Replace the mails that the laptop's AWS shows: those of a database that is gone lead nowhere."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in mails), "utf-8")
+
+
 async def main() -> None:
     settings = Settings.from_env().resolve(look_up)
     if not is_local(settings.mongodb_uri, settings.mongodb_database):
@@ -120,6 +129,8 @@ async def main() -> None:
                 async with DefaultAsyncHttpx2Client() as http:
                     services = None if os.environ.get("DEMO_WEEKS") == "0" else await bootstrap(settings)
                     await fill(database, make_embeddings(settings, http), system_clock(), services)
+                if services and len(sys.argv) > 1:
+                    keep_mails(Path(sys.argv[1]), snapshot.mails(settings.app_url.rstrip("/"), system_clock()))
         except ConnectionFailure:
             hosts = urlsplit(settings.mongodb_uri).netloc.rpartition("@")[2]
             sys.exit(f"the database at {hosts} cannot be reached.")

@@ -37,6 +37,8 @@ class Maya:
     """The demo user, by the routes that the page uses."""
 
     url: str
+    since: float
+    """Of this day, in seconds since the epoch."""
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Return the answer as JSON. Raises `AssertionError` with one that refuses."""
@@ -91,6 +93,11 @@ class Maya:
         answer = self.call("POST", f"/local/schedules/{quote(name)}")
         assert not answer["failed"], answer
 
+    def briefing_mails(self) -> list[dict[str, Any]]:
+        """Return the mails of today's briefing: the links of others are valid for the secrets of the recording."""
+        mails: list[dict[str, Any]] = self.call("GET", "/local/outbox")["items"]
+        return [each for each in reversed(mails) if "briefing" in each["subject"] and each["at"] > self.since]
+
     def rests(self) -> None:
         """Wait until no workflow runs but those that wait for her."""
         until = time.monotonic() + WORKFLOW_SECONDS
@@ -99,7 +106,8 @@ class Maya:
 
 
 def _works(workflow: Mapping[str, Any]) -> bool:
-    return workflow["status"] == "RUNNING" and "decision" not in (workflow["state"] or "")
+    waits = any(word in (workflow["state"] or "") for word in ("decision", "ask_approval"))
+    return workflow["status"] == "RUNNING" and not waits
 
 
 # --- the two weeks ----------------------------------------------------------------------------------------------------
@@ -191,7 +199,7 @@ def hears_of_an_interview(maya: Maya) -> None:
 
 
 def tells_of_herself(maya: Maya) -> None:
-    talk = maya.says("My mother is ill, so I can travel at most two days a month.")
+    talk = maya.says("I can travel at most two days a month. I earn 78,000 euros a year.")
     maya.call("POST", f"/api/conversations/{talk}/end")
     maya.runs("extract-memories")
     maya.rests()
@@ -203,7 +211,9 @@ def wants_another_headline(maya: Maya) -> None:
 
 
 def wakes(maya: Maya) -> None:
-    """Each morning: the search of the night, the briefing, and what is due."""
+    """Each morning: she has read the briefing of yesterday; the search of the night, and today's."""
+    for each in maya.call("GET", "/api/briefings")["items"]:
+        maya.call("POST", f"/api/briefings/{each['id']}/read")
     maya.runs("scout-sweep")
     maya.rests()
     maya.runs("brief-sweep")
@@ -220,7 +230,7 @@ WEEKS: Mapping[int, tuple[Callable[[Maya], None], ...]] = {
     1: (wakes, tells_of_herself),
     0: (wakes, wants_another_headline),
 }
-"""What she does, by the number of days before the last."""
+"""What she does, by the number of days before the last; on the others she wakes."""
 
 
 # --- the stack --------------------------------------------------------------------------------------------------------
@@ -254,17 +264,18 @@ def record(ends_at: float, only: int = 0) -> bytes:
         first = {**environment, "CLOCK_OFFSET": str(ends_at - max(WEEKS) * DAY_SECONDS - time.time())}
         with process([*python, "infra.local.database", "--port", str(port), "--data", data], first, port):
             uri = f"mongodb://127.0.0.1:{port}"
-            for days, acts in WEEKS.items():
-                if days < only:
-                    break
+            mails = list[dict[str, Any]]()
+            for days in range(max(WEEKS), only - 1, -1):
                 offset = ends_at - days * DAY_SECONDS - time.time()
                 page = free_port()
                 stack = {**environment, "MONGODB_URI": uri, "PORT": str(page), "CLOCK_OFFSET": str(offset)}
                 with process([*python, "infra.local"], stack, page):
-                    for act in acts:
+                    maya = Maya(f"http://127.0.0.1:{page}", ends_at - days * DAY_SECONDS)
+                    for act in WEEKS.get(days, (wakes,)):
                         print(f"{days} days before: {act.__name__}", flush=True)
-                        act(Maya(f"http://127.0.0.1:{page}"))
-            return snapshot.taken(uri, ends_at)
+                        act(maya)
+                    mails += [snapshot.without_page(each, maya.url) for each in maya.briefing_mails()]
+            return snapshot.taken(uri, ends_at, mails)
 
 
 def main() -> None:

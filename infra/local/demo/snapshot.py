@@ -47,6 +47,7 @@ _EPOCH, _LAST = 1_500_000_000, 2_100_000_000
 _DATE = re.compile(r"\b20\d\d-[01]\d-[0-3]\d\b")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 _SPOKEN = re.compile(rf"\b(?:(?P<weekday>[A-Z][a-z]+day), )?(?P<month>{_MONTHS}) (?P<day>[1-3]?\d)\b")
+_PAGE = "https://page.invalid"
 _NEAR_DAYS = 60
 """Dates further from the end of the recording are of her life, and stay."""
 
@@ -54,22 +55,27 @@ _NEAR_DAYS = 60
 # --- taking -----------------------------------------------------------------------------------------------------------
 
 
-def taken(mongodb_uri: str, ended_at: float) -> bytes:
-    """Return a snapshot of the demo user's documents, compressed."""
+def taken(mongodb_uri: str, ended_at: float, mails: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return a snapshot of the demo user's documents and mails, compressed."""
     with MongoClient[Document](mongodb_uri) as mongo:
         database = mongo[DEMO_DATABASE]
         found = {
             name: [_without_vectors(each) for each in database[name].find({"user_id": DEMO_USER}).sort("_id")]
             for name in sorted(database.list_collection_names())
         }
-    kept = {"ended_at": ended_at, "documents": {name: some for name, some in found.items() if some}}
+    kept = {"ended_at": ended_at, "documents": {name: some for name, some in found.items() if some}, "mails": mails}
     return gzip.compress(json_util.dumps(kept, json_options=FORMAT, sort_keys=True).encode(), mtime=0)
 
 
 def read() -> dict[str, Any]:
-    """Return `ended_at`, seconds since the epoch, and `documents` by collection."""
+    """Return `ended_at`, seconds since the epoch, `documents` by collection, and `mails`, oldest first."""
     kept: dict[str, Any] = json_util.loads(gzip.decompress(FILE.read_bytes()).decode(), json_options=FORMAT)
     return kept
+
+
+def without_page(mail: Mapping[str, Any], url: str) -> dict[str, Any]:
+    """Return the mail with a mark in place of the address to which its links lead."""
+    return {name: each.replace(url, _PAGE) if isinstance(each, str) else each for name, each in mail.items()}
 
 
 def _without_vectors(document: Document) -> Document:
@@ -102,6 +108,17 @@ async def restore(
             document[vector] = each if name == KNOWLEDGE else to_binary(each)  # the candidate app stores lists
     for name, some in found.items():
         await database[name].insert_many(some)
+
+
+def mails(url: str, now: float) -> list[dict[str, Any]]:
+    """Return the mails as if they ended at `now`, oldest first, with links to `url`."""
+    kept = read()
+    moved = Moved(kept["ended_at"], (now - kept["ended_at"]) // DAY_SECONDS)
+    found = (moved.value(each) for each in kept["mails"])
+    return [
+        {name: each.replace(_PAGE, url) if isinstance(each, str) else each for name, each in mail.items()}
+        for mail in found
+    ]
 
 
 def _redigested(found: Mapping[str, Sequence[Document]]) -> dict[str, list[Document]]:
