@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import bson
 from neosqlite import Collection, query_operators
 from neosqlite.binary import Binary
-from neosqlite.collection import query_helper
+from neosqlite.collection import cursor, query_helper
 from neosqlite.collection.json_helpers import neosqlite_json_dumps, neosqlite_json_dumps_for_sql, neosqlite_json_loads
 from neosqlite.collection.json_path_utils import parse_json_path
 from neosqlite.collection.query_engine import QueryEngine, execute_python_aggregation, python_aggregation_engine
@@ -67,6 +67,14 @@ def _is_no_earlier(field: str, value: Any, document: dict[str, Any]) -> bool:
     if isinstance(kept, datetime) and isinstance(value, datetime):
         return kept.replace(tzinfo=None) >= value.replace(tzinfo=None)
     return _is_no_less(field, value, document)
+
+
+_sort_key = cursor.bson_sort_key
+
+
+def _sort_by(value: Any) -> tuple[Any, ...]:
+    """Sort dates with and without a time zone among each other."""
+    return _sort_key(value.replace(tzinfo=None) if isinstance(value, datetime) else value)
 
 
 # --- binary data keep their subtype -----------------------------------------------------------------------------------
@@ -332,6 +340,7 @@ PATCHES: tuple[tuple[Any, str, Any], ...] = (
     (asyncio, "to_thread", _at_once),
     (aggregation, "deepcopy", copy),  # a projection's document is not shared
     (query_operators, "_gte", _is_no_earlier),
+    (cursor, "bson_sort_key", _sort_by),
     (Collection, "_auto_purge_ttl", _purge_once_a_minute),
     (Collection, "purge_expired", _purge_by_our_clock),
     (QueryHelper, "_field_has_index", _is_in_an_index),

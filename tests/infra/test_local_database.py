@@ -62,3 +62,12 @@ def test_the_databases_own_date_is_found_beside_a_choice_of_values(connection: C
     for moment, found in ((now - timedelta(minutes=1), ["one"]), (now + timedelta(minutes=1), [])):
         query = {"user_id": {"$in": ["u", "everybody"]}, "at": {"$gte": moment}}
         assert [each["_id"] for each in things.find(query)] == found
+
+
+def test_the_databases_own_dates_are_sorted_among_those_of_clients(connection: Connection) -> None:
+    things = connection["things"]
+    now = datetime.now(UTC).replace(tzinfo=None)
+    things.update_one({"_id": "own"}, {"$currentDate": {"at": True}}, upsert=True)
+    things.insert_many([{"_id": day, "at": now + timedelta(days=day)} for day in (1, -1)])
+    query = {"_id": {"$in": ["own", 1, -1]}, "at": {"$gte": now - timedelta(days=2)}}
+    assert [each["_id"] for each in things.find(query).sort("at", 1)] == [-1, "own", 1]
