@@ -31,7 +31,6 @@ ENVIRONMENT = {
     "MONGODB_DATABASE": DEMO_DATABASE,
     # Tests of one user say more in a minute than people do.
     "MESSAGES_A_MINUTE": "1000",
-    "DEMO_WEEKS": "0",  # what these tests say of her is what she told at first
 }
 """Nothing else of what the machine has set: it would win over the local defaults."""
 CANDIDATE_API = {
