@@ -16,11 +16,14 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-first evals-gate doctor smoke help
+.PHONY: run tour widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run .venv-embedding/examples.npz $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
 	@$(BIN)/python -m infra.local
+
+tour: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## record the demo, and write docs/tour.html, one file for any browser
+	@$(BIN)/python -m infra.tour docs/tour.html
 
 widget: $(WIDGET) ## bundle the widget's elements into widget/dist; anew only if a source is newer
 

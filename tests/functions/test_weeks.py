@@ -40,7 +40,7 @@ async def test_she_is_met_by_what_needs_her(services: ModelServices, home: HomeV
     assert home.name == "Maya"
     assert home.first is not None
     assert home.first.status == "pending"
-    assert {each.source for each in home.needs_you} == {"approvals", "lessons"}
+    assert {each.source for each in home.needs_you} == {"approvals", "lessons", "questions"}
     assert home.going.goal == "Lead a product team"
     [application] = await services.applications.newest(DEMO_USER, 10)
     assert (application.status, application.next_step) == ("interview", "Interview with Ana Ribeiro")

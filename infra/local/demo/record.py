@@ -143,9 +143,8 @@ def is_interviewed(maya: Maya) -> None:
 ANSWERS = (
     "At Northwind Pay I led the move from nightly settlement to settlement within the hour, which lowered support "
     "tickets about missing payouts by 38 percent.",
-    "I sat with eleven merchants for a day each. What hurt was not knowing when money comes.",
-    "The risk team feared fraud. We agreed on a rolling limit for each merchant, and fraud losses stayed below two "
-    "basis points.",
+    "I sat with eleven merchants for a day each, and learned that not knowing when money comes hurt them most.",
+    "I agreed with the risk team on a rolling limit for each merchant, and fraud losses stayed below two basis points.",
     "I write a page each week: what we learned, and what we will stop.",
 )
 

@@ -23,7 +23,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.approval import canonical_json, sha256_hex
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.platform.records import as_text
-from qwestly_agent.stores import activity, approvals, memories, messages
+from qwestly_agent.stores import activity, approvals, jobs, memories, messages
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.candidate_data import KNOWLEDGE
 from qwestly_agent.stores.search import to_binary
@@ -56,20 +56,26 @@ _NEAR_DAYS = 60
 
 
 def taken(mongodb_uri: str, ended_at: float, mails: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return a snapshot of the demo user's documents and mails, compressed."""
+    """Return a snapshot of the demo user's documents and mails, and of the adverts that she was shown, compressed."""
     with MongoClient[Document](mongodb_uri) as mongo:
         database = mongo[DEMO_DATABASE]
         found = {
             name: [_without_vectors(each) for each in database[name].find({"user_id": DEMO_USER}).sort("_id")]
             for name in sorted(database.list_collection_names())
         }
+        adverts = [json.loads(each["advert"])["id"] for each in found[jobs.JOB_MATCHES]]
+        found[jobs.ADVERTS] = list(database[jobs.ADVERTS].find({"_id": {"$in": adverts}}).sort("_id"))
     kept = {"ended_at": ended_at, "documents": {name: some for name, some in found.items() if some}, "mails": mails}
     return gzip.compress(json_util.dumps(kept, json_options=FORMAT, sort_keys=True).encode(), mtime=0)
 
 
 def read() -> dict[str, Any]:
+    return unpacked(FILE.read_bytes())
+
+
+def unpacked(snapshot: bytes) -> dict[str, Any]:
     """Return `ended_at`, seconds since the epoch, `documents` by collection, and `mails`, oldest first."""
-    kept: dict[str, Any] = json_util.loads(gzip.decompress(FILE.read_bytes()).decode(), json_options=FORMAT)
+    kept: dict[str, Any] = json_util.loads(gzip.decompress(snapshot).decode(), json_options=FORMAT)
     return kept
 
 
@@ -106,6 +112,8 @@ async def restore(
         embedded = await embeddings.embed([each[text] for each in some])
         for document, each in zip(some, embedded, strict=True):
             document[vector] = each if name == KNOWLEDGE else to_binary(each)  # the candidate app stores lists
+    for each in found.pop(jobs.ADVERTS):  # they belong to everybody
+        await database[jobs.ADVERTS].replace_one({"_id": each["_id"]}, each, upsert=True)
     for name, some in found.items():
         await database[name].insert_many(some)
 

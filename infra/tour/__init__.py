@@ -1,0 +1,1 @@
+"""A recording of the demo that needs no installation."""
