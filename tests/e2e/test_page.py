@@ -192,7 +192,7 @@ def test_a_memory_tells_its_words_its_day_and_what_was_before(open_page: Callabl
     look_at(page, "Memories")
     section = memories_on(page)
     goal = section.get_by_role("listitem").filter(has_text="Wants to lead a product team")
-    expect(goal).to_contain_text(re.compile(r"goal · told on .+ · sure"))
+    expect(goal).to_contain_text(re.compile(r"goal · you said it on .+ · sure"))
     goal.get_by_text("Why").click()
     expect(goal).to_contain_text("“within a year I want to lead a product team at a climate company”")
     expect(goal).to_contain_text(re.compile(r"You wrote this on \w+ \d+, 20\d\d"))
