@@ -522,7 +522,7 @@ const ENGLISH = {
     showMore: "Show more",
     since: (day: string) => `since ${day}`,
     title: "Memories",
-    toldOn: (day: string) => `told on ${day}`,
+    toldOn: (day: string) => `you said it on ${day}`,
     waiting: (count: number) => (count === 1 ? "One more is waiting for your approval." : `${count} more are waiting for your approval.`),
     whatIsTrue: "What’s true instead",
     wroteOn: (day: string, conversation: string | null) => `You wrote this on ${day}${conversation ? ` in “${conversation}”` : ""}.`,

@@ -1,4 +1,4 @@
-/** Colors and fonts, light and dark, for the elements, the local page, mails and approval pages. */
+/** Colors, light and dark, fonts and sizes, for the elements, the local page, mails and approval pages. */
 
 export const COLORS = {
   background: ["#ffffff", "#131716"],
@@ -17,8 +17,16 @@ export const COLORS = {
 
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
 
+/** Besides 1rem, which is what is read. */
+export const SIZES = { small: ".8rem", note: ".9rem", lead: "1.1rem", heading: "1.5rem" } as const;
+
+/** The column of each view. */
+export const COLUMN = "52rem";
+
 /** CSS custom properties of an element. A page can override each by `--qwestly-…`. */
 export const TOKENS = [
   "color-scheme: light dark;",
+  `--column: var(--qwestly-column, ${COLUMN});`,
+  ...Object.entries(SIZES).map(([name, size]) => `--${name}: var(--qwestly-${name}, ${size});`),
   ...Object.entries(COLORS).map(([name, [light, dark]]) => `--${name}: var(--qwestly-${name}, light-dark(${light}, ${dark}));`),
 ].join("\n  ");

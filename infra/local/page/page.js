@@ -371,9 +371,9 @@ if (localStorage.getItem("backstage") && !matchMedia("(max-width: 899.98px)").ma
 show("home");
 // Before the elements are defined: they read their attributes when they start.
 for (const each of elements) each.setAttribute("token-url", TOKEN_URL);
-const { COLORS, FONT } = await import("/widget/tokens.js");
+const { COLORS, COLUMN, FONT, SIZES } = await import("/widget/tokens.js");
 for (const [name, [light, dark]] of Object.entries(COLORS)) document.documentElement.style.setProperty(`--${name}`, `light-dark(${light}, ${dark})`);
-document.documentElement.style.setProperty("--font", FONT);
+for (const [name, size] of Object.entries({ ...SIZES, column: COLUMN, font: FONT })) document.documentElement.style.setProperty(`--${name}`, size);
 await import("/widget/qwestly.js");
 
 openNamed();

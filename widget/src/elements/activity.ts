@@ -19,11 +19,10 @@ type Filter = keyof typeof FILTERS;
 export class QwestlyActivity extends AgentElement {
   static override properties = { ...AgentElement.properties, events: { state: true }, next: { state: true }, filter: { state: true }, undone: { state: true }, isLoaded: { state: true } };
   static override styles = [BASE_STYLES, css`
-    .day { display: grid; gap: .6rem; }
-    .day h3 { font-size: .8rem; font-weight: 700; letter-spacing: .05em; text-transform: uppercase; color: var(--muted); }
-    ul { display: grid; gap: .5rem; }
-    li.row { position: relative; display: grid; gap: .15rem; padding-inline-start: 2.4rem; }
-    li::before { content: ""; position: absolute; inset: 1.3rem auto auto 1.1rem; inline-size: .6rem; block-size: .6rem; border-radius: 50%; background: var(--accent); }
+    .day { display: grid; gap: .5rem; }
+    .day h3 { font-size: var(--small); font-weight: 700; letter-spacing: .05em; text-transform: uppercase; color: var(--muted); }
+    li { position: relative; display: grid; gap: .25rem; padding-inline-start: 1.5rem; }
+    li::before { content: ""; position: absolute; inset: 1.2rem auto auto 0; inline-size: .6rem; block-size: .6rem; border-radius: 50%; background: var(--accent); }
     li.warning::before { background: var(--danger); }
     li.action_required::before { background: none; border: 2px solid var(--accent); }
     .title { font-weight: 550; }
@@ -106,14 +105,14 @@ export class QwestlyActivity extends AgentElement {
   #days() {
     const actions = [...Map.groupBy(this.events, actionOf).values()].map((events) => events.sort((one, other) => stepOf(other) - stepOf(one)));
     const days = Map.groupBy(actions, ([newest]) => sentenceCase(dayOf(newest!.at)));
-    return [...days].map(([day, rows]) => html`<section class="day"><h3>${day}</h3><ul>${rows.map((events) => this.#row(events[0]!, events))}</ul></section>`);
+    return [...days].map(([day, rows]) => html`<section class="day"><h3>${day}</h3><ul class="lines">${rows.map((events) => this.#row(events[0]!, events))}</ul></section>`);
   }
 
   #row(event: EventView, events: EventView[]) {
     const { why, severity, role, at } = event;
     const title = titleOf(event);
     const undo = events.find(({ id, undo_until: until }) => until !== null && Date.parse(until) > Date.now() && !this.undone.has(id));
-    return html`<li class="row ${severity}">
+    return html`<li class=${severity}>
       <span class="title">${title}</span>
       ${why ? html`<span class="soft">${why}</span>` : nothing}
       <span class="foot soft"><span>${nameOf(role)}</span><time datetime=${at}>${timeOf(at)}</time>

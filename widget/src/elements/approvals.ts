@@ -18,7 +18,7 @@ const POLL_MS = 10_000;
 export class QwestlyApprovals extends AgentElement {
   static override properties = { ...AgentElement.properties, state: { state: true }, ids: { state: true }, next: { state: true }, isLoaded: { state: true } };
   static override styles = [BASE_STYLES, CONTROL_STYLES, APPROVAL_STYLES, DOCUMENT_STYLES, css`
-    .cards { display: grid; gap: .9rem; }
+    .cards { display: grid; gap: 1rem; }
     .several { display: flex; flex-wrap: wrap; gap: .5rem; align-items: baseline; margin-block-end: .75rem; }
   `];
 

@@ -110,17 +110,25 @@ export const BASE_STYLES = css`
   ul { list-style: none; }
   button, input, select, textarea { font: inherit; color: inherit; }
   :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-  .page { max-inline-size: 46rem; margin-inline: auto; padding: 1.5rem; display: grid; gap: 1.25rem; }
+  .page { inline-size: 100%; max-inline-size: var(--column); margin-inline: auto; padding: 1.5rem; display: grid; gap: 1.5rem; }
   .head { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem; }
-  .head h2 { flex: 1 0 max-content; font-size: 1.35rem; line-height: 1.25; letter-spacing: -.01em; }
-  .soft { color: var(--muted); font-size: .9rem; }
-  .problem { color: var(--danger); font-size: .95rem; }
-  .quiet { flex: none; white-space: nowrap; padding: .3rem .85rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--background); font-size: .9rem; cursor: pointer; }
+  .head h2 { flex: 1 0 max-content; font-size: var(--heading); line-height: 1.25; letter-spacing: -.01em; }
+  .soft { color: var(--muted); font-size: var(--note); }
+  .problem { color: var(--danger); font-size: var(--note); }
+  .quiet { flex: none; white-space: nowrap; padding: .3rem .85rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--background); font-size: var(--note); cursor: pointer; }
   .quiet:hover:enabled { background: var(--raised); }
   .quiet[aria-pressed=true] { border-color: var(--accent); color: var(--accent); }
   .quiet.danger { border-color: var(--danger); color: var(--danger); }
   button:disabled { opacity: .55; cursor: default; }
-  .link { padding: 0; border: 0; background: none; color: var(--accent); font-size: .9rem; text-decoration: underline; text-underline-offset: .2em; cursor: pointer; }
+  .link { padding: 0; border: 0; background: none; color: var(--accent); font-size: var(--note); text-decoration: underline; text-underline-offset: .2em; cursor: pointer; }
+  .main-button { padding: .35rem 1rem; border: 1px solid transparent; border-radius: .6rem; background: var(--accent); color: var(--on-accent); font-size: var(--note); font-weight: 600; cursor: pointer; }
+  nav .quiet { padding-inline: .25rem; border-width: 0 0 2px; border-color: transparent; border-radius: 0; background: none; color: var(--muted); }
+  nav .quiet[aria-current] { border-color: var(--accent); color: var(--text); }
+  [role=group] > .quiet[aria-pressed] { border-radius: 2rem; color: var(--muted); }
+  [role=group] > .quiet[aria-pressed=true] { background: var(--raised); border-color: transparent; color: var(--text); }
+  .lines { display: grid; }
+  .lines > li { padding-block: .75rem; border-block-start: 1px solid var(--line); }
+  .lines > li:first-child { border: 0; }
   .row { padding: .85rem 1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--surface); }
   .tools { display: flex; flex-wrap: wrap; gap: .5rem; }
   .field { inline-size: 100%; padding: .45rem .8rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--background); }
@@ -128,7 +136,7 @@ export const BASE_STYLES = css`
   .empty { padding: 2.5rem 1rem; text-align: center; color: var(--muted); }
   dialog { max-inline-size: min(28rem, calc(100vw - 2rem)); padding: 1.5rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--background); color: var(--text); }
   dialog::backdrop { background: rgb(8 14 12 / .45); }
-  dialog form { display: grid; gap: .9rem; }
+  dialog form { display: grid; gap: 1rem; }
   @media (pointer: coarse) { .quiet, .link { min-block-size: 44px; } }
   @container (max-width: 600px) { .page { padding: 1rem; } }
 `;

@@ -28,7 +28,7 @@ const OLD_MS = 86_400_000; // the age of an older briefing is shown
 export class QwestlyBriefing extends AgentElement {
   static override properties = { ...AgentElement.properties, briefing: { state: true }, plan: { state: true }, isLoaded: { state: true }, isMaking: { state: true }, isOldest: { state: true } };
   static override styles = [BASE_STYLES, css`
-    .summary { font-size: 1.05rem; }
+    .summary { font-size: var(--lead); }
     ul { display: grid; gap: .5rem; margin-block-start: .75rem; }
     li { display: flex; gap: .75rem; align-items: baseline; padding-inline-start: .9rem; border-inline-start: 3px solid var(--line); }
     li.needs_you { border-color: var(--accent); }

@@ -40,12 +40,11 @@ const POLL_MS = 15_000;
 export class QwestlyHome extends AgentElement {
   static override properties = { ...AgentElement.properties, home: { state: true } };
   static override styles = [BASE_STYLES, CONTROL_STYLES, APPROVAL_STYLES, DOCUMENT_STYLES, css`
-    h2 { font-size: 1.6rem; line-height: 1.2; letter-spacing: -.015em; }
-    h3 { font-size: 1.05rem; }
-    section, header { display: grid; gap: .6rem; }
-    header { gap: .2rem; }
+    h2 { font-size: var(--heading); line-height: 1.2; letter-spacing: -.015em; }
+    h3 { font-size: var(--lead); }
+    section, header { display: grid; gap: .5rem; }
+    header { gap: .25rem; }
     form { display: flex; gap: .5rem; }
-    ul { display: grid; gap: .5rem; }
     li { display: flex; gap: .75rem; align-items: baseline; }
     li > span { flex: 1; }
     li span.soft { display: block; }
@@ -114,9 +113,9 @@ export class QwestlyHome extends AgentElement {
     const hasWay = going.goal || going.step || going.lesson;
     return html`
       ${first || others.length ? this.#section(strings.home.needsYou, html`${first && this.#known.has(first.approval_id) ? this.#known.card(first.approval_id, "list").element : nothing}${others.length ? this.#lines(others) : nothing}`) : nothing}
-      ${hasNews ? this.#section(strings.home.isNew, html`${jobs.length ? html`<ul>${jobs.map((job) => this.#job(job))}</ul>` : nothing}${news.length ? this.#lines(news) : nothing}`) : nothing}
+      ${hasNews ? this.#section(strings.home.isNew, html`${jobs.length ? html`<ul class="lines">${jobs.map((job) => this.#job(job))}</ul>` : nothing}${news.length ? this.#lines(news) : nothing}`) : nothing}
       ${hasWay ? this.#section(strings.home.going, this.#way(going)) : nothing}
-      ${needs.length || hasNews || hasWay ? nothing : this.#section(strings.home.begin, html`<ul>${(strings.home.beginnings as [string, string, Place][]).map(([words, label, place]) => html`<li><span>${words}</span>${this.#button(label, place, null, words)}</li>`)}</ul>`)}
+      ${needs.length || hasNews || hasWay ? nothing : this.#section(strings.home.begin, html`<ul class="lines">${(strings.home.beginnings as [string, string, Place][]).map(([words, label, place]) => html`<li><span>${words}</span>${this.#button(label, place, null, words)}</li>`)}</ul>`)}
       ${missing.length ? html`<p class="soft">${strings.home.missing(missing.join(", "))}</p>` : nothing}`;
   }
 
@@ -125,7 +124,7 @@ export class QwestlyHome extends AgentElement {
   }
 
   #lines(lines: Line[]) {
-    return html`<ul>${lines.map(({ text, topic, when, why, now, action }) => html`<li class=${topic}><span>${text}<span class="soft">${[now || why, `${sentenceCase(when)}.`].join(" ")}</span></span>${this.#button(action.label, action.place, action.id, text)}</li>`)}</ul>`;
+    return html`<ul class="lines">${lines.map(({ text, topic, when, why, now, action }) => html`<li class=${topic}><span>${text}<span class="soft">${[now || why, `${sentenceCase(when)}.`].join(" ")}</span></span>${this.#button(action.label, action.place, action.id, text)}</li>`)}</ul>`;
   }
 
   #job({ id, title, company, reasons_for: reasons }: JobMatch) {
@@ -133,7 +132,7 @@ export class QwestlyHome extends AgentElement {
   }
 
   #way({ goal, step, lesson }: Going) {
-    return html`<ul>
+    return html`<ul class="lines">
       ${goal ? html`<li><span>${goal}<span class="soft">${strings.home.goal}</span></span></li>` : nothing}
       ${step ? html`<li><span>${step.step}: ${step.job}<span class="soft">${sentenceCase(pointInTime(step.at))}.</span></span>${this.#button(strings.shared.open, "applications", step.application_id, step.job)}</li>` : nothing}
       ${lesson ? html`<li><span>${lesson.topic}<span class="soft">${lesson.why}</span></span>${this.#button(strings.home.learn, "lessons", null, lesson.topic)}</li>` : nothing}

@@ -68,7 +68,7 @@ export class QwestlyJobs extends AgentElement {
 
   override render(): TemplateResult {
     const parts = PARTS.filter((part) => part !== "applications" || this.canApply !== false);
-    return html`<div class="page wide-page">
+    return html`<div class="page">
       <div class="head from-start"><h2>${strings.jobs.title}</h2><nav class="tools" aria-label=${strings.jobs.label}>${parts.map((part) => html`<button type="button" class="quiet" aria-current=${this.shown === part ? "page" : nothing} @click=${() => this.#show(part)}>${strings.jobs.parts[part]}</button>`)}</nav></div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       ${this.#part()}

@@ -39,22 +39,22 @@ export class QwestlyLearning extends AgentElement {
   static override styles = [BASE_STYLES, css`
     article .head h2 { flex: 1 1 12rem; }
     section, .points, .questions { display: grid; gap: .75rem; }
-    h3 { font-size: 1.05rem; line-height: 1.3; }
-    ul { display: grid; gap: .6rem; }
+    h3 { font-size: var(--lead); line-height: 1.3; }
+    ul { display: grid; gap: .5rem; }
     .goal { display: flex; flex-wrap: wrap; gap: .5rem; }
     .goal .field { flex: 1 1 12rem; inline-size: auto; }
     summary { inline-size: fit-content; color: var(--accent); cursor: pointer; }
-    blockquote { margin: .35rem 0; padding-inline-start: .7rem; border-inline-start: 2px solid var(--accent); color: var(--muted); font-size: .9rem; }
-    .chip { flex: none; padding: 0 .55rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
+    blockquote { margin: .35rem 0; padding-inline-start: .7rem; border-inline-start: 2px solid var(--accent); color: var(--muted); font-size: var(--note); }
+    .chip { flex: none; padding: 0 .55rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: var(--small); white-space: nowrap; }
     .chip.ready { border-color: var(--accent); color: var(--accent); }
     .unchecked { border-block-end: 1px dashed var(--edge); }
-    .module { display: flex; flex-wrap: wrap; align-items: center; gap: .35rem .75rem; padding-block: .35rem; }
+    .module { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; padding-block: .35rem; }
     .module > :first-child { flex: 1 1 12rem; }
     fieldset { display: grid; gap: .5rem; }
     legend { float: inline-start; padding: 0; font-weight: 600; } /* afloat it stands in the frame, not on it */
     .option { inline-size: 100%; padding: .5rem .85rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--background); text-align: start; cursor: pointer; }
-    .felt { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem; }
-    .felt .quiet { padding: .1rem .6rem; font-size: .85rem; }
+    .felt { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; }
+    .felt .quiet { padding: .1rem .6rem; font-size: var(--note); }
     .option:hover:enabled { background: var(--raised); }
     .option.right { border-color: var(--accent); opacity: 1; }
     .option.wrong { border-color: var(--danger); opacity: 1; }

@@ -34,10 +34,20 @@ export class QwestlyMemories extends AgentElement {
     editing: { state: true }, forgetting: { state: true }, said: { state: true }, corrected: { state: true }, isLoaded: { state: true },
   };
   static override styles = [BASE_STYLES, css`
-    ul { display: grid; gap: .6rem; }
-    li { display: grid; gap: .35rem; }
-    .badge { display: inline-block; padding: 0 .5rem; border: 1px dashed var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
-    summary { inline-size: fit-content; color: var(--accent); font-size: .9rem; cursor: pointer; }
+    li { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 1rem; align-items: baseline; }
+    li > p { grid-column: 1; }
+    li > .tools { grid-area: 1 / 2; gap: 0; justify-self: end; }
+    li > details { grid-area: 2 / 2; justify-self: end; padding-inline-end: .5rem; }
+    li > :is(form, [role=group]), li > details[open] { grid-area: auto / 1 / auto / -1; justify-self: auto; }
+    li > .tools .quiet { padding-inline: .5rem; border-color: transparent; background: none; color: var(--accent); }
+    @container (max-width: 600px) {
+      li { grid-template-columns: auto minmax(0, 1fr); }
+      li > p { grid-column: 1 / -1; }
+      li > .tools { grid-area: auto / 2; }
+      li > details { grid-area: auto / 1; }
+    }
+    .badge { display: inline-block; padding: 0 .5rem; border: 1px dashed var(--line); border-radius: 1rem; color: var(--muted); font-size: var(--small); white-space: nowrap; }
+    summary { inline-size: fit-content; color: var(--accent); font-size: var(--note); cursor: pointer; }
     blockquote { margin: .4rem 0 .2rem; padding-inline-start: .7rem; border-inline-start: 2px solid var(--accent); }
     .search { display: flex; gap: .5rem; flex: 1 1 14rem; }
     textarea.field { min-block-size: 4.5rem; resize: vertical; }
@@ -159,7 +169,7 @@ export class QwestlyMemories extends AgentElement {
       <p class="soft" ?hidden=${!note}>${note}</p>
       ${this.proposed ? html`<p class="row head"><span class="soft">${strings.memories.waiting(this.proposed)}</span>
         <button type="button" class="quiet" @click=${() => this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true }))}>${strings.memories.showApprovals}</button></p>` : nothing}
-      <ul aria-label=${strings.memories.title}>${this.items.map((memory) => this.#row(memory))}</ul>
+      <ul class="lines" aria-label=${strings.memories.title}>${this.items.map((memory) => this.#row(memory))}</ul>
       ${this.isLoaded && !this.items.length ? html`<p class="empty">${this.#query ? strings.memories.emptySearch : strings.memories.empty}</p>` : nothing}
       <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next!)}>${strings.memories.showMore}</button>
     </div>`;
@@ -167,7 +177,7 @@ export class QwestlyMemories extends AgentElement {
 
   #row(memory: Memory) {
     const { id, content, status } = memory;
-    return html`<li class="row" data-id=${id}>
+    return html`<li data-id=${id}>
       <p>${content} ${status === "unchecked" ? html`<span class="badge">${strings.memories.notChecked}</span>` : nothing}</p>
       <p class="soft">${detailsOf(memory)}</p>
       <details @toggle=${(event: Event) => this.#explain(memory, event)}><summary>${strings.shared.why}</summary>${this.#why(this.whys.get(id))}</details>

@@ -179,18 +179,18 @@ export class JobMatches extends AgentElement {
       <details class="advert" @toggle=${(event: Event) => (event.target as HTMLDetailsElement).open && this.#read(job)}><summary>${strings.jobs.posting}</summary>
         <p class="text">${this.adverts.get(job.id) ?? strings.shared.loading}</p></details>
       <p class="soft">${outside(url, strings.matches.original)} ${attribution}</p>
-      <div class="tools">
+      ${isClosed ? nothing : html`<div class="tools">
+        ${this.#action(strings.matches.writeResume, job, () => this.#write(job, "resume"))}${this.#action(strings.matches.writeLetter, job, () => this.#write(job, "cover_letter"))}
+        ${this.canApply ? this.#applyTools(job) : nothing}
+        ${job.application_id ? html`<button type="button" class="quiet" @click=${() => this.#go("applications", job.application_id)}>${strings.matches.yourApplication}</button>` : nothing}
+      </div>`}
+      <div class="tools minor">
         ${job.status === "saved" ? nothing : this.#action(strings.shared.save, job, () => this.#move(job, "saved"))}
         ${job.status === "hidden" ? nothing : this.#action(strings.matches.hide, job, () => this.#move(job, "hidden"))}
         ${job.status === "new" ? nothing : this.#action(strings.matches.backToNew, job, () => this.#move(job, "new"))}
         ${this.#verdict(job, "up", strings.matches.more)}${this.#verdict(job, "down", strings.matches.less)}
         <button type="button" class="quiet" aria-pressed=${job.verdict === "not_this_kind"} @click=${() => this.#judge(job, "not_this_kind")}>${strings.matches.notThisKind}</button>
       </div>
-      ${isClosed ? nothing : html`<div class="tools">
-        ${this.#action(strings.matches.writeResume, job, () => this.#write(job, "resume"))}${this.#action(strings.matches.writeLetter, job, () => this.#write(job, "cover_letter"))}
-        ${this.canApply ? this.#applyTools(job) : nothing}
-        ${job.application_id ? html`<button type="button" class="quiet" @click=${() => this.#go("applications", job.application_id)}>${strings.matches.yourApplication}</button>` : nothing}
-      </div>`}
       ${this.form === job.id ? html`<qwestly-jobs-apply endpoint=${this.endpoint} token-url=${this.tokenUrl ?? nothing} .getToken=${this.getToken} job-id=${job.id} job-title=${title} @closed=${(event: CustomEvent) => this.#applied(job, event)}></qwestly-jobs-apply>` : nothing}
       <p class="soft" role="status" ?hidden=${!this.said.has(job.id)}>${this.said.get(job.id)}</p>
     </li>`;

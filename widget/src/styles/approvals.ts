@@ -9,11 +9,11 @@ APPROVAL_STYLES.replaceSync(`
 .card { position: relative; /* of the hidden words in it, which else make the page longer */ display: grid; gap: .75rem; min-inline-size: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--surface); overflow-wrap: anywhere; scroll-margin-block: 1rem; }
 .question { display: grid; gap: .75rem; border-radius: .3rem; }
 .card > *, .question > *, .card details > * { min-inline-size: 0; margin: 0; }
-.card h3 { font-size: 1.05rem; line-height: 1.3; font-weight: 650; }
-.card h4 { margin: 0; font-size: .95rem; font-weight: 650; }
-.card .effect, .card .time { color: var(--muted); font-size: .85rem; }
+.card h3 { font-size: var(--lead); line-height: 1.3; font-weight: 650; }
+.card h4 { margin: 0; font-size: var(--note); font-weight: 650; }
+.card .effect, .card .time { color: var(--muted); font-size: var(--note); }
 .card .effect { margin-block-end: -.6rem; }
-.card summary { inline-size: fit-content; padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .4rem; color: var(--muted); font-size: .85rem; cursor: pointer; }
+.card summary { inline-size: fit-content; padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .3rem; color: var(--muted); font-size: var(--note); cursor: pointer; }
 .card summary:hover { color: var(--text); }
 .card details[data-pending=true] > summary { display: none; }
 .log .card[data-asks], .sheet .card { display: flex; flex-direction: column; max-block-size: max(24rem, 100cqb - 2rem); }
@@ -25,99 +25,99 @@ APPROVAL_STYLES.replaceSync(`
 :is(.log, .sheet) .card[data-asks] .edits { min-block-size: 0; overflow-y: auto; }
 .asked { display: grid; gap: .75rem; }
 .asked ul { margin: 0; padding-inline-start: 1.2rem; }
-.asked ul ul { color: var(--muted); font-size: .88rem; }
+.asked ul ul { color: var(--muted); font-size: var(--note); }
 .asked li::marker { color: var(--muted); }
 .asked li + li { margin-block-start: .3rem; }
 .asked p, .asked li, .asked dd { white-space: pre-line; }
 .asked .difference { list-style: none; padding: .5rem .8rem; border-inline-start: 3px solid var(--accent); background: var(--raised); border-radius: .3rem; }
-.rationale { color: var(--muted); font-size: .95rem; }
-.card dl { display: grid; gap: .6rem; margin: 0; }
+.rationale { color: var(--muted); font-size: var(--note); }
+.card dl { display: grid; gap: .5rem; margin: 0; }
 .change { display: grid; gap: .25rem; }
-.change dt { font-size: .85rem; font-weight: 600; color: var(--muted); }
-.change dd { margin: 0; padding: .3rem .7rem; border-radius: .4rem; background: var(--background); border: 1px solid var(--line); }
+.change dt { font-size: var(--note); font-weight: 600; color: var(--muted); }
+.change dd { margin: 0; padding: .3rem .7rem; border-radius: .3rem; background: var(--background); border: 1px solid var(--line); }
 .change .before { color: var(--muted); }
 .change .after { border-inline-start: 3px solid var(--accent); }
 .change ins { text-decoration: none; }
 .change .from { padding: 0; border: 0; background: none; }
 .change mark.gone { background: color-mix(in srgb, var(--danger) 18%, transparent); }
-.career { display: grid; gap: 1.1rem; padding: 1.1rem 1.2rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--background); }
+.career { display: grid; gap: 1rem; padding: 1.1rem 1.2rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--background); }
 .career header { padding-block-end: .8rem; border-block-end: 1px solid var(--line); }
-.career .person { font-size: 1.3rem; font-weight: 700; line-height: 1.25; letter-spacing: -.01em; }
-.career .headline { font-size: 1.05rem; font-weight: 550; line-height: 1.35; }
+.career .person { font-size: var(--heading); font-weight: 700; line-height: 1.25; letter-spacing: -.01em; }
+.career .headline { font-size: var(--lead); font-weight: 550; line-height: 1.35; }
 .career .person + .headline { margin-block-start: .2rem; color: var(--muted); }
-.card .career h4 { font-size: .76rem; font-weight: 700; letter-spacing: .06em; text-transform: uppercase; color: var(--accent); }
+.card .career h4 { font-size: var(--small); font-weight: 700; letter-spacing: .06em; text-transform: uppercase; color: var(--accent); }
 .asked .career ul { list-style: none; padding: 0; color: inherit; font-size: inherit; }
 .career :is(.experience, .education) { border-inline-start: 2px solid var(--line); margin-inline-start: .3rem; }
 .asked .career :is(.experience, .education) { padding-inline-start: 1rem; }
 .career :is(.experience, .education) > li { position: relative; margin-block: .5rem; }
 .career :is(.experience, .education) > li::before { content: ""; position: absolute; inset: .5em auto auto calc(-1rem - 6px); inline-size: 10px; block-size: 10px; border-radius: 50%; background: var(--accent); box-shadow: 0 0 0 3px var(--background); }
-.career :is(.skills, .preferences) { display: flex; flex-wrap: wrap; gap: .4rem; }
+.career :is(.skills, .preferences) { display: flex; flex-wrap: wrap; gap: .5rem; }
 .career :is(.skills, .preferences) > li { margin: 0; padding: .2rem .7rem; border-radius: 1rem; background: var(--raised); }
 .asked .career .details { list-style: disc; margin-block: .25rem .75rem; padding-inline-start: 1.1rem; font-weight: 400; }
 .career .experience > li:has(> .details) { font-weight: 600; }
 .career strong { font-weight: 650; }
-.evidence-mark { min-inline-size: 1.4rem; padding: 0 .35rem; border-radius: .7rem; background: var(--raised); color: var(--accent); font-size: .74rem; font-weight: 700; line-height: 1.4rem; vertical-align: .1em; }
+.evidence-mark { min-inline-size: 1.5rem; padding: 0 .35rem; border-radius: .6rem; background: var(--raised); color: var(--accent); font-size: var(--small); font-weight: 700; line-height: 1.5rem; vertical-align: .1em; }
 .skills .evidence-mark, .preferences .evidence-mark { background: var(--background); }
 .evidence-mark[aria-expanded=true], .evidence-mark:hover { background: var(--accent); color: var(--on-accent); }
-.asked .career .evidence { display: grid; gap: .3rem; margin-block: .4rem; padding: .6rem .8rem; border-radius: .6rem; background: var(--surface); font-size: .88rem; }
+.asked .career .evidence { display: grid; gap: .25rem; margin-block: .4rem; padding: .6rem .8rem; border-radius: .6rem; background: var(--surface); font-size: var(--note); }
 .evidence cite { color: var(--muted); font-style: normal; }
 .evidence cite::before { content: "— "; }
-.section { display: grid; gap: .3rem; }
-.asked .memories { list-style: none; display: grid; gap: .4rem; padding: 0; }
-.asked .memories li { margin: 0; padding: .45rem .7rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--background); }
+.section { display: grid; gap: .25rem; }
+.asked .memories { list-style: none; display: grid; gap: .5rem; padding: 0; }
+.asked .memories li { margin: 0; padding: .45rem .7rem; border: 1px solid var(--line); border-radius: .3rem; background: var(--background); }
 .memories del { text-decoration: line-through 1px color-mix(in srgb, var(--danger) 60%, transparent); }
-.memories .type { color: var(--muted); font-size: .8rem; }
+.memories .type { color: var(--muted); font-size: var(--small); }
 mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: inherit; }
 .marked, .career u { padding: 0; border: 0; background: none; color: inherit; font: inherit; text-align: inherit; text-decoration: underline wavy var(--warning, #b97f12) 1.5px; text-underline-offset: .2em; cursor: pointer; }
 .evidence .why { color: var(--text); font-weight: 600; }
-.confirmed { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
-.folded > summary { display: flex; flex-wrap: wrap; gap: .1rem .75rem; align-items: baseline; padding: .5rem .25rem; cursor: pointer; overflow-wrap: anywhere; }
-.folded > summary .rest, .folded > summary .values { color: var(--muted); font-size: .88rem; }
+.confirmed { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: var(--small); white-space: nowrap; }
+.folded > summary { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; padding: .5rem .25rem; cursor: pointer; overflow-wrap: anywhere; }
+.folded > summary .rest, .folded > summary .values { color: var(--muted); font-size: var(--note); }
 .folded > summary .values:empty { display: none; }
-.answering { display: grid; gap: .6rem; }
+.answering { display: grid; gap: .5rem; }
 .answering .box { padding: .1rem .9rem; border-radius: 1.1rem; }
-.answering .box textarea { margin-block: .3rem; font-size: .95rem; }
+.answering .box textarea { margin-block: .3rem; font-size: var(--note); }
 .answering .choices { justify-content: flex-start; flex-wrap: wrap; margin: 0; }
 .log .answering .choices { padding-inline-end: 3rem; /* where the button "Jump to the latest message" is */ }
 .answering .quiet-button { border-color: var(--edge); min-block-size: 2.25rem; }
 .answering .quiet-button:disabled { opacity: .55; }
 .options { display: grid; gap: .5rem; }
-.options label { display: flex; gap: .6rem; align-items: start; overflow-wrap: anywhere; }
+.options label { display: flex; gap: .5rem; align-items: start; overflow-wrap: anywhere; }
 .options input { flex: none; inline-size: 1.2rem; block-size: 1.2rem; margin: .1em 0 0; accent-color: var(--accent); }
-.edits { display: grid; gap: .6rem; }
-.edits label { display: grid; gap: .25rem; font-size: .85rem; font-weight: 600; color: var(--muted); }
+.edits { display: grid; gap: .5rem; }
+.edits label { display: grid; gap: .25rem; font-size: var(--note); font-weight: 600; color: var(--muted); }
 .edits .several { display: grid; gap: .25rem; margin-block-end: .6rem; }
 .edits .several label { display: flex; justify-content: space-between; align-items: center; }
 .edits label > span::first-letter { text-transform: uppercase; }
 .edits textarea, .edits input:not([type=checkbox]) { inline-size: 100%; margin: 0; padding: .45rem .8rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--background); color: var(--text); font: inherit; font-size: 1rem; font-weight: 400; }
 .edits :is(textarea, input):focus-visible { outline: 2px solid var(--accent); outline-offset: -1px; }
 .edits input[type=checkbox] { justify-self: start; inline-size: 1.2rem; block-size: 1.2rem; accent-color: var(--accent); }
-.outcome, .draft, .paused { display: flex; align-items: center; gap: .6rem; }
-.outcome { font-weight: 600; font-size: .95rem; border-radius: .3rem; }
+.outcome, .draft, .paused { display: flex; align-items: center; gap: .5rem; }
+.outcome { font-weight: 600; font-size: var(--note); border-radius: .3rem; }
 .outcome .icon-check, .draft .icon-check { color: var(--accent); }
 .outcome .icon-alert, .draft .icon-alert { color: var(--danger); }
-.card > a { justify-self: start; color: var(--accent); font-size: .95rem; text-underline-offset: .2em; }
-.said-why { color: var(--muted); font-size: .9rem; white-space: pre-line; }
-.draft { color: var(--muted); font-size: .9rem; overflow-wrap: anywhere; }
+.card > a { justify-self: start; color: var(--accent); font-size: var(--note); text-underline-offset: .2em; }
+.said-why { color: var(--muted); font-size: var(--note); white-space: pre-line; }
+.draft { color: var(--muted); font-size: var(--note); overflow-wrap: anywhere; }
 .draft { flex-wrap: wrap; }
-.stages { flex-basis: 100%; display: flex; gap: .35rem; margin: 0; padding: 0; list-style: none; font-size: .78rem; }
+.stages { flex-basis: 100%; display: flex; gap: .25rem; margin: 0; padding: 0; list-style: none; font-size: var(--small); }
 .stages li { flex: 1; padding-block-start: .35rem; border-block-start: 3px solid var(--line); }
 .stages li:is(.past, [aria-current]) { border-color: var(--accent); }
 .stages li[aria-current] { color: var(--text); font-weight: 600; }
 .draft.failed { color: var(--text); }
 .draft span, .outcome span { min-inline-size: 0; }
-.paused { margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--raised); font-size: .9rem; }
-.brake, .waiting { display: flex; align-items: center; gap: .4rem; flex: none; min-inline-size: 2.5rem; min-block-size: 2.5rem; padding: 0 .6rem; color: var(--muted); font-size: .9rem; }
+.paused { margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--raised); font-size: var(--note); }
+.brake, .waiting { display: flex; align-items: center; gap: .5rem; flex: none; min-inline-size: 2.5rem; min-block-size: 2.5rem; padding: 0 .6rem; color: var(--muted); font-size: var(--note); }
 .brake:hover, .waiting:hover { background: var(--raised); color: var(--text); }
 .brake[aria-disabled=true] { opacity: .55; cursor: default; }
-.count { min-inline-size: 1.35rem; padding: 0 .4rem; border-radius: 1rem; background: var(--accent); color: var(--on-accent); font-size: .8rem; font-weight: 650; line-height: 1.35rem; text-align: center; }
+.count { min-inline-size: 1.35rem; padding: 0 .4rem; border-radius: 1rem; background: var(--accent); color: var(--on-accent); font-size: var(--small); font-weight: 650; line-height: 1.35rem; text-align: center; }
 .queue { inline-size: min(40rem, calc(100vw - 1.5rem)); max-inline-size: none; max-block-size: min(46rem, calc(100dvh - 1.5rem)); padding: 0; overflow: hidden; }
 .queue[open] { display: flex; flex-direction: column; }
 .queue > * { flex: none; }
 .queue .bar { padding-inline: 1.25rem .6rem; border-block-end: 1px solid var(--line); }
 .queue .bar h2 { flex: 1; }
 .queue .list-note { padding: 1rem 1.25rem; }
-.queue .cards { flex: 0 1 auto; min-block-size: 0; display: grid; gap: .9rem; padding: 1rem; overflow: hidden auto; overscroll-behavior: contain; }
+.queue .cards { flex: 0 1 auto; min-block-size: 0; display: grid; gap: 1rem; padding: 1rem; overflow: hidden auto; overscroll-behavior: contain; }
 .queue .list-note:empty { display: none; }
 .queue.sheet { inline-size: 100vw; max-block-size: calc(100dvh - 1.5rem); margin-block-end: 0; border-width: 1px 0 0; border-end-start-radius: 0; border-end-end-radius: 0; }
 .sheet .bar { min-block-size: 3rem; padding-block: .2rem; }

@@ -36,17 +36,17 @@ h2, h3, p, ul { margin: 0; }
 .drawer-only { display: none; }
 
 nav { display: flex; flex-direction: column; min-block-size: 0; background: var(--surface); border-inline-end: 1px solid var(--line); }
-.brand { display: flex; align-items: center; gap: .6rem; padding: .9rem 1rem .1rem; font-weight: 700; color: var(--accent); }
+.brand { display: flex; align-items: center; gap: .5rem; padding: .9rem 1rem .1rem; font-weight: 700; color: var(--accent); }
 .brand img { block-size: 1.75rem; max-inline-size: 10rem; }
 button.new { flex: 1; display: flex; align-items: center; gap: .5rem; padding: .5rem .75rem; border: 1px solid var(--line); background: var(--background); font-weight: 550; }
 button.new:hover { border-color: var(--accent); color: var(--accent); }
 .finding { position: relative; padding: 0 1rem .5rem; }
 .finding .icon { position: absolute; inset: .55rem auto auto 1.7rem; inline-size: 1rem; block-size: 1rem; color: var(--muted); pointer-events: none; }
-.find, .rename { inline-size: 100%; min-inline-size: 0; padding: .35rem .75rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--background); color: var(--text); font: inherit; font-size: .9rem; }
+.find, .rename { inline-size: 100%; min-inline-size: 0; padding: .35rem .75rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--background); color: var(--text); font: inherit; font-size: var(--note); }
 .find { padding-inline-start: 2.1rem; }
 .find::placeholder { color: var(--muted); opacity: 1; }
 .rename { margin: .35rem; border-color: var(--accent); }
-.snippet { overflow: hidden; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; color: var(--muted); font-size: .82rem; overflow-wrap: anywhere; }
+.snippet { overflow: hidden; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; color: var(--muted); font-size: var(--small); overflow-wrap: anywhere; }
 .list { overflow-y: auto; flex: 1; padding: .25rem .5rem 1rem; }
 .list > .quiet-button { margin: .5rem; }
 .rows { list-style: none; padding: 0; display: grid; gap: 2px; }
@@ -54,8 +54,8 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
 .rows li:hover, .rows li:has(.open[aria-current=true]) { background: var(--raised); }
 .open { flex: 1; min-inline-size: 0; display: grid; padding: .5rem .5rem .5rem .75rem; text-align: start; }
 .open[aria-current=true] .name { font-weight: 600; }
-.open .name { overflow: hidden; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow-wrap: anywhere; font-size: .95rem; }
-.open .when { color: var(--muted); font-size: .8rem; }
+.open .name { overflow: hidden; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow-wrap: anywhere; font-size: var(--note); }
+.open .when { color: var(--muted); font-size: var(--small); }
 .rows .icon-button { inline-size: 1.85rem; block-size: 2rem; }
 .rows .icon-button:last-child { margin-inline-end: .35rem; }
 .rows .icon-button .icon { inline-size: 1.1rem; }
@@ -65,7 +65,7 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
   .rows .icon-button { opacity: 0; }
   .rows li:is(:hover, :focus-within) .icon-button { opacity: 1; }
 }
-.list-note { display: grid; gap: .5rem; justify-items: start; padding: .5rem .75rem; color: var(--muted); font-size: .9rem; }
+.list-note { display: grid; gap: .5rem; justify-items: start; padding: .5rem .75rem; color: var(--muted); font-size: var(--note); }
 .list-note:empty { display: none; }
 
 .main { display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; }
@@ -73,50 +73,50 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
 .title h2 { flex: 1; min-inline-size: 0; font-size: 1rem; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .log-box { position: relative; container-type: size; flex: 1; min-block-size: 0; display: flex; flex-direction: column; }
 .latest { position: absolute; inset-block-end: .6rem; inset-inline-end: max(1.5rem, calc(50% - 22.5rem)); border: 1px solid var(--line); border-radius: 50%; background: var(--background); box-shadow: 0 2px 10px rgb(0 0 0 / .15); }
-.log { flex: 1; min-block-size: 0; overflow-y: auto; overflow-x: hidden; overscroll-behavior: contain; padding: 1.5rem 1.5rem 0; display: flex; flex-direction: column; gap: 1.75rem; }
+.log { flex: 1; min-block-size: 0; overflow-y: auto; overflow-x: hidden; overscroll-behavior: contain; padding: 1.5rem 1.5rem 0; display: flex; flex-direction: column; gap: 1.5rem; }
 /* Sticky nodes keep off the padding of what scrolls. */
 .log > :last-child { padding-block-end: 1.5rem; }
 .log:focus-visible { outline-offset: -2px; }
 .log > * { inline-size: 100%; max-inline-size: 46rem; margin-inline: auto; flex: none; }
 .empty { margin-block: auto; display: grid; gap: .5rem; justify-items: center; text-align: center; }
-.empty h3 { font-size: 1.4rem; line-height: 1.3; font-weight: 600; letter-spacing: -.01em; text-wrap: balance; }
+.empty h3 { font-size: var(--heading); line-height: 1.3; font-weight: 600; letter-spacing: -.01em; text-wrap: balance; }
 .empty p { color: var(--muted); text-wrap: balance; }
-.suggestions { display: flex; flex-wrap: wrap; justify-content: center; gap: .6rem; margin-block-start: 1rem; }
+.suggestions { display: flex; flex-wrap: wrap; justify-content: center; gap: .5rem; margin-block-start: 1rem; }
 .suggestions.next { justify-content: flex-start; gap: .5rem; margin-block: .25rem 1rem; }
-.suggestions.next button { padding: .35rem .85rem; font-size: .9rem; }
+.suggestions.next button { padding: .35rem .85rem; font-size: var(--note); }
 .suggestions slot { display: contents; }
-.suggestions button, ::slotted(button) { font: inherit; font-size: .95rem; cursor: pointer; padding: .5rem 1rem; border: 1px solid var(--line); border-radius: 2rem; background: var(--surface); color: var(--text); }
+.suggestions button, ::slotted(button) { font: inherit; font-size: var(--note); cursor: pointer; padding: .5rem 1rem; border: 1px solid var(--line); border-radius: 2rem; background: var(--surface); color: var(--text); }
 .suggestions button:hover, ::slotted(button:hover) { border-color: var(--accent); color: var(--accent); }
 .suggestions button:focus-visible, ::slotted(button:focus-visible) { outline: 2px solid var(--accent); outline-offset: 2px; }
 
 .turn { display: grid; gap: 1rem; }
-.said-row { display: flex; justify-content: flex-end; align-items: center; gap: .35rem; }
+.said-row { display: flex; justify-content: flex-end; align-items: center; gap: .25rem; }
 .said-row .icon { inline-size: 1.05rem; }
 .editing { flex: 1; max-inline-size: 36rem; }
 .said { max-inline-size: min(85%, 36rem); padding: .6rem 1rem; border-radius: 1.1rem 1.1rem .3rem 1.1rem; background: var(--raised); white-space: pre-wrap; overflow-wrap: anywhere; }
 .answer { display: grid; gap: .75rem; min-inline-size: 0; }
-.steps { color: var(--muted); font-size: .9rem; }
-.steps summary { inline-size: fit-content; padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .4rem; cursor: pointer; }
+.steps { color: var(--muted); font-size: var(--note); }
+.steps summary { inline-size: fit-content; padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .3rem; cursor: pointer; }
 .steps summary:hover { color: var(--text); }
-.steps ul { list-style: none; display: grid; gap: .3rem; margin-block-start: .35rem; padding: .1rem 0 .1rem .85rem; border-inline-start: 2px solid var(--line); }
-.steps li { display: grid; grid-template-columns: 1.1rem fit-content(100%) 1fr; column-gap: .6rem; overflow-wrap: anywhere; }
-.steps .time { font-size: .8rem; line-height: 1.75; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.steps ul { list-style: none; display: grid; gap: .25rem; margin-block-start: .35rem; padding: .1rem 0 .1rem .85rem; border-inline-start: 2px solid var(--line); }
+.steps li { display: grid; grid-template-columns: 1.1rem fit-content(100%) 1fr; column-gap: .5rem; overflow-wrap: anywhere; }
+.steps .time { font-size: var(--small); line-height: 1.75; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .steps .why { grid-column: 2 / -1; }
-.sources { display: flex; flex-wrap: wrap; align-items: flex-start; gap: .4rem; font-size: .85rem; }
-.source { max-inline-size: 100%; border: 1px solid var(--line); border-radius: .8rem; color: var(--muted); overflow-wrap: anywhere; }
+.sources { display: flex; flex-wrap: wrap; align-items: flex-start; gap: .5rem; font-size: var(--note); }
+.source { max-inline-size: 100%; border: 1px solid var(--line); border-radius: .9rem; color: var(--muted); overflow-wrap: anywhere; }
 .source[open] { flex-basis: 100%; padding-block-end: .5rem; color: var(--text); }
 .source summary { max-inline-size: 32ch; padding: .15rem .7rem; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; cursor: pointer; }
 .source[open] summary { max-inline-size: none; white-space: normal; font-weight: 600; }
 .source summary:hover { color: var(--text); }
 .source p { padding-inline: .7rem; }
-.source .where { color: var(--muted); font-size: .8rem; }
-.working { display: flex; align-items: center; gap: .6rem; }
+.source .where { color: var(--muted); font-size: var(--small); }
+.working { display: flex; align-items: center; gap: .5rem; }
 .mark { display: grid; place-items: center; inline-size: 1.1rem; block-size: 1.55em; }
 .mark .icon { inline-size: 1.1rem; }
 .mark .icon-check { color: var(--accent); }
 .mark .icon-close { color: var(--danger); }
-.working { color: var(--muted); font-size: .95rem; }
-.footer { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .9rem; font-size: .9rem; }
+.working { color: var(--muted); font-size: var(--note); }
+.footer { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; font-size: var(--note); }
 .footer:not(:has(> :not([hidden]))), .content:empty { display: none; }
 .feedback { display: contents; }
 .thumbs { display: flex; margin: -.4rem -.375rem; }
@@ -143,23 +143,23 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
 .content { display: grid; gap: .75rem; min-inline-size: 0; overflow-wrap: anywhere; }
 .content > * { margin: 0; min-inline-size: 0; }
 .content :is(h3, h4, h5, h6) { line-height: 1.3; font-weight: 650; font-size: 1rem; }
-.content h3 { font-size: 1.2rem; }
-.content h4 { font-size: 1.08rem; }
+.content h3 { font-size: var(--heading); }
+.content h4 { font-size: var(--lead); }
 .content :is(h3, h4, h5, h6):not(:first-child) { margin-block-start: .35rem; }
 .content p, .content li { white-space: pre-line; }
 .content :is(ul, ol) { padding-inline-start: 1.5rem; margin: 0; }
 .content li + li, .content li > :is(ul, ol) { margin-block-start: .3rem; }
 .content li::marker { color: var(--muted); }
 .content code { font: .9em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; padding: .1em .35em; border-radius: .35em; background: var(--raised); }
-.content .code { border: 1px solid var(--line); border-radius: .7rem; background: var(--surface); overflow: hidden; }
-.content .code-bar { display: flex; align-items: center; justify-content: space-between; padding: .1rem .3rem .1rem 1rem; border-block-end: 1px solid var(--line); color: var(--muted); font-size: .8rem; }
+.content .code { border: 1px solid var(--line); border-radius: .6rem; background: var(--surface); overflow: hidden; }
+.content .code-bar { display: flex; align-items: center; justify-content: space-between; padding: .1rem .3rem .1rem 1rem; border-block-end: 1px solid var(--line); color: var(--muted); font-size: var(--small); }
 .content .code-bar .icon-button { inline-size: 2rem; block-size: 2rem; }
 .content .code-bar .icon { inline-size: 1.05rem; }
 .content blockquote { padding: .1rem 0 .1rem 1rem; border-inline-start: 3px solid var(--line); color: var(--muted); margin: 0; }
 .content blockquote > * { margin: 0; }
 .content hr { inline-size: 100%; border: 0; border-block-start: 1px solid var(--line); }
 .content .scrolled { overflow-x: auto; }
-.content table { border-collapse: collapse; font-size: .95rem; }
+.content table { border-collapse: collapse; font-size: var(--note); }
 .content :is(th, td) { overflow-wrap: break-word; padding: .4rem .75rem; border-block-end: 1px solid var(--line); text-align: start; vertical-align: top; }
 .content th { font-weight: 600; white-space: nowrap; }
 .content li:has(> input) { list-style: none; margin-inline-start: -1.4rem; }
@@ -172,7 +172,7 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
 
 .composer { padding: .25rem 1.5rem 1rem; }
 .composer > * { max-inline-size: 46rem; margin-inline: auto; }
-.notice, .news { display: flex; align-items: center; gap: .6rem; margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--surface); font-size: .9rem; }
+.notice, .news { display: flex; align-items: center; gap: .5rem; margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--surface); font-size: var(--note); }
 :is(.notice, .news) span:not(.spinner) { flex: 1; }
 .box .attach { order: -1; }
 .main[data-drop] { outline: 2px dashed var(--accent); outline-offset: -.5rem; }
@@ -185,7 +185,7 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
 dialog { max-inline-size: min(26rem, calc(100vw - 2rem)); padding: 1.5rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--background); color: var(--text); box-shadow: 0 1rem 3rem rgb(0 0 0 / .25); }
 dialog::backdrop { background: rgb(8 14 12 / .45); }
 dialog form { display: grid; gap: .75rem; }
-dialog h2 { font-size: 1.1rem; }
+dialog h2 { font-size: var(--lead); }
 dialog p { color: var(--muted); overflow-wrap: anywhere; }
 dialog .name { color: var(--text); }
 

@@ -10,9 +10,10 @@ button:disabled { cursor: default; }
 .icon-stop { fill: currentColor; }
 .icon-button { display: grid; place-items: center; flex: none; inline-size: 2.5rem; block-size: 2.5rem; padding: 0; color: var(--muted); }
 .icon-button:hover { background: var(--raised); color: var(--text); }
-.quiet-button { padding: .3rem .9rem; border: 1px solid var(--line); background: var(--background); font-size: .9rem; }
+.quiet-button { padding: .3rem .9rem; border: 1px solid var(--line); background: var(--background); font-size: var(--note); }
 .quiet-button:hover { background: var(--raised); }
-.danger-button { padding: .3rem .9rem; border: 1px solid transparent; background: var(--danger); color: var(--on-danger); font-size: .9rem; }
+.answering > .choices > .quiet-button:first-child, .box .main { border-color: transparent; background: var(--accent); color: var(--on-accent); font-weight: 600; }
+.danger-button { padding: .3rem .9rem; border: 1px solid transparent; background: var(--danger); color: var(--on-danger); font-size: var(--note); }
 .danger-button:hover { filter: brightness(1.1); }
 .spinner { flex: none; inline-size: .95rem; block-size: .95rem; border: 2px solid var(--line); border-block-start-color: var(--accent); border-radius: 50%; animation: turn 900ms linear infinite; }
 @keyframes turn { to { transform: rotate(1turn); } }
@@ -23,12 +24,12 @@ button:disabled { cursor: default; }
 textarea { flex: 1; min-inline-size: 0; max-block-size: 12rem; margin-block: .4rem; padding: 0; border: 0; outline: 0; background: none; resize: none; line-height: 1.5rem; }
 textarea:focus-visible { outline: 0; }
 textarea::placeholder { color: var(--muted); opacity: 1; }
-.counter { min-block-size: 1.2rem; padding-block-start: .15rem; text-align: end; font-size: .8rem; color: var(--muted); }
+.counter { min-block-size: 1.2rem; padding-block-start: .15rem; text-align: end; font-size: var(--small); color: var(--muted); }
 .counter:empty { display: none; }
-.told { padding-block-start: .25rem; text-align: center; font-size: .75rem; color: var(--muted); }
-.when { font-size: .75rem; color: var(--muted); }
+.told { padding-block-start: .25rem; text-align: center; font-size: var(--small); color: var(--muted); }
+.when { font-size: var(--small); color: var(--muted); }
 .counter.over { color: var(--danger); font-weight: 600; }
-.choices { display: flex; justify-content: flex-end; gap: .6rem; margin-block-start: .5rem; }
+.choices { display: flex; justify-content: flex-end; gap: .5rem; margin-block-start: .5rem; }
 @media (prefers-reduced-motion: reduce) {
   .spinner { animation: none; }
 }

@@ -1,6 +1,6 @@
 export const MEMORY_STYLES = new CSSStyleSheet();
 MEMORY_STYLES.replaceSync(`
-.remembered { margin: 0; color: var(--muted); font-size: .9rem; overflow-wrap: anywhere; }
+.remembered { margin: 0; color: var(--muted); font-size: var(--note); overflow-wrap: anywhere; }
 .remembered .words { border-radius: .3rem; }
 .remembered .choice { white-space: pre; }
 .remembered .problem { display: block; }
