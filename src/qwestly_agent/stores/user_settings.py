@@ -23,11 +23,13 @@ from pydantic import (
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.approval import (
     EVERYBODY,
     LADDER,
+    NEW_USERS_CEILING,
     NEW_USERS_LEVEL,
     UNREADABLE_LEVEL,
     Grant,
@@ -208,12 +210,11 @@ class Autonomy(Store):
         return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
 
     async def get(self, user_id: str) -> Standing:
-        """Return the user's level, the ceiling up to which the agent may earn rights (initially the level), and the
-        earned grants."""
+        """Return the user's level, the ceiling up to which the agent may earn rights, and the earned grants."""
         fields = dict.fromkeys(("level", "ceiling", "earned"), 1)
         document = await self.database[AUTONOMY].find_one({"_id": user_id, "user_id": user_id}, fields)
         if document is None:
-            return Standing(NEW_USERS_LEVEL, NEW_USERS_LEVEL)
+            return Standing(NEW_USERS_LEVEL, NEW_USERS_CEILING)
         level = document["level"] if document.get("level") in LADDER else UNREADABLE_LEVEL
         ceiling = document["ceiling"] if document.get("ceiling") in LADDER else level
         return Standing(level, higher(level, ceiling), tuple(_grants(document)))
@@ -235,25 +236,26 @@ class Autonomy(Store):
         )
 
     async def grant(self, user_id: str, grant: Grant) -> None:
-        """Grant a higher level for one kind of change. The feed shows its approval's event."""
+        """Grant a higher level for what one tool does. The feed shows its approval's event."""
         query = {"_id": user_id, "user_id": user_id}
-        await self.database[AUTONOMY].update_one(query, {"$set": {f"earned.{_key(grant)}": grant.model_dump()}})
+        first = {"level": NEW_USERS_LEVEL, "ceiling": NEW_USERS_CEILING, "changed_at": to_datetime(grant.since)}
+        change = {"$set": {f"earned.{grant.tool}": grant.model_dump()}, "$setOnInsert": first}
+        await self.database[AUTONOMY].update_one(query, change, upsert=True)
 
-    async def revoke(self, user_id: str, grant: Grant, at: float) -> None:
-        """Revoke a grant, if it is still the same one."""
-        key = f"earned.{_key(grant)}"
+    async def revoke(self, user_id: str, tool: str, at: float) -> None:
+        """Take back what was granted for this tool, if it was not yet."""
         event = ActivityEvent(
-            id=f"{user_id}:{_key(grant)}:{grant.since!r}:taken_back",
+            id=f"{user_id}:{tool}:{at!r}:taken_back",
             user_id=user_id,
             at=at,
             type="autonomy.taken_back",
             role="user",
             title="Your agent asks you again",
-            data={"tool": grant.tool, "level": grant.level},
+            data={"tool": tool},
         )
-        await self._change(
-            {"_id": user_id, "user_id": user_id, f"{key}.since": grant.since}, {"$unset": {key: ""}}, event
-        )
+        ended = f"earned.{tool}.ended_at"
+        query = {"_id": user_id, "user_id": user_id, f"earned.{tool}.tool": tool, ended: None}
+        await self._change(query, {"$set": {ended: at}}, event)
 
     async def _change(self, query: Document, change: Document, event: ActivityEvent, *, upsert: bool = False) -> None:
         with suppress(DuplicateKeyError):  # unchanged
@@ -275,19 +277,17 @@ class Autonomy(Store):
             title=f"You set your agent's level to {level}",
             data={"level": level},
         )
-        await self._change({"_id": user_id, "user_id": user_id, "level": {"$ne": level}}, change, event, upsert=True)
-
-
-def _key(grant: Grant) -> str:
-    return f"{grant.tool}:{grant.subject}"
+        query = {"_id": user_id, "user_id": user_id, "$or": [{each: {"$ne": level}} for each in ("level", "ceiling")]}
+        await self._change(query, change, event, upsert=True)
 
 
 def _grants(document: Document) -> Iterator[Grant]:
-    """Yield the stored grants; unreadable ones are skipped."""
+    """Yield the stored grants; unreadable ones, and those by the rules before, are skipped."""
     earned = document.get("earned")
-    for each in earned.values() if isinstance(earned, dict) else ():
+    for tool, each in earned.items() if isinstance(earned, dict) else ():
         with suppress(ValidationError):
-            yield Grant.model_validate(each)
+            if (grant := Grant.model_validate(each)).tool == tool:
+                yield grant
 
 
 # --- `agent_signals` --------------------------------------------------------------------------------------------------

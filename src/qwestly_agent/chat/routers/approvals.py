@@ -89,8 +89,8 @@ async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> 
 
 @router.get("/api/autonomy")
 async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
-    """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and earned levels
-    for each kind of change on which the user has decided."""
+    """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and what was earned,
+    by the tool that the user approved with its card opened."""
     return earned_view(*await list_kinds(services, user_id))
 
 
@@ -102,8 +102,15 @@ async def set_autonomy(
     token: TheToken,
 ) -> AutonomyView:
     """Set the level. It applies from the next turn on, and to actions that were not executed yet."""
-    await ask(services, ActRequest(token=token, act=ChosenLevel(level=chosen.level, ceiling=None)))
+    await ask(services, ActRequest(token=token, act=ChosenLevel(level=chosen.level)))
     return chosen
+
+
+@router.delete("/api/autonomy/{tool}")
+async def take_back_autonomy(tool: str, services: TheServices, user_id: TheUser, token: TheToken) -> EarnedView:
+    """Take back what the agent earned for this tool: it asks again, and counting starts anew. 404 if nothing was."""
+    await ask(services, ActRequest(token=token, act=ChosenLevel(takes_back=tool)))
+    return await read_autonomy(services, user_id)
 
 
 @router.get("/api/brake")
