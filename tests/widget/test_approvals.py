@@ -1064,6 +1064,7 @@ def test_a_card_shows_how_sure_the_agent_is_and_one_of_what_it_offers_is_taken(
 def test_a_decision_says_that_what_it_decides_was_folded_away(
     opened: Callable[..., Card], backend: ScriptedBackend
 ) -> None:
+    backend.ask(approval())
     card = opened(approval())
     card.group.locator("details").evaluate("each => { each.open = false; }")
     backend.stream("c1").begin().done("Done.")

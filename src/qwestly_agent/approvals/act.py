@@ -106,8 +106,8 @@ async def act(services: Services, asked: ActRequest) -> ActAnswer:
         now = to_datetime(services.clock())
         if asked.act.level is not None:
             await services.autonomy.set_level(user_id, asked.act.level, now)
-        if asked.act.ceiling is not None:
-            await services.autonomy.set_ceiling(user_id, asked.act.ceiling, now)
+        if (ceiling := asked.act.ceiling or asked.act.level) is not None:
+            await services.autonomy.set_ceiling(user_id, ceiling, now)
         if asked.act.takes_back:
             await take_back(services, user_id, asked.act.takes_back)
         return ActAnswer(user_id=user_id)

@@ -277,8 +277,7 @@ class Autonomy(Store):
             title=f"You set your agent's level to {level}",
             data={"level": level},
         )
-        query = {"_id": user_id, "user_id": user_id, "$or": [{each: {"$ne": level}} for each in ("level", "ceiling")]}
-        await self._change(query, change, event, upsert=True)
+        await self._change({"_id": user_id, "user_id": user_id, "level": {"$ne": level}}, change, event, upsert=True)
 
 
 def _grants(document: Document) -> Iterator[Grant]:
