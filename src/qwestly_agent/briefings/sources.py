@@ -11,7 +11,7 @@ from typing import TypeAlias
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Gathered, Item, Topic
-from qwestly_agent.domain.job import FOLLOW_UP, Application, ApplicationStatus
+from qwestly_agent.domain.job import STATUS_TOLD, Application, job_name
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
@@ -125,7 +125,7 @@ async def matches(services: Services, user_id: str, since: float) -> list[Item]:
             source="matches",
             topic="found",
             at=each.found_at,
-            title=f"A job that may suit you: {job_title(each.advert.title, each.advert.company)}",
+            title=f"New job: {job_name(each.advert.title, each.advert.company)}",
             records=(each.id,),
         )
         for each in found
@@ -136,7 +136,7 @@ async def matches(services: Services, user_id: str, since: float) -> list[Item]:
 async def applications(services: Services, user_id: str, since: float) -> list[Item]:
     """List applications whose status changed since."""
     touched = await services.applications.newest(user_id, MOST_RECORDS)
-    return [_of_application(each) for each in touched if _changed_at(each) > since and each.status in _CHANGED]
+    return [_of_application(each) for each in touched if _changed_at(each) > since and each.status != "preparing"]
 
 
 async def follow_ups(services: Services, user_id: str, since: float) -> list[Item]:
@@ -171,15 +171,6 @@ SOURCES: Mapping[str, Source] = {
         interviews,
         memories,
     )
-}
-
-_CHANGED: Mapping[ApplicationStatus, str] = {
-    "applied": "Your application was sent",
-    "interview": "You were asked to an interview",
-    "offer": "You have an offer",
-    "rejected": "Your application was turned down",
-    "withdrawn": "You withdrew your application",
-    "closed": "You closed your application",
 }
 
 _ENDED: Mapping[str, Topic] = {
@@ -251,7 +242,7 @@ def _of_lesson(lesson: Lesson, since: float, now: float) -> Item:
         source="lessons",
         topic="needs_you",
         at=max(due),
-        title=f"{lesson.title}: {len(due)} question{'' if len(due) == 1 else 's'} to answer",
+        title=f"Answer {len(due)} question{'' if len(due) == 1 else 's'} of your lesson: {lesson.title}",
         records=(lesson.id,),
         due_at=min(due),
         new=max(due) > since,
@@ -259,8 +250,9 @@ def _of_lesson(lesson: Lesson, since: float, now: float) -> Item:
 
 
 def _is_told_elsewhere(event: ActivityEvent) -> bool:
-    """True for what the items of applications and memories report."""
-    return event.type == "approval.done" and event.data.get("kind") in ("application", "memory")
+    """True for what the items of applications, drafts and memories report."""
+    kind, is_drafted = event.data.get("kind"), "draft_id" in event.data
+    return event.type == "approval.done" and (kind in ("application", "memory") or (kind == "card" and is_drafted))
 
 
 def _is_withdrawn(event: ActivityEvent) -> bool:
@@ -278,15 +270,13 @@ def _of_application(application: Application) -> Item:
         source="applications",
         topic="changed",
         at=_changed_at(application),
-        title=f"{_CHANGED[application.status]}: {job_title(application.title, application.company)}",
+        title=f"{STATUS_TOLD[application.status]}: {application.name}",
         records=(application.id,),
+        due_at=application.next_at if application.status == "interview" else None,
     )
 
 
 def _of_step(application: Application, due_at: float, since: float, now: float) -> Item:
-    is_interview = application.status == "interview"
-    near = "Your interview has passed: how did it go?" if application.is_interviewed(now) else "Your interview is near"
-    step = application.next_step or (near if is_interview else FOLLOW_UP)
     # A step that was already due when it was planned counts as new since then.
     at = max(due_at, application.updated_at)
     return Item(
@@ -294,9 +284,9 @@ def _of_step(application: Application, due_at: float, since: float, now: float) 
         source="follow_ups",
         topic="needs_you",
         at=at,
-        title=f"{job_title(application.title, application.company)}: {step}",
+        title=f"{application.name}: {application.next_step or application.reminder(now)}",
         records=(application.id,),
-        due_at=due_at,
+        due_at=application.next_at if application.status == "interview" else due_at,
         new=at > since,
     )
 
@@ -311,7 +301,3 @@ def _of_interview(kept: StoredInterview, since: float) -> Item:
         records=(kept.conversation_id,),
         new=kept.last_used > since,
     )
-
-
-def job_title(title: str, company: str) -> str:
-    return f"{title} at {company}" if company else title
