@@ -166,7 +166,8 @@ class Moved:
             moved = self._near(datetime.strptime(written, "%B %d %Y").replace(tzinfo=UTC).date())
         except ValueError:
             return found[0]
-        return f"{f'{moved:%A}, ' if found['weekday'] else ''}{moved:%B} {moved.day}{f', {moved.year}' if found['year'] else ''}"
+        year = f", {moved.year}" if found["year"] else ""
+        return f"{f'{moved:%A}, ' if found['weekday'] else ''}{moved:%B} {moved.day}{year}"
 
     def _near(self, day: date) -> date:
         return day + self.days if abs((day - self.ended).days) <= _NEAR_DAYS else day

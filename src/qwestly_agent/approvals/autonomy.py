@@ -1,6 +1,6 @@
 """Autonomy: the gate that checks levels, and levels that are earned."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.action import Action, Arguments
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Done, Outcome
@@ -152,20 +153,6 @@ RAISE_AUTONOMY = Action(
 MOST_RECORDS = 1_000
 
 
-@dataclass(frozen=True)
-class EarnedKind:
-    """What one tool does, with its history, for the user."""
-
-    tool: str
-    level: Level
-    """The effective level."""
-    is_earned: bool
-    offers: Level | None
-    """The level that ten days would earn; None at the ceiling."""
-    days: int
-    """Days with a yes since the last no, or since the last offer."""
-
-
 def can_be_earned(action: AnyAction | None) -> bool:
     """True for actions that can be undone and that would otherwise need approval."""
     return action is not None and action.inverse is not None and action.effect in UNASKED
@@ -192,7 +179,7 @@ async def note_decision(services: Services, approval: Approval) -> None:
     standing = await services.autonomy.get(user_id)
     found, grant = standing.find_grant(tool), await _standing_grant(services, user_id, standing, tool)
     if found and found.ended_at is None and grant is None:
-        await services.autonomy.revoke(user_id, tool, services.clock())
+        await services.autonomy.revoke(user_id, tool, to_datetime(services.clock()))
     elif is_yes(approval) and (level := standing.offers(grant)):
         await _offer(services, approval, action, standing, level)
 
@@ -201,7 +188,7 @@ async def take_back(services: Services, user_id: str, tool: str) -> None:
     """End what was earned for this tool. Raises `NotFound` if nothing was."""
     if await _standing_grant(services, user_id, await services.autonomy.get(user_id), tool) is None:
         raise NotFound("Nothing is earned for this.")
-    await services.autonomy.revoke(user_id, tool, services.clock())
+    await services.autonomy.revoke(user_id, tool, to_datetime(services.clock()))
 
 
 async def _days(services: Services, user_id: str, standing: Standing, tool: str) -> tuple[int, Approval | None]:
@@ -229,19 +216,6 @@ async def _offer(services: Services, approval: Approval, action: AnyAction, stan
     await create_approval(services, approval_id, Proposal(RAISE_AUTONOMY, args, why), context, "queue")
 
 
-async def list_kinds(services: Services, user_id: str) -> tuple[Standing, list[EarnedKind]]:
-    """Return what can be earned and was decided on, or is earned."""
-    standing = await services.autonomy.get(user_id)
-    kinds = [await _kind(services, user_id, standing, tool) for tool in KINDS]
-    return standing, [each for each in kinds if each.days or each.is_earned]
-
-
-async def _kind(services: Services, user_id: str, standing: Standing, tool: str) -> EarnedKind:
-    grant = await _standing_grant(services, user_id, standing, tool)
-    level, (days, _) = standing.with_grant(grant), await _days(services, user_id, standing, tool)
-    return EarnedKind(tool, level, level != standing.level, standing.offers(grant), days)
-
-
 # --- earned view ------------------------------------------------------------------------------------------------------
 # Earned autonomy as shown to its user: what each tool does, with its history.
 
@@ -255,7 +229,7 @@ class EarnedKindView(BaseModel):
     """What the agent may do at this level."""
     is_earned: bool
     record: str
-    """For example "You approved it on 4 days. After ten, we offer to let your agent do it on its own."."""
+    """For example "You approved it on 4 days, with its card open."."""
     offers: Level | None
     """The level offered after approvals on ten different days; null at the ceiling."""
 
@@ -265,29 +239,23 @@ class EarnedView(BaseModel):
     ceiling: Level
     """The highest level that can be earned: L3 until the user sets a level, then that level until they raise it."""
     kinds: list[EarnedKindView]
+    """What was decided on, or is earned."""
 
 
-def earned_view(standing: Standing, kinds: Sequence[EarnedKind]) -> EarnedView:
-    return EarnedView(
-        level=standing.level,
-        ceiling=standing.ceiling,
-        kinds=[
-            EarnedKindView(
-                tool=each.tool,
-                title=KINDS[each.tool],
-                level=each.level,
-                means=MEANING[each.level],
-                is_earned=each.is_earned,
-                record=_record_of(each),
-                offers=each.offers,
-            )
-            for each in kinds
-        ],
-    )
+async def earned_view(services: Services, user_id: str) -> EarnedView:
+    standing = await services.autonomy.get(user_id)
+    kinds = [await _kind(services, user_id, standing, tool) for tool in KINDS]
+    return EarnedView(level=standing.level, ceiling=standing.ceiling, kinds=[each for each in kinds if each.record])
 
 
-def _record_of(kind: EarnedKind) -> str:
-    if kind.is_earned:
-        return "Your agent earned this. One decline, edit or undo takes it back."
-    days = f"You approved it on {kind.days} day{'s' if kind.days > 1 else ''}, with its card open."
-    return f"{days} After ten, we offer to let your agent do it on its own." if kind.offers else days
+async def _kind(services: Services, user_id: str, standing: Standing, tool: str) -> EarnedKindView:
+    grant = await _standing_grant(services, user_id, standing, tool)
+    level, offers = standing.with_grant(grant), standing.offers(grant)
+    days, _ = await _days(services, user_id, standing, tool)
+    record = f"You approved it on {days} day{'s' if days > 1 else ''}, with its card open." if days else ""
+    if record and offers:
+        record += " After ten, we offer to let your agent do it on its own."
+    if is_earned := level != standing.level:
+        record = "Your agent earned this. One decline, edit or undo takes it back."
+    told = {"title": KINDS[tool], "means": MEANING[level], "record": record}
+    return EarnedKindView(tool=tool, level=level, is_earned=is_earned, offers=offers, **told)

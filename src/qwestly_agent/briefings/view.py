@@ -242,7 +242,8 @@ def when_of(line: Line, now: float, zone: str) -> str:
     """Return for example "today at 8:05 AM", "due since Monday, November 23", or of something ahead "on Monday,
     November 23 at 2:05 PM"."""
     if line.due_at is None:
-        return format_moment(line.at, zone, now)
+        moment = format_moment(line.at, zone, now)
+        return f"noted {moment}" if line.source == "applications" else moment
     if line.due_at > now:
         moment = format_moment(line.due_at, zone, now)
         return moment if moment.startswith("today") else f"on {moment}"

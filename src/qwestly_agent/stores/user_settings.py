@@ -222,18 +222,10 @@ class Autonomy(Store):
     async def set_ceiling(self, user_id: str, ceiling: Level, at: datetime) -> None:
         """Set the highest level that the agent may earn."""
         change = {"$set": {"ceiling": ceiling}, "$setOnInsert": {"level": NEW_USERS_LEVEL, "changed_at": at}}
-        event = ActivityEvent(
-            id=f"ceiling:{user_id}:{at.timestamp()!r}",
-            user_id=user_id,
-            at=at.timestamp(),
-            type="autonomy.ceiling",
-            role="user",
-            title=f"You set how far your agent may earn its way to {ceiling}",
-            data={"level": ceiling},
+        event = _autonomy_event(
+            user_id, "ceiling", at, f"You set how far your agent may earn its way to {ceiling}", level=ceiling
         )
-        await self._change(
-            {"_id": user_id, "user_id": user_id, "ceiling": {"$ne": ceiling}}, change, event, upsert=True
-        )
+        await self._change({"ceiling": {"$ne": ceiling}}, change, event, upsert=True)
 
     async def grant(self, user_id: str, grant: Grant) -> None:
         """Grant a higher level for what one tool does. The feed shows its approval's event."""
@@ -242,25 +234,21 @@ class Autonomy(Store):
         change = {"$set": {f"earned.{grant.tool}": grant.model_dump()}, "$setOnInsert": first}
         await self.database[AUTONOMY].update_one(query, change, upsert=True)
 
-    async def revoke(self, user_id: str, tool: str, at: float) -> None:
+    async def revoke(self, user_id: str, tool: str, at: datetime) -> None:
         """Take back what was granted for this tool, if it was not yet."""
-        event = ActivityEvent(
-            id=f"{user_id}:{tool}:{at!r}:taken_back",
-            user_id=user_id,
-            at=at,
-            type="autonomy.taken_back",
-            role="user",
-            title="Your agent asks you again",
-            data={"tool": tool},
+        event, ended = (
+            _autonomy_event(user_id, "taken_back", at, "Your agent asks you again", tool=tool),
+            f"earned.{tool}.ended_at",
         )
-        ended = f"earned.{tool}.ended_at"
-        query = {"_id": user_id, "user_id": user_id, f"earned.{tool}.tool": tool, ended: None}
-        await self._change(query, {"$set": {ended: at}}, event)
+        await self._change({f"earned.{tool}.tool": tool, ended: None}, {"$set": {ended: at.timestamp()}}, event)
 
-    async def _change(self, query: Document, change: Document, event: ActivityEvent, *, upsert: bool = False) -> None:
+    async def _change(
+        self, if_still: Document, change: Document, event: ActivityEvent, *, upsert: bool = False
+    ) -> None:
+        query = {"_id": event.user_id, "user_id": event.user_id, **if_still}
         with suppress(DuplicateKeyError):  # unchanged
             await self.database[AUTONOMY].update_one(query, with_events(change, event), upsert=upsert)
-            await copy_after_write(self.database, AUTONOMY, query["user_id"], query["user_id"])
+            await copy_after_write(self.database, AUTONOMY, event.user_id, event.user_id)
 
     async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
         """Set level and ceiling, and append the level to the history. Earning beyond it must be allowed again."""
@@ -268,16 +256,20 @@ class Autonomy(Store):
             "$set": {"level": level, "ceiling": level, "changed_at": at},
             "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},
         }
-        event = ActivityEvent(
-            id=f"autonomy:{user_id}:{at.timestamp()!r}",
-            user_id=user_id,
-            at=at.timestamp(),
-            type="autonomy.changed",
-            role="user",
-            title=f"You set your agent's level to {level}",
-            data={"level": level},
-        )
-        await self._change({"_id": user_id, "user_id": user_id, "level": {"$ne": level}}, change, event, upsert=True)
+        event = _autonomy_event(user_id, "changed", at, f"You set your agent's level to {level}", level=level)
+        await self._change({"level": {"$ne": level}}, change, event, upsert=True)
+
+
+def _autonomy_event(user_id: str, verb: str, at: datetime, title: str, **data: str) -> ActivityEvent:
+    return ActivityEvent(
+        id=f"autonomy:{user_id}:{verb}:{at.timestamp()!r}",
+        user_id=user_id,
+        at=at.timestamp(),
+        type=f"autonomy.{verb}",
+        role="user",
+        title=title,
+        data=data,
+    )
 
 
 def _grants(document: Document) -> Iterator[Grant]:

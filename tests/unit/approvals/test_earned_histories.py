@@ -6,6 +6,7 @@ What must hold is counted here, by what was said alone.
 import random
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, TypeVar, get_args
 
 import pytest
@@ -91,8 +92,8 @@ class AutonomyInMemory:
     async def grant(self, user_id: str, grant: Grant) -> None:
         self.kept = replace(self.kept, grants=(*self._others(grant.tool), grant))
 
-    async def revoke(self, user_id: str, tool: str, at: float) -> None:
-        ended = [each.model_copy(update={"ended_at": at}) for each in self.kept.grants if each.tool == tool]
+    async def revoke(self, user_id: str, tool: str, at: datetime) -> None:
+        ended = [each.model_copy(update={"ended_at": at.timestamp()}) for each in self.kept.grants if each.tool == tool]
         self.kept = replace(self.kept, grants=(*self._others(tool), *ended))
 
     def _others(self, tool: str) -> tuple[Grant, ...]:

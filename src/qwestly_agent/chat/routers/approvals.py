@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, BaseModel
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.act import ActRequest, ChosenLevel, ask, ask_act, refresh_outcomes
-from qwestly_agent.approvals.autonomy import EarnedView, earned_view, list_kinds
+from qwestly_agent.approvals.autonomy import EarnedView, earned_view
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.execute import NOT_UNDOABLE
 from qwestly_agent.approvals.pause import PauseStatus
@@ -91,7 +91,7 @@ async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> 
 async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
     """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and what was earned,
     by the tool that the user approved with its card opened."""
-    return earned_view(*await list_kinds(services, user_id))
+    return await earned_view(services, user_id)
 
 
 @router.put("/api/autonomy")
