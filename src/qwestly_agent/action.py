@@ -48,7 +48,10 @@ class Inverse(Generic[S, A]):
     """True if the values have not been changed since the action."""
     requested_values: Callable[[A, Mapping[str, Any]], list[FieldValues]] | None = None
     """Takes the arguments and those of the inverse. Returns the values that a message must contain to count as a
-    request for this action; an empty list if no message can. None for actions that always need approval."""
+    request for this action; an empty list if no message can."""
+    told_of: Callable[[S, str, A], Awaitable[str]] | None = None
+    """For what users tell in their own words: returns the name that their message must contain to be about it; empty
+    for what always needs approval. So do actions with neither of the two."""
 
 
 @dataclass(frozen=True)

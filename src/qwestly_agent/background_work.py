@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import format_moment
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.services import Services
 from qwestly_agent.stores import jobs
@@ -64,4 +64,4 @@ class BackgroundWork:
 
 
 def _event_summary(event: ActivityEvent) -> dict[str, Any]:
-    return {"title": event.title, "at": f"{to_datetime(event.at):%Y-%m-%dT%H:%MZ}"}
+    return {"title": event.title, "at": format_moment(event.at)}

@@ -250,6 +250,8 @@ def fields_preview(args: ProfileChanges, shown: Mapping[str, str]) -> Preview:
     )
     is_profile = args.values.keys() <= {*get_args(ProfileField), "positions"}
     title = "Change your profile" if is_profile else "Change your profile and what you look for"
+    if len(args.changes) == 1:
+        title = f"Change your {_name_of(args.changes[0]).lower()}"
     return Preview(title=title, changes=tuple(changes))
 
 

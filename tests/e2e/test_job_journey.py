@@ -139,7 +139,7 @@ def test_a_resume_leads_to_a_profile_documents_an_application_and_its_follow_up(
     page.get_by_role("button", name="Backstage").click()
     page.get_by_role("button", name="Run scout sweep now").click()
     look_at(page, "Activity")
-    expect(page.locator("qwestly-activity")).to_contain_text("A step of an application is due")
+    expect(page.locator("qwestly-activity")).to_contain_text("The step that you planned is due")
 
 
 def words_of(text: str) -> list[str]:

@@ -190,6 +190,6 @@ def test_the_end_of_an_interview_and_its_finished_draft_are_told_once(
     assert (ended["type"], ended["role"], ended["title"]) == (
         "interview.ended",
         "interview",
-        "Your interview has ended",
+        "Your interview with your agent has ended",
     )
     assert ended["data"] == {"conversation_id": conversation_id}

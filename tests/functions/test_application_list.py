@@ -1,14 +1,17 @@
 """The user's own list of applications: what is due is told, what is forgotten is gone, nothing is overwritten."""
 
-from typing import Any
+from itertools import product
+from typing import Any, get_args
 
 import pytest
 
+from qwestly_agent.action import to_json_types
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.base.errors import Invalid
+from qwestly_agent.approvals.execute import undo
+from qwestly_agent.base.errors import ChangedMeanwhile, Invalid
 from qwestly_agent.briefings.sources import follow_ups
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval
-from qwestly_agent.domain.job import DAY_SECONDS, FOLLOW_UP_SECONDS, Application
+from qwestly_agent.domain.job import DAY_SECONDS, FOLLOW_UP_SECONDS, Application, ApplicationStatus
 from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.jobs.actions import UPDATE_APPLICATION
 from qwestly_agent.jobs.writer import remind_of_due_steps
@@ -97,22 +100,16 @@ def test_each_step_is_told_once_also_one_that_is_near_when_it_is_entered(world: 
 
 
 @pytest.mark.parametrize(
-    ("days", "told", "briefed"),
-    [
-        (0.5, "An interview is near", "Your interview is near"),
-        (-3, "An interview has passed: how did it go?", "Your interview has passed: how did it go?"),
-    ],
+    ("days", "told"), [(0.5, "Your interview is near"), (-3, "Your interview has passed: how did it go?")]
 )
-def test_an_interview_is_near_before_it_and_has_passed_after_it(
-    world: World, days: float, told: str, briefed: str
-) -> None:
+def test_an_interview_is_near_before_it_and_has_passed_after_it(world: World, days: float, told: str) -> None:
     listed(world)
     changes(world, status="interview", next_at=world.clock() + days * DAY_SECONDS)
     assert world.run(remind_of_due_steps) == {"told": 1}
     events = world.run(lambda services: services.activity.newest(USER, 10))
-    assert [each.title for each in events if each.type == "application.due"] == [told]
+    assert [each.title for each in events if each.type == "application.due"] == [f"Nurse: {told}"]
     [item] = world.run(lambda services: follow_ups(services, USER, 0.0))
-    assert item.title == f"Nurse: {briefed}"
+    assert item.title == f"Nurse: {told}"
     world.clock.advance(DAY_SECONDS)
     [item] = world.run(lambda services: follow_ups(services, USER, 0.0))
     assert item.title == "Nurse: Your interview has passed: how did it go?"
@@ -175,6 +172,80 @@ def test_a_change_is_made_once_though_its_process_dies(
     world.sweep()
     assert world.approval(ONE).status == "done"
     assert as_it_stands(world) == by_user if by_user else as_it_stands(world).notes == "Ask for Ana"
+
+
+STATUSES = get_args(ApplicationStatus)
+
+
+def undone(world: World) -> Approval:
+    return world.run(lambda services: undo(services, USER, ONE))
+
+
+@pytest.mark.parametrize(
+    "stood",
+    [{}, {"status": "interview", "next_at": 1.8e9, "notes": "Ask for Rui"}, {"status": "applied", "applied_at": 1.7e9}],
+)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"status": "applied", "notes": "", "next_step": "Call Ana"},
+        {"status": "preparing", "next_at": "2027-03-01T10:00:00+01:00"},
+    ],
+)
+def test_a_change_is_undone_exactly(world: World, stood: dict[str, Any], given: dict[str, str]) -> None:
+    before = listed(world, **stood)
+    assert decided(world, is_asked(world, **given)).status == "done"
+    assert as_it_stands(world).status == given["status"]
+    assert undone(world).status == "done"
+    what_happened = {"history", "changed_by", "updated_at", "revision"}
+    assert as_it_stands(world).model_dump(exclude=what_happened) == before.model_dump(exclude=what_happened)
+
+
+@pytest.mark.thorough
+def test_each_status_is_undone_to_what_stood_before(world: World) -> None:
+    args = [{"application_id": "app_1", "status": each} for each in STATUSES]
+    stood = [
+        {"status": status, "applied_at": at, "document_ids": sent}
+        for status, at, sent in product(STATUSES, (None, 1.7e9), ((), ("resume_1",)))
+        if not (status == "applied" and at is None) and not (status == "preparing" and at and not sent)
+    ]
+    listed(world)
+    inverse: Any = UPDATE_APPLICATION.inverse
+    for fields in stood:
+        for given in args:
+            before = changes(world, **fields)
+            change = UPDATE_APPLICATION.parse(given)
+            restores = world.run(lambda services, change=change: inverse.arguments(services, USER, change))
+            changes(world, **change.changes(world.clock()))
+            changes(world, **UPDATE_APPLICATION.parse(to_json_types(restores)).changes(world.clock()))
+            after = as_it_stands(world)
+            assert (after.status, after.applied_at) == (before.status, before.applied_at), (fields, given)
+
+
+def test_what_its_user_changed_since_is_not_undone(world: World) -> None:
+    listed(world)
+    assert decided(world, is_asked(world, status="closed", next_step="Call Ana")).status == "done"
+    after = changes(world, status="interview")
+    with pytest.raises(ChangedMeanwhile):
+        undone(world)
+    assert as_it_stands(world) == after
+
+
+def test_an_undo_brings_nothing_back_that_was_forgotten(world: World) -> None:
+    memory_id = remembers(world)
+    listed(world, notes=ACME)
+    assert decided(world, is_asked(world, notes="Ask for Ana")).status == "done"
+    world.run(lambda services: forget(services, USER, [memory_id]))
+    with pytest.raises(ChangedMeanwhile):
+        undone(world)
+    assert as_it_stands(world).notes == "Ask for Ana"
+
+
+def test_what_was_removed_from_the_list_meanwhile_is_told(world: World) -> None:
+    listed(world)
+    asked = is_asked(world, status="closed")
+    world.database["agent_applications"].delete_many({})
+    assert decided(world, asked).status == "failed"
 
 
 def test_a_date_is_within_ten_years_and_says_its_offset(world: World, client: Client, chat: ChatServer) -> None:

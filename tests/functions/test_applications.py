@@ -433,7 +433,7 @@ def test_a_step_is_told_once_when_it_is_due(world: World) -> None:
     assert world.run(remind_of_due_steps) == {}
     events = world.run(lambda services: services.activity.newest(user_id, 50))
     due = [each for each in events if each.type == "application.due"]
-    assert [(each.severity, each.title) for each in due] == [("action_required", "A step of an application is due")]
+    assert [(each.severity, each.title) for each in due] == [("action_required", "Nurse: Ask how it stands")]
     at = world.clock() + 3 * DAY_SECONDS
     world.run(lambda s: s.applications.change(user_id, "app_1", world.clock(), status="interview", next_at=at))
     world.clock.advance(2 * DAY_SECONDS + 1)

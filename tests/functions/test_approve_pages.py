@@ -26,7 +26,7 @@ from tests.servers import USER, mongo_server
 
 AUTONOMY = Proposal(
     RAISE_AUTONOMY,
-    {"tool": "update_profile_field", "subject": "profile", "level": "L2", "since": 1.0, "schema_digest": ""},
+    {"tool": "update_profile_field", "level": "L2", "since": 1.0, "schema_digest": ""},
 )
 SEALED_BY = "a-task-token-of-the-tests"
 

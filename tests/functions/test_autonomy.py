@@ -80,26 +80,29 @@ def what_happens(user: Client, model: ModelServer, app: CandidateAppServer, effe
             raise AssertionError(other)
 
 
+NEW = {"level": "L1", "ceiling": "L3", "kinds": []}
+
+
 def of_level(level: str) -> dict[str, Any]:
-    """What is told of a level with which nothing can be earned."""
+    """What is told of a level that was chosen: nothing can be earned."""
     return {"level": level, "ceiling": level, "kinds": []}
 
 
 def test_a_new_user_is_assisted(client: Client) -> None:
-    assert client.get("/api/autonomy") == of_level("L1")
+    assert client.get("/api/autonomy") == NEW
 
 
 def test_the_level_is_the_users_own_choice(chat: ChatServer, client: Client) -> None:
     assert client.request("PUT", "/api/autonomy", json={"level": "L2"}).json() == {"level": "L2"}
     assert client.get("/api/autonomy") == of_level("L2")
     with Client(chat.url, "auth0|stranger") as stranger:
-        assert stranger.get("/api/autonomy") == of_level("L1")
+        assert stranger.get("/api/autonomy") == NEW
 
 
 @pytest.mark.parametrize("body", [{}, {"level": "L4"}, {"level": {"$ne": 1}}, {"level": "L3", "user_id": "x"}, []])
 def test_what_is_no_level_changes_nothing(client: Client, body: Any) -> None:
     assert client.request("PUT", "/api/autonomy", json=body).status_code == 422
-    assert client.get("/api/autonomy") == of_level("L1")
+    assert client.get("/api/autonomy") == NEW
 
 
 @pytest.mark.parametrize("kept", ["L9", None, 3, {"$gt": ""}])

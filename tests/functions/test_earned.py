@@ -1,177 +1,275 @@
-"""Earned autonomy through the front door: offered after ten yeses, given by a signed-in yes, taken back by one no."""
+"""Earned autonomy through the front door: offered after yeses on ten days, each below the open card, given by a
+signed-in yes, taken back by one no."""
 
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
-from infra.local.candidate_app import CandidateAppServer
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.domain.approval import YESES_NEEDED
-from qwestly_agent.stores.candidate_data import CANDIDATES
+from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.domain.approval import DAYS_NEEDED
+from qwestly_agent.domain.job import Application
+from qwestly_agent.jobs.actions import UPDATE_APPLICATION
+from qwestly_agent.profile import UPDATE_PROFILE_FIELD
+from tests.functions.approving import DAY, USER, World
 from tests.functions.talking import wishes
-from tests.servers import Answer, ChatServer, Client
+from tests.functions.test_act import ACT, person
+from tests.servers import ChatServer, Client, FakeClock, settings_for
 
-TITLES = ["Head of Product", "Product Lead", "Group Product Manager"]
+__all__ = ["person"]
+
+HOUR = 3_600.0
+APPLICATION = "app_1"
+L1, L3 = (
+    "Your agent asks you, and waits.",
+    "What your message plainly asks for is done right away. You can undo it for a day.",
+)
+INVITED = "Kestrel Clinic invited me to an interview"
 
 
 @pytest.fixture
-def person(chat: ChatServer, client: Client, app: CandidateAppServer) -> Client:
-    """A user with a profile, who lets their agent earn its way up to L3."""
-    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-        profiles = mongo[chat.settings.mongodb_database][CANDIDATES]
-        profiles.insert_one({"user_id": client.user_id, "headline": "Product Manager"})
-    client.request("PUT", "/api/settings", json={"ceiling": "L3"}).raise_for_status()
-    return client
+def chat(world: World, mongodb_uri: str, database_name: str, model: ModelServer) -> Iterator[ChatServer]:
+    """With a job board, without which no tool changes applications."""
+    given = {"candidate_api_url": world.candidate_app.url, "act_function": ACT, "jsearch_api_key": "k" * 32}
+    with ChatServer(settings_for(mongodb_uri, model.base_url, database_name, **given), world.clock) as server:
+        workflows = replace(server.services.workflows, aws=world.wire.client)
+        object.__setattr__(server.services, "workflows", workflows)
+        yield server
 
 
-def proposes(person: Client, model: ModelServer, title: str, *, message: str | None = None) -> Answer:
-    """The user asks for a headline, and the model proposes it."""
-    change = {"field": "headline", "value": title}
-    model.script(Reply(tool_calls=[{"name": "update_profile_field", "arguments": change}]), Reply(text="So."))
-    return person.say(f"Make my headline {title}." if message is None else message)
-
-
-def waiting(person: Client, kind: str = "profile") -> list[dict[str, Any]]:
-    return [each for each in person.get("/api/approvals")["items"] if each["kind"] == kind]
-
-
-def decide(person: Client, approval: dict[str, Any], decision: str = "approve", **more: Any) -> dict[str, Any]:
-    body = {"decision": decision, "args_digest": approval["args_digest"], **more}
-    answered = person.request("POST", f"/api/approvals/{approval['approval_id']}/decision", json=body)
-    return answered.raise_for_status().json()
-
-
-def says_yes(person: Client, model: ModelServer, times: int, **more: Any) -> None:
-    for number in range(times):
-        proposes(person, model, f"{TITLES[number % 3]} {number}", **more)
-        [approval] = waiting(person)
-        assert decide(person, approval)["status"] == "done"
-
-
-def kind_of(person: Client) -> dict[str, Any]:
-    [kind] = person.get("/api/autonomy")["kinds"]
-    return kind
-
-
-def earns(person: Client, model: ModelServer) -> None:
-    says_yes(person, model, YESES_NEEDED)
-    [offer] = waiting(person, "autonomy")
-    assert decide(person, offer)["status"] == "done"
-
-
-def test_ten_yeses_offer_one_step_more_and_a_yes_gives_it(person: Client, model: ModelServer) -> None:
-    says_yes(person, model, YESES_NEEDED - 1)
-    assert waiting(person, "autonomy") == []
-    says_yes(person, model, 1)
-    [offer] = waiting(person, "autonomy")
-    [change] = offer["preview"]["changes"]
-    assert (change["before"], change["after"]) == (
-        "Your agent asks you, and waits.",
-        "It waits in your approvals while your agent goes on.",
+@pytest.fixture
+def world(world: World) -> World:
+    """With an application in their list."""
+    at = world.clock()
+    listed = Application(
+        id=APPLICATION,
+        user_id=USER,
+        job_id="job_1",
+        title="Nurse",
+        company="Kestrel Clinic",
+        created_at=at,
+        updated_at=at,
     )
-    assert kind_of(person)["level"] == "L1"
-    assert decide(person, offer)["status"] == "done"
-    kind = kind_of(person)
-    assert (kind["level"], kind["is_earned"], kind["offers"]) == ("L2", True, "L3")
-    assert kind["record"].startswith("10 yes, none changed, since ")
-    assert proposes(person, model, "Chief Product Officer").text == "So."  # the agent goes on
+    world.run(lambda services: services.applications.add_or_get(listed))
+    return world
+
+
+def as_it_stands(world: World) -> Application:
+    return world.run(lambda services: services.applications.get(USER, APPLICATION))
+
+
+def of_the_list(number: int) -> Proposal:
+    return Proposal(UPDATE_APPLICATION, {"application_id": APPLICATION, "next_step": f"Call number {number}"})
+
+
+def of_the_profile(number: int) -> Proposal:
+    return Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": f"Head of Product {number}"})
+
+
+def is_asked(world: World, proposal: Proposal, **more: Any) -> str:
+    return world.ask(f"ap_{uuid.uuid4().hex}", proposal, level="L1", **more).id
+
+
+def decide(person: Client, approval_id: str, decision: str = "approve", **more: Any) -> dict[str, Any]:
+    _a_minute_later(person)
+    digest = person.get(f"/api/approvals/{approval_id}")["args_digest"]
+    body = {"decision": decision, "args_digest": digest, "opened": True, **more}
+    return person.request("POST", f"/api/approvals/{approval_id}/decision", json=body).raise_for_status().json()
+
+
+def _a_minute_later(person: Client) -> None:
+    assert isinstance(person.clock, FakeClock)
+    person.clock.advance(60.0)
+
+
+def says_yes(
+    world: World, person: Client, times: int, proposal: Any = of_the_list, every: float = DAY, **more: Any
+) -> None:
+    for number in range(times):
+        world.clock.advance(every)
+        assert decide(person, is_asked(world, proposal(number)), **more)["status"] == "done"
+
+
+def offers(person: Client) -> list[dict[str, Any]]:
+    return [each for each in person.get("/api/approvals")["items"] if each["kind"] == "autonomy"]
+
+
+def earned(person: Client) -> dict[str, tuple[str, bool]]:
+    return {each["tool"]: (each["level"], each["is_earned"]) for each in person.get("/api/autonomy")["kinds"]}
+
+
+def earns(world: World, person: Client, proposal: Any = of_the_list) -> None:
+    says_yes(world, person, DAYS_NEEDED, proposal)
+    [offer] = offers(person)
+    assert decide(person, offer["approval_id"])["status"] == "done"
+
+
+def tells(person: Client, model: ModelServer, words: str, judged: bool = True, **change: str) -> list[str]:
+    """The person says it, and the model proposes this change; the statuses of what was asked, newest first."""
+    _a_minute_later(person)
+    call: ToolCall = {"name": "update_application", "arguments": {"application_id": APPLICATION, **change}}
+    answers = (wishes(words), Reply(text="It is in your list.")) if judged else (Reply(text="It is in your list."),)
+    model.script(Reply(tool_calls=[call]), *answers)
+    person.say(words)
+    return [each["status"] for each in person.get("/api/approvals?state=all&limit=1")["items"]]
+
+
+def test_ten_days_of_yeses_earn_what_is_daily_and_an_undo_takes_it_back(
+    world: World, person: Client, model: ModelServer
+) -> None:
+    says_yes(world, person, DAYS_NEEDED - 1)
+    assert offers(person) == []
+    [kind] = person.get("/api/autonomy")["kinds"]
+    assert kind["record"].startswith("You approved it on 9 days, with its card open. After ten, we offer")
+    says_yes(world, person, 1)
+    [offer] = offers(person)
+    [change] = offer["preview"]["changes"]
+    assert (change["name"], change["before"], change["after"]) == (kind["title"], L1, L3)
+    assert offer["rationale"] == "You opened and approved this on 10 different days, and changed nothing."
+    assert decide(person, offer["approval_id"])["status"] == "done"
+    assert earned(person) == {"update_application": ("L3", True)}
     assert person.get("/api/autonomy")["level"] == "L1"  # of everything else
-
-
-@pytest.mark.nightly
-@pytest.mark.thorough
-def test_ten_more_earn_what_is_done_right_away_and_an_undo_takes_it_back(person: Client, model: ModelServer) -> None:
-    earns(person, model)
-    earns(person, model)
-    assert kind_of(person)["level"] == "L3"
-    change = {"field": "headline", "value": "Chief Product Officer"}
-    words = "Make my headline Chief Product Officer."
-    tool = Reply(tool_calls=[{"name": "update_profile_field", "arguments": change}])
-    model.script(tool, wishes(words), Reply(text="Done."))
-    assert person.say(words).text == "Done."
-    assert waiting(person) == []
-    done = person.get("/api/activity")["items"][0]
-    assert done["undo_until"]
+    before = as_it_stands(world)
+    assert tells(person, model, INVITED, status="interview", next_at="2027-03-01T10:00:00+01:00") == ["done"]
+    assert as_it_stands(world).status == "interview"
+    [done] = [each for each in person.get("/api/activity")["items"] if each["type"] == "approval.done"][:1]
     assert done["why"].startswith("At the level that your agent earned for this (Autonomous), your agent may do this")
     person.request("POST", f"/api/activity/{done['id']}/undo").raise_for_status()
-    assert kind_of(person)["level"] == "L1"
-    assert proposes(person, model, "Product Lead").names[-4] == "approval_required"
+    after = as_it_stands(world)
+    assert (after.status, after.next_at, after.next_step) == (before.status, None, before.next_step)
+    assert earned(person) == {}
+    assert tells(person, model, INVITED, judged=False, status="interview") == ["pending"]
     [taken_back] = [each for each in person.get("/api/activity")["items"] if each["type"] == "autonomy.taken_back"]
     assert taken_back["title"] == "Your agent asks you again"
     assert "undid it" in taken_back["why"]
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("no", ["reject", "edit", "revise"])
-def test_one_no_edit_or_wish_for_changes_takes_it_back(person: Client, model: ModelServer, no: str) -> None:
-    earns(person, model)
-    proposes(person, model, "Chief Product Officer")
-    [approval] = waiting(person)
-    more = {"args": {"value": "Chief of Product"}} if no == "edit" else {"reason": "No."}
-    decide(person, approval, no, **more)
-    kind = kind_of(person)
-    assert (kind["level"], kind["is_earned"]) == ("L1", False)
-    assert "No yes in a row yet" in kind["record"]
-
-
-@pytest.mark.nightly
-@pytest.mark.thorough
-def test_nothing_is_offered_until_the_ceiling_is_raised(person: Client, model: ModelServer) -> None:
-    person.request("PUT", "/api/settings", json={"level": "L2"}).raise_for_status()
-    assert person.get("/api/settings")["ceiling"] == "L2"
-    says_yes(person, model, YESES_NEEDED)
-    assert waiting(person, "autonomy") == []
-    assert kind_of(person)["offers"] is None
+@pytest.mark.parametrize(
+    ("words", "change"),
+    [
+        ("They invited me to an interview", {"status": "interview"}),  # it does not say who
+        (INVITED, {"status": "interview", "notes": "Rude people"}),  # in place of the person's own words
+        (f"> {INVITED}\n\nWhat do I answer?", {"status": "interview"}),  # somebody else's words
+        (f"{INVITED}, and then they told me all of this: {'so much ' * 50}", {"status": "interview"}),
+    ],
+)
+def test_what_is_told_of_nothing_in_the_list_is_asked(
+    world: World, person: Client, model: ModelServer, words: str, change: dict[str, str]
+) -> None:
+    earns(world, person)
+    assert tells(person, model, words, judged=False, **change) == ["pending"]
 
 
 @pytest.mark.thorough
-def test_answers_by_words_earn_nothing(person: Client, model: ModelServer) -> None:
-    for number in range(YESES_NEEDED):
-        card = proposes(person, model, f"{TITLES[number % 3]} {number}")
+def test_what_the_judge_does_not_find_in_the_message_is_asked(world: World, person: Client, model: ModelServer) -> None:
+    earns(world, person)
+    call: ToolCall = {"name": "update_application", "arguments": {"application_id": APPLICATION, "status": "offer"}}
+    model.script(Reply(tool_calls=[call]), wishes(""), Reply(text="Decide."))
+    person.say(INVITED)
+    assert as_it_stands(world).status == "preparing"
+
+
+@pytest.mark.thorough
+def test_one_thing_is_done_for_a_message_and_never_twice(world: World, person: Client, model: ModelServer) -> None:
+    earns(world, person)
+    calls: list[ToolCall] = [
+        {"name": "update_application", "arguments": {"application_id": APPLICATION, **change}}
+        for change in ({"status": "interview"}, {"next_step": "Prepare"})
+    ]
+    model.script(Reply(tool_calls=calls), wishes(INVITED), wishes(INVITED), Reply(text="So."))
+    person.say(INVITED)
+    found = person.get("/api/approvals?state=all&limit=2")["items"]
+    assert sorted(each["status"] for each in found) == ["done", "pending"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("given", [{"every": HOUR}, {"opened": False}])
+def test_yeses_on_one_day_or_below_a_closed_card_earn_nothing(
+    world: World, person: Client, given: dict[str, Any]
+) -> None:
+    says_yes(world, person, DAYS_NEEDED + 1, **given)
+    assert offers(person) == []
+
+
+@pytest.mark.thorough
+def test_answers_by_words_earn_nothing(world: World, person: Client, model: ModelServer) -> None:
+    for number in range(DAYS_NEEDED + 1):
+        world.clock.advance(DAY)
+        call: ToolCall = {"name": "update_application", "arguments": {**of_the_list(number).args}}
+        model.script(Reply(tool_calls=[call]), Reply(text="So."))
+        card = person.say("What is next?")
         model.script(Reply(text="So."))
         person.say("ok", card.conversation_id, answers=card.id)
     records = person.get("/api/approvals?state=all")["items"]
-    assert [(each["status"], each["decided_by"]) for each in records] == [("done", "words")] * YESES_NEEDED
-    assert waiting(person, "autonomy") == []
+    assert {(each["status"], each["decided_by"]) for each in records} == {("done", "words")}
+    assert (len(records), offers(person)) == (DAYS_NEEDED + 1, [])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("no", ["reject", "edit", "revise"])
+def test_one_no_edit_or_wish_for_changes_takes_it_back(world: World, person: Client, no: str) -> None:
+    earns(world, person, of_the_profile)
+    assert earned(person) == {"update_profile_field": ("L3", True)}
+    more = {"args": {"value": "Chief of Product"}} if no == "edit" else {"reason": "No."}
+    decide(person, is_asked(world, of_the_profile(99)), no, **more)
+    assert earned(person) == {}
+
+
+@pytest.mark.thorough
+def test_the_settings_take_it_back_and_counting_starts_anew(world: World, person: Client) -> None:
+    earns(world, person)
+    says_yes(world, person, DAYS_NEEDED - 1)
+    answered = person.request("DELETE", "/api/autonomy/update_application").raise_for_status().json()
+    assert answered["kinds"] == []
+    assert person.request("DELETE", "/api/autonomy/update_application").status_code == 404
+    assert person.request("DELETE", "/api/autonomy/apply").status_code == 404
+    says_yes(world, person, DAYS_NEEDED - 1)
+    assert offers(person) == []
+    says_yes(world, person, 1)
+    assert len(offers(person)) == 1
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_what_the_user_did_not_ask_for_earns_nothing(person: Client, model: ModelServer) -> None:
-    says_yes(person, model, YESES_NEEDED + 1, message="What would suit me?")
-    assert waiting(person, "autonomy") == []
-    assert person.get("/api/autonomy")["kinds"] == []
+def test_nothing_is_offered_above_a_level_that_was_chosen(world: World, person: Client) -> None:
+    person.request("PUT", "/api/settings", json={"level": "L2"}).raise_for_status()
+    assert person.get("/api/settings")["ceiling"] == "L2"
+    says_yes(world, person, DAYS_NEEDED)
+    assert offers(person) == []
+    assert [each["offers"] for each in person.get("/api/autonomy")["kinds"]] == [None]
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_an_offer_that_was_declined_needs_ten_more(person: Client, model: ModelServer) -> None:
-    says_yes(person, model, YESES_NEEDED)
-    [offer] = waiting(person, "autonomy")
-    decide(person, offer, "reject")
-    says_yes(person, model, YESES_NEEDED - 1)
-    assert waiting(person, "autonomy") == []
-    says_yes(person, model, 1)
-    assert len(waiting(person, "autonomy")) == 1
+def test_an_offer_that_was_declined_needs_ten_more_days(world: World, person: Client) -> None:
+    says_yes(world, person, DAYS_NEEDED)
+    [offer] = offers(person)
+    decide(person, offer["approval_id"], "reject")
+    says_yes(world, person, DAYS_NEEDED - 1)
+    assert offers(person) == []
+    says_yes(world, person, 1)
+    assert len(offers(person)) == 1
 
 
 @pytest.mark.thorough
-def test_a_no_between_offer_and_yes_makes_the_yes_worth_nothing(person: Client, model: ModelServer) -> None:
-    says_yes(person, model, YESES_NEEDED)
-    [offer] = waiting(person, "autonomy")
-    proposes(person, model, "Chief Product Officer")
-    [approval] = waiting(person)
-    decide(person, approval, "reject")
-    decide(person, offer)
-    assert kind_of(person)["level"] == "L1"
+def test_a_no_between_offer_and_yes_makes_the_yes_worth_nothing(world: World, person: Client) -> None:
+    says_yes(world, person, DAYS_NEEDED)
+    [offer] = offers(person)
+    decide(person, is_asked(world, of_the_list(99)), "reject")
+    decide(person, offer["approval_id"])
+    assert earned(person) == {}
 
 
 @pytest.mark.thorough
-def test_a_lower_level_ends_what_was_earned(person: Client, model: ModelServer) -> None:
-    earns(person, model)
-    person.request("PUT", "/api/settings", json={"level": "L0"}).raise_for_status()
-    assert kind_of(person)["level"] == "L0"
+def test_a_lower_level_ends_what_was_earned(world: World, person: Client) -> None:
+    earns(world, person)
+    person.request("PUT", "/api/settings", json={"level": "L1"}).raise_for_status()
+    assert earned(person) == {}
 
 
 def test_a_ceiling_below_the_level_is_refused(person: Client) -> None:
@@ -181,16 +279,15 @@ def test_a_ceiling_below_the_level_is_refused(person: Client) -> None:
 
 
 @pytest.mark.thorough
-def test_no_tool_offers_autonomy_and_no_other_user_decides_it(
-    person: Client, model: ModelServer, chat: ChatServer
-) -> None:
-    says_yes(person, model, YESES_NEEDED)
-    [offer] = waiting(person, "autonomy")
-    assert "raise_autonomy" not in str(model.requests[-1].json.get("tools"))
+def test_no_tool_offers_autonomy_and_no_other_user_decides_it(world: World, person: Client, model: ModelServer) -> None:
+    says_yes(world, person, DAYS_NEEDED)
+    [offer] = offers(person)
     model.script(Reply(tool_calls=[{"name": "raise_autonomy", "arguments": offer["args"]}]), Reply(text="So."))
     person.say("Yes.")
-    with Client(chat.url, "auth0|somebody-else") as other:
+    assert "raise_autonomy" not in str(model.requests[-1].json.get("tools"))
+    with Client(person.url, "auth0|somebody-else", clock=world.clock) as other:
         body = {"decision": "approve", "args_digest": offer["args_digest"]}
         assert other.request("POST", f"/api/approvals/{offer['approval_id']}/decision", json=body).status_code == 404
-    assert [each["status"] for each in waiting(person, "autonomy")] == ["pending"]
-    assert kind_of(person)["level"] == "L1"
+        assert other.request("DELETE", "/api/autonomy/update_application").status_code == 404
+    assert [each["status"] for each in offers(person)] == ["pending"]
+    assert earned(person) == {}

@@ -691,7 +691,7 @@ async def test_asked_later_the_agent_knows_what_holds_since_when_and_what_was_be
         client.say("I moved from Berlin to Lisbon.")
         await talk.falls_silent()
         client.say("Hello.")
-        assert "Lives in Lisbon. (fact, since 2027-01-15" in last_prompt(talk)
+        assert "Lives in Lisbon. (fact, since Friday, January 15, 2027" in last_prompt(talk)
         assert "Lives in Berlin" not in last_prompt(talk)
         answer = client.say("Why do you know that I live in Lisbon?").text
         assert "Lives in Lisbon" in answer

@@ -114,11 +114,11 @@ def test_a_home_tells_what_needs_its_person_what_is_new_and_where_they_go(world:
     assert lines["questions"]["action"] == {"label": "Answer", "place": "approvals", "id": question}
     assert lines["follow_ups"]["text"] == "Clerk at Adyen: Bring the menu"
     assert lines["follow_ups"]["when"].startswith("due since ")
-    assert lines["lessons"]["text"] == "Active listening: 2 questions to answer"
+    assert lines["lessons"]["text"] == "Answer 2 questions of your lesson: Active listening"
     assert lines["lessons"]["action"] == {"label": "Practice", "place": "lessons", "id": lesson_id}
     assert (home["first"]["approval_id"], home["first"]["status"]) == (question, "pending")
     assert [each["text"] for each in home["new"]] == [
-        "You were asked to an interview: Cook at Adyen",
+        "You have an interview: Cook at Adyen",
         "Remembered something that you said: Has two children.",
     ]
     [job] = home["jobs"]
@@ -244,6 +244,6 @@ def test_every_figure_in_home_briefing_mail_and_badge_counts_the_stores(
     assert sorted(figures) == sorted(by_topic.values())
     assert not home["summary"] or briefing["summary"].startswith(home["summary"][:-1].split(";")[0])
     for mail in world.aws.outbox:
-        waiting = by_hand["needs_you"]
-        assert mail.subject == ("Your first briefing" + (f": {waiting} waiting for you" if waiting else ""))
+        first = briefing["summary"].partition(";")[0].rstrip(".")
+        assert mail.subject == f"Your first briefing: {first}"
         assert briefing["summary"] in " ".join(mail.text.split())

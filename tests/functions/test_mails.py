@@ -142,7 +142,7 @@ def test_a_briefing_by_mail_says_what_when_and_leads_each_line_to_its_place(app:
 
     app.run(brief)
     mail = read(app)
-    assert mail.subject == f"Your {'first ' if is_first else ''}briefing: 4 waiting for you"
+    assert mail.subject == f"Your {'first ' if is_first else ''}briefing: 4 things need you"
     assert SECRET not in mail.text_plain[0] + mail.text_html[0]
     told = " ".join(mail.text_plain[0].split())
     day = datetime.fromtimestamp(now, UTC)

@@ -58,7 +58,7 @@ def test_asked_to_remember_something_the_agent_does_at_once(client: Client) -> N
 def test_what_was_remembered_is_known_in_the_next_conversation(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
     client.say("Hello")
-    assert re.search(r"- Lives in Lisbon\. \(fact, told on \d{4}-\d\d-\d\d, sure\)", instructions_of(model))
+    assert re.search(r"- Lives in Lisbon\. \(fact, told on \w+, \w+ \d+, \d{4}, sure\)", instructions_of(model))
     assert "Lives in Lisbon" in client.say("Where do I live?").text
 
 
@@ -79,7 +79,7 @@ def test_asked_why_it_knows_something_the_agent_gives_the_words_and_the_day(clie
     client.say("Remember that I live in Lisbon.")
     answer = client.say("Why do you know that I live in Lisbon?")
     assert "“Remember that I live in Lisbon”" in answer.text
-    assert "On 20" in answer.text
+    assert re.search(r"On \w+, \w+ \d+, \d{4} you wrote", answer.text)
     # Nor the title of where: it may name what was forgotten.
     assert told(model)["memories"][0].keys() == {"id", "type", "content", "told_on", "how_sure", "quote", "said_on"}
     [step] = steps_of(client, answer)

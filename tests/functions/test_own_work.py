@@ -12,7 +12,7 @@ from pymongo.database import Database
 
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import format_moment
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.interview import Ended, Interview
 from qwestly_agent.domain.learning import Lesson
@@ -180,7 +180,7 @@ def test_what_is_done_beside_approvals_and_drafts_is_listed_too(
         "Writing a lesson: Pricing",
         "Reading your résumé",
         "Searching for jobs",
-        "Your interview is under way: its draft has 0 sentences",
+        "Your interview with your agent is under way: its draft has 0 sentences",
         "Reading a conversation for what to remember",
     ]
     assert result_in(model)["also_ended"] == []
@@ -198,7 +198,7 @@ def test_what_ended_beside_approvals_and_drafts_is_listed_with_its_moment(
     assert work["also_under_way"] == []
     told = {each["title"]: each["at"] for each in work["also_ended"]}
     assert {*told} == {"Your résumé was read", "Your lesson is ready", "3 jobs that may suit you"}
-    assert set(told.values()) <= {f"{to_datetime(at):%Y-%m-%dT%H:%MZ}" for at in (began, chat.clock())}
+    assert set(told.values()) <= {format_moment(at) for at in (began, chat.clock())}
 
 
 def test_what_is_out_of_time_does_not_wait_any_more(person: Client, model: ModelServer, database: Stored) -> None:

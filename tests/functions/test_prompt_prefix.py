@@ -109,10 +109,10 @@ def test_the_prompt_says_what_day_it_is_where_the_user_is(client: Client, chat: 
         Client(server.url, client.user_id, clock=clock) as user,
     ):
         conversation_id = user.say("Hello").conversation_id
-        assert "Today is Monday, 23 November 2026 (UTC)." in _instructions(chats(model)[-1])
+        assert "Today is Monday, November 23, 2026 (UTC)." in _instructions(chats(model)[-1])
         user.request("PUT", "/api/settings", json={"time_zone": "Asia/Tokyo"})
         user.say("And there?", conversation_id)
-        assert "Today is Tuesday, 24 November 2026 (Asia/Tokyo)." in _instructions(chats(model)[-1])
+        assert "Today is Tuesday, November 24, 2026 (Asia/Tokyo)." in _instructions(chats(model)[-1])
         clock.advance(3_600)
         user.say("Still?", conversation_id)
         assert _instructions(chats(model)[-1]) == _instructions(chats(model)[-2])

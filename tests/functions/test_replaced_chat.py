@@ -140,7 +140,15 @@ def test_who_is_signed_in_decides_as_ever(world: World) -> None:
 
 
 def test_it_decides_none_of_forty_by_tokens_of_its_own(world: World) -> None:
-    acts = ("undo", "look", "run", "erase", {"level": "L3", "ceiling": "L3"}, {"run_id": "run_1", "answers": "m"})
+    acts = (
+        "undo",
+        "look",
+        "run",
+        "erase",
+        {"level": "L3", "ceiling": "L3"},
+        {"takes_back": "x"},
+        {"run_id": "run_1", "answers": "m"},
+    )
     for each in IDS:
         digest = decision(world, each)
         answers = [invoke(world, each, one, what) for one in forged(world) for what in (digest, *acts)]

@@ -8,7 +8,7 @@ from pymongo import MongoClient
 from tests.servers import ChatServer, Client
 
 MAILS = {"mail_questions": True, "mail_reminders": True, "document_name": None, "document_head": None}
-NEVER_SET = {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None, **MAILS}
+NEVER_SET = {"level": "L1", "ceiling": "L3", "language": None, "time_zone": None, **MAILS}
 
 
 def put(client: Client, **chosen: Any) -> Any:

@@ -129,9 +129,11 @@ def test_what_may_run_unasked_can_be_undone_and_is_seen_by_nobody_else() -> None
         "update_profile",
         "update_profile_field",
         "update_preference",
+        "update_application",
         "save_card_as_active",
     }
-    unasked = {name for name, each in with_inverse.items() if each.inverse and each.inverse.requested_values}
+    inverses = {name: each.inverse for name, each in with_inverse.items() if each.inverse}
+    unasked = {name for name, each in inverses.items() if each.requested_values or each.told_of}
     assert unasked == {name for name, each in with_inverse.items() if each.effect in UNASKED} == set(KINDS)
 
 

@@ -67,6 +67,7 @@ async def test_what_was_approved_has_a_seal_of_this_machine_over_the_moved_argum
     ("text", "moved"),
     [
         ("Due since Monday, November 23.", "Due since Wednesday, December 2."),
+        ("On Friday, November 27, 2026 at noon", "On Sunday, December 6, 2026 at noon"),
         ('{"on": "2026-11-27", "since": "2021-04-01"}', '{"on": "2026-12-06", "since": "2021-04-01"}'),
         ('{"a":1795766400.5,"b":3}', '{"a":1796544000.5,"b":3}'),
         ("May 40, 2026-13-45, born in May 1990", "May 40, 2026-13-45, born in May 1990"),

@@ -172,7 +172,7 @@ def _level_read_once() -> AbstractContextManager[Any]:
         return await original(services, approval)
 
     async def _at_l3(_: str) -> Any:
-        return SimpleNamespace(level="L3", find_grant=lambda tool, subject: None)
+        return SimpleNamespace(level="L3", find_grant=lambda tool: None)
 
     original = execute.denial_reason
     return patch.object(execute, "denial_reason", denial_reason)

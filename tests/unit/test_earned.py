@@ -13,14 +13,16 @@ from qwestly_agent.domain.approval import (
     Preview,
     Standing,
     Status,
+    days_of_yes,
     is_standing,
-    streak_of,
 )
 
 SCHEMA = "a" * 64
 DAY = 86_400.0
 
-Said: TypeAlias = Literal["yes", "no", "edit", "revise", "undo", "yes by link", "no by link", "unasked", "unwished"]
+Said: TypeAlias = Literal[
+    "yes", "no", "edit", "revise", "undo", "yes by link", "no by link", "unasked", "typed", "not opened"
+]
 OTHERS: tuple[Said, ...] = tuple(each for each in get_args(Said) if each != "yes")
 NOS: frozenset[Said] = frozenset({"no", "edit", "revise", "undo", "no by link"})
 _AS: dict[Said, tuple[Status, DecidedBy]] = {
@@ -32,7 +34,8 @@ _AS: dict[Said, tuple[Status, DecidedBy]] = {
     "yes by link": ("done", "link"),
     "no by link": ("rejected", "link"),
     "unasked": ("done", "level"),
-    "unwished": ("done", "queue"),
+    "typed": ("done", "words"),
+    "not opened": ("done", "queue"),
 }
 
 
@@ -51,7 +54,7 @@ def record(said: Said, at: float, schema_digest: str = SCHEMA) -> Approval:
         subject="profile",
         version=None,
         preview=Preview(title="Change your headline"),
-        wished=said != "unwished",
+        opened=said != "not opened",
         level="L1",
         answer="ask",
         status=status,
@@ -66,29 +69,40 @@ def record(said: Said, at: float, schema_digest: str = SCHEMA) -> Approval:
 
 
 def yeses(count: int, *, after: float = 0.0) -> list[Approval]:
-    return [record("yes", after + number) for number in range(1, count + 1)]
+    return [record("yes", after + number * DAY) for number in range(1, count + 1)]
 
 
 def grant(level: Level = "L2", since: float = 100.0) -> Grant:
-    return Grant(tool="update_profile_field", subject="profile", level=level, since=since, schema_digest=SCHEMA)
+    return Grant(tool="update_profile_field", level=level, since=since, schema_digest=SCHEMA)
 
 
-def test_yeses_count_until_a_no() -> None:
-    assert streak_of(yeses(12), SCHEMA).yeses == 12
-    broken = streak_of([*yeses(5), record("no", 6.0), *yeses(3, after=6.0)], SCHEMA)
-    assert (broken.yeses, broken.since, broken.broken_at) == (3, 7.0, 6.0)
+def days(records: list[Approval], zone: str = "UTC") -> int:
+    return days_of_yes(records, SCHEMA, zone)
+
+
+def test_days_with_a_yes_count_until_a_no() -> None:
+    assert days(yeses(12)) == 12
+    assert days([*yeses(5), record("no", 5.5 * DAY), *yeses(3, after=6 * DAY)]) == 3
+
+
+def test_ten_on_one_day_are_one_day_where_its_user_lives() -> None:
+    morning = [record("yes", 100 * DAY + hour * 3_600.0) for hour in range(10)]
+    assert (days(morning), days(morning, "Pacific/Auckland"), days(morning, "America/New_York")) == (1, 1, 2)
 
 
 @pytest.mark.parametrize("said", OTHERS)
-def test_nothing_but_a_signed_in_yes_as_proposed_to_what_one_asked_for_counts(said: Said) -> None:
-    after = streak_of([*yeses(9), record(said, 10.0)], SCHEMA)
-    assert after.yeses == (0 if said in NOS else 9)
+def test_nothing_but_a_signed_in_yes_below_the_open_card_counts(said: Said) -> None:
+    assert days([*yeses(9), record(said, 10.0 * DAY)]) == (0 if said in NOS else 9)
 
 
 def test_another_schema_begins_anew() -> None:
-    old = [record("yes", float(number), "b" * 64) for number in range(20)]
-    assert streak_of([*old, *yeses(2, after=30.0)], SCHEMA).yeses == 2
+    old = [record("yes", number * DAY, "b" * 64) for number in range(20)]
+    assert days([*old, *yeses(2, after=30.0 * DAY)]) == 2
     assert not is_standing(grant(), [], "b" * 64)
+
+
+def test_what_was_taken_back_stands_no_more() -> None:
+    assert not is_standing(grant().model_copy(update={"ended_at": 101.0}), [], SCHEMA)
 
 
 @pytest.mark.parametrize("said", get_args(Said))
@@ -106,5 +120,5 @@ def test_the_level_is_the_floor_and_the_ceiling_the_top(level: Level, ceiling: L
     standing = Standing(level, ceiling)
     now = LADDER.index(standing.with_grant(grant(earned) if earned else None))
     assert LADDER.index(level) <= now <= LADDER.index(ceiling)
-    more = standing.next_level(grant(earned) if earned else None)
-    assert (more is None) == (now == LADDER.index(ceiling))
+    more = standing.offers(grant(earned) if earned else None)
+    assert more == (None if level == "L0" or now == LADDER.index(ceiling) else ceiling)

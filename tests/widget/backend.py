@@ -315,6 +315,9 @@ class ScriptedBackend:
                 return JSONResponse({"undone": key, "restored": self.replaced.pop(key)})
             case "GET", ["activity"]:
                 return JSONResponse(self._activity(request.query_params.getlist("severity")))
+            case "DELETE", ["autonomy", tool]:
+                self.earned = [{**each, "is_earned": False} for each in self.earned if each["tool"] == tool]
+                return JSONResponse({"kinds": self.earned})
             case _, ["autonomy"]:
                 return JSONResponse({"kinds": self.earned})
             case method, ["settings"]:

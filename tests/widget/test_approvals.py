@@ -249,7 +249,10 @@ def test_a_decision_is_answered_as_a_turn_without_a_message_of_the_person(
     expect(widget.send).to_be_visible()
     expect(widget.said).to_have_text(["Better"])
     assert backend.chats()[1:] == [
-        {"conversation_id": "c1", "decisions": [{"approval_id": "ap_1", "args_digest": DIGEST, **posted}]}
+        {
+            "conversation_id": "c1",
+            "decisions": [{"approval_id": "ap_1", "args_digest": DIGEST, "opened": True, **posted}],
+        }
     ]
 
 
@@ -333,7 +336,13 @@ def test_what_is_edited_keeps_its_kind_and_is_approved_as_edited(
     backend.stream("c1").begin().done("Done.")
     card.press("Approve as edited")
     expect_decided(card, "Approved · done")
-    decision = {"approval_id": "ap_1", "decision": "edit", "args_digest": DIGEST, "args": {"value": sent}}
+    decision = {
+        "approval_id": "ap_1",
+        "decision": "edit",
+        "args_digest": DIGEST,
+        "opened": True,
+        "args": {"value": sent},
+    }
     assert backend.chats() == [{"conversation_id": "c1", "decisions": [decision]}]
 
 
@@ -382,7 +391,7 @@ def test_where_no_turn_can_be_had_a_decision_takes_its_own_route(
     card.words.fill("Yes")
     card.press("Approve")
     expect_decided(card, "Approved · done")
-    decision = {"decision": "approve", "args_digest": DIGEST, "reason": "Yes"}
+    decision = {"decision": "approve", "args_digest": DIGEST, "opened": True, "reason": "Yes"}
     assert [call.body for call in backend.asked("POST", DECIDE)] == [decision]
     assert len(backend.chats()) == 2, "where a turn runs here, no other one is tried"
     expect(widget.notice).to_be_hidden()
@@ -786,7 +795,7 @@ def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(page: Page
     expect_decided(card, "Declined")
     expect(card.outcome).to_be_focused()
     [call] = backend.asked("POST", "/api/approvals/ap_2/decision")
-    assert call.body == {"decision": "reject", "args_digest": DIGEST, "reason": "No, thanks"}
+    assert call.body == {"decision": "reject", "args_digest": DIGEST, "opened": True, "reason": "No, thanks"}
     assert not backend.chats()
     widget.page.keyboard.press("Escape")
     expect(queue).to_be_hidden()
@@ -1048,7 +1057,21 @@ def test_a_card_shows_how_sure_the_agent_is_and_one_of_what_it_offers_is_taken(
     expect(offered).to_have_count(0)
     [decision] = backend.chats()[-1]["decisions"]
     taken = {"decision": "edit", "args": {"value": others[1]}} if place else {"decision": "approve"}
-    assert decision == {"approval_id": "ap_1", "args_digest": DIGEST, **taken}
+    assert decision == {"approval_id": "ap_1", "args_digest": DIGEST, "opened": True, **taken}
+
+
+@pytest.mark.thorough
+def test_a_decision_says_that_what_it_decides_was_folded_away(
+    opened: Callable[..., Card], backend: ScriptedBackend
+) -> None:
+    backend.ask(approval())
+    card = opened(approval())
+    card.group.locator("details").evaluate("each => { each.open = false; }")
+    backend.stream("c1").begin().done("Done.")
+    card.press("Approve")
+    expect_decided(card, "Approved · done")
+    [decision] = backend.chats()[-1]["decisions"]
+    assert decision["opened"] is False
 
 
 @pytest.mark.thorough

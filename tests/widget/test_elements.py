@@ -300,13 +300,16 @@ def test_settings_are_first_taken_from_the_browser_and_kept_as_chosen(page: Page
 
 @pytest.mark.thorough
 def test_what_was_earned_is_shown_up_to_a_ceiling_and_a_level_ends_it(page: Page, backend: ScriptedBackend):
-    record = "12 yes, none changed, since May"
-    kind = {"tool": "update_preference", "subject": "preferences", "title": "A preference", "record": record}
+    record = "Your agent earned this."
+    kind = {"tool": "update_preference", "title": "A preference", "record": record}
     backend.earned = [{**kind, "means": "It waits in your approvals.", "is_earned": True}]
     settings = view(page, "Settings")
     expect(settings.get_by_role("listitem")).to_have_text(
-        re.compile(f"A preference {record}\\s+It waits in your approvals.")
+        re.compile(f"A preference {record}\\s+It waits in your approvals.\\s+Ask me again")
     )
+    settings.get_by_role("button", name="Ask me again").click()
+    expect(settings.get_by_role("status")).to_have_text("Your agent asks you again: A preference.")
+    expect(settings.get_by_role("listitem")).to_have_text(f"A preference {record}")
     earn = settings.get_by_label("Can it earn more freedom?")
     expect(earn).to_have_value("L1")
     assert earn.locator("option").all_inner_texts() == ["No", "Up to Supervised", "Up to Autonomous"]
@@ -408,7 +411,7 @@ def test_the_queue_has_a_line_each_opens_one_and_decides_several_of_a_kind_at_on
     queue.get_by_role("button", name="Approve: all 3").click()
     expect(lines.filter(has_text="Approved · done")).to_have_count(3)
     decided = [call for call in backend.calls if call.method == "POST" and call.path.endswith("/decision")]
-    assert [call.body["decision"] for call in decided] == ["approve"] * 3
+    assert [(call.body["decision"], "opened" in call.body) for call in decided] == [("approve", False)] * 3
     expect(queue.get_by_role("button", name="all")).to_have_count(0)
 
 

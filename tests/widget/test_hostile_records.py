@@ -114,7 +114,7 @@ def _approvals(page: Page, backend: ScriptedBackend) -> Locator:
 
 
 def _settings(page: Page, backend: ScriptedBackend) -> Locator:
-    kind = {"tool": "t", "subject": WORDS, "title": WORDS, "means": WORDS, "record": WORDS, "is_earned": True}
+    kind = {"tool": "t", "title": WORDS, "means": WORDS, "record": WORDS, "is_earned": True}
     backend.earned = [kind]
     return view(page, "Settings")
 

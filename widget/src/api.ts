@@ -96,6 +96,8 @@ export interface Decision {
   args_digest: string;
   args?: Record<string, unknown>;
   reason?: string;
+  /** True if the whole preview was shown: only then a yes counts toward earned autonomy. */
+  opened?: boolean;
 }
 export interface DraftView {
   draft_id: string;
@@ -138,8 +140,8 @@ export type Update =
   | { type: "activity"; id: string; at: string; activity: EventView };
 export interface Updates { items: Update[]; cursor: string; active: boolean }
 export interface Page<Item> { items: Item[]; next: string | null }
-/** The earned autonomy of one kind of change. */
-export interface EarnedKind { tool: string; subject: string; title: string; means: string; is_earned: boolean; record: string }
+/** The earned autonomy of what one tool does. */
+export interface EarnedKind { tool: string; title: string; means: string; is_earned: boolean; record: string }
 export interface Settings { level: string; ceiling: string; language: string | null; time_zone: string | null; mail_questions?: boolean; mail_reminders?: boolean }
 export interface BriefingPlan { on: boolean; hour: number; minute: number; days: number[]; mail: boolean; quiet: boolean; time_zone: string; next: string | null }
 

@@ -281,7 +281,7 @@ export class ApprovalCard {
     this.#tell("");
     this.#refresh();
     try {
-      await this.#decide({ decision, args_digest: this.#view.args_digest, ...more, ...(reason && { reason }) });
+      await this.#decide({ decision, args_digest: this.#view.args_digest, opened: this.#isOpen, ...more, ...(reason && { reason }) });
     } catch (error) {
       if (this.#pending) this.#tell(ChatError.from(error).message); // otherwise it was decided elsewhere, as the card shows
     }
@@ -314,6 +314,11 @@ export class ApprovalCard {
 
   get #waits() {
     return stage(this.#view) === 0; // pending or frozen
+  }
+
+  /** True if the whole preview is shown: neither folded away, nor left to the queue on a phone. */
+  get #isOpen() {
+    return (this.#content.hasChildNodes() ? this.#content : this.#title).checkVisibility();
   }
 
   get #hasFocus() {

@@ -46,7 +46,9 @@ VECTORS = {
 _EPOCH, _LAST = 1_500_000_000, 2_100_000_000
 _DATE = re.compile(r"\b20\d\d-[01]\d-[0-3]\d\b")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_SPOKEN = re.compile(rf"\b(?:(?P<weekday>[A-Z][a-z]+day), )?(?P<month>{_MONTHS}) (?P<day>[1-3]?\d)\b")
+_SPOKEN = re.compile(
+    rf"\b(?:(?P<weekday>[A-Z][a-z]+day), )?(?P<month>{_MONTHS}) (?P<day>[1-3]?\d)\b(?:, (?P<year>20\d\d))?"
+)
 _PAGE = "https://page.invalid"
 _NEAR_DAYS = 60
 """Dates further from the end of the recording are of her life, and stay."""
@@ -184,12 +186,13 @@ class Moved:
             return found[0]
 
     def _spoken(self, found: re.Match[str]) -> str:
-        written = f"{found['month']} {found['day']} {self.ended.year}"
+        written = f"{found['month']} {found['day']} {found['year'] or self.ended.year}"
         try:
             moved = self._near(datetime.strptime(written, "%B %d %Y").replace(tzinfo=UTC).date())
         except ValueError:
             return found[0]
-        return f"{f'{moved:%A}, ' if found['weekday'] else ''}{moved:%B} {moved.day}"
+        year = f", {moved.year}" if found["year"] else ""
+        return f"{f'{moved:%A}, ' if found['weekday'] else ''}{moved:%B} {moved.day}{year}"
 
     def _near(self, day: date) -> date:
         return day + self.days if abs((day - self.ended).days) <= _NEAR_DAYS else day

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.approvals.autonomy import UNASKED, gate, level_of
+from qwestly_agent.approvals.autonomy import UNASKED, gate, level_of, take_back
 from qwestly_agent.approvals.decide import Decision, decide_and_follow_up
 from qwestly_agent.approvals.end import end_execution
 from qwestly_agent.approvals.execute import NOT_ALLOWED, execute, is_due, look_up_outcome, undo
@@ -47,12 +47,14 @@ class StoredAnswer(BaseModel):
 
 
 class ChosenLevel(BaseModel):
-    """The level that the person sets, and the ceiling up to which the agent may earn a higher one."""
+    """The level that the person sets, the ceiling up to which the agent may earn a higher one, and the tool for which
+    an earned level ends."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    level: Level | None
-    ceiling: Level | None
+    level: Level | None = None
+    ceiling: Level | None = None
+    takes_back: str = ""
 
 
 class ActRequest(BaseModel):
@@ -104,8 +106,10 @@ async def act(services: Services, asked: ActRequest) -> ActAnswer:
         now = to_datetime(services.clock())
         if asked.act.level is not None:
             await services.autonomy.set_level(user_id, asked.act.level, now)
-        if asked.act.ceiling is not None:
-            await services.autonomy.set_ceiling(user_id, asked.act.ceiling, now)
+        if (ceiling := asked.act.ceiling or asked.act.level) is not None:
+            await services.autonomy.set_ceiling(user_id, ceiling, now)
+        if asked.act.takes_back:
+            await take_back(services, user_id, asked.act.takes_back)
         return ActAnswer(user_id=user_id)
     return ActAnswer(user_id=user_id, approval_id=(await _on_approval(services, user_id, asked)).id)
 
@@ -137,7 +141,7 @@ async def _run(services: Services, approval: Approval) -> Approval:
         said = await _said_in(services, approval, approval.run_id)
         if action is None or conversation_id is None or approval.answer != "run":
             raise ChangedMeanwhile(NOT_ALLOWED)
-        level = await level_of(services, user_id, await services.autonomy.get(user_id), approval.tool, approval.subject)
+        level = await level_of(services, user_id, await services.autonomy.get(user_id), approval.tool)
         changes = await requested_changes(services, user_id, said, action, action.arguments_of(approval))
         is_asked = changes == [*approval.preview.changes] != []
         is_allowed = gate(approval.effect, level, is_requested=is_asked).answer == "run"

@@ -152,8 +152,6 @@ class ProposalContext:
     """Id of the record that this one replaces."""
     undoes: str | None = None
     """Id of the record whose effect this one undoes. The user requested exactly that, so it is already decided."""
-    wished: bool = False
-    """True if the user's newest message was typed and contains each new value."""
     earned: bool = False
 
 
@@ -216,7 +214,6 @@ async def create_approval(
         evidence=proposal.evidence,
         editable=action.editable,
         revisable=action.revisable and proposal.revisable,
-        wished=context.wished,
         level=context.level,
         earned=context.earned,
         answer=answer,

@@ -1,20 +1,20 @@
 """Autonomy: the gate that checks levels, and levels that are earned."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from qwestly_agent.action import Action, Arguments
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import Done, Outcome
 from qwestly_agent.domain.approval import (
-    LADDER,
+    DAYS_NEEDED,
     WITHIN_SECONDS,
-    YESES_NEEDED,
     Answer,
     Approval,
     Change,
@@ -23,12 +23,11 @@ from qwestly_agent.domain.approval import (
     Level,
     Preview,
     Standing,
-    Streak,
+    days_of_yes,
     is_no,
     is_standing,
     is_yes,
     sha256_hex,
-    streak_of,
 )
 from qwestly_agent.services import AnyAction, Services
 
@@ -37,7 +36,7 @@ from qwestly_agent.services import AnyAction, Services
 # and again before the effect. Calls without a proposal (which read, or store a typed memory) are not affected.
 #
 # Two rules are elsewhere: at L3, a change that the user's newest message asks for, and that can be undone, runs at once
-# (`propose.py`); and a user can allow a higher level for one kind of action (below).
+# (`propose.py`); and a user can allow a higher level for what one tool does (below).
 
 
 TABLE: Mapping[Effect, Mapping[Level, Answer]] = {
@@ -85,18 +84,19 @@ def gate(effect: Effect, level: Level, *, is_requested: bool = False) -> GateDec
 
 
 # --- earned -----------------------------------------------------------------------------------------------------------
-# Earned autonomy: offer, grant and revoke a higher level for one kind of change.
+# Earned autonomy: offer, grant and revoke a higher level for what one tool does.
 #
 # An offer is an approval like any other, but no tool can propose it, and no link can decide it.
 
 
 KINDS: Mapping[str, str] = {
+    "update_application": "A status, or a next step, in your applications",
+    "update_preference": "A preference",
     "update_profile_field": "A field of your profile",
     "update_profile": "Several fields of your profile at once",
-    "update_preference": "A preference",
 }
-"""The actions for which a level can be earned, by tool."""
-MEANING: Mapping[Level, str] = {
+"""What can be earned, by tool."""
+MEANING: Mapping[str, str] = {
     "L0": "Your agent only suggests it.",
     "L1": "Your agent asks you, and waits.",
     "L2": "It waits in your approvals while your agent goes on.",
@@ -106,29 +106,31 @@ MEANING: Mapping[Level, str] = {
 
 class AutonomyRaise(Arguments):
     tool: str
-    subject: str
     level: Level
     since: float
     schema_digest: str
 
 
-def subject_of_offer(tool: str, subject: str) -> str:
-    return f"autonomy:{tool}:{subject}"
+def subject_of_offer(tool: str) -> str:
+    return f"autonomy:{tool}"
 
 
-async def _no_state(services: Services, user_id: str, args: AutonomyRaise) -> dict[str, str]:  # noqa: ARG001
-    return {}
+async def _level_now(services: Services, user_id: str, args: AutonomyRaise) -> dict[str, str]:
+    return {"level": await level_of(services, user_id, await services.autonomy.get(user_id), args.tool)}
 
 
-def _raise_preview(args: AutonomyRaise, _: Mapping[str, str]) -> Preview:
-    before = LADDER[LADDER.index(args.level) - 1]
-    change = Change(name=KINDS[args.tool], before=MEANING[before], after=MEANING[args.level])
-    return Preview(title="Let your agent go one step further", changes=(change,))
+def _raise_preview(args: AutonomyRaise, shown: Mapping[str, str]) -> Preview:
+    change = Change(name=KINDS[args.tool], before=MEANING[shown["level"]], after=MEANING[args.level])
+    return Preview(title="Let your agent do this on its own", changes=(change,))
 
 
 async def _grant(services: Services, effect: candidate_app.Effect, args: AutonomyRaise) -> Outcome:
     await services.autonomy.grant(effect.user_id, Grant(**args.model_dump()))
     return Done(None, {})
+
+
+def _of_any_subject(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name != "subject"}
 
 
 RAISE_AUTONOMY = Action(
@@ -137,30 +139,18 @@ RAISE_AUTONOMY = Action(
     effect="write",
     hours=168,
     arguments=AutonomyRaise,
-    subject=lambda args: subject_of_offer(args.tool, args.subject),
-    read_current=_no_state,
+    subject=lambda args: subject_of_offer(args.tool),
+    read_current=_level_now,
     preview=_raise_preview,
     perform=_grant,
-    done_message="Your agent may go one step further here. One no, edit or undo takes it back.",
+    done_message="Your agent may do this on its own now. One no, edit or undo takes it back, and so do your settings.",
     is_own_data=True,
     revisable=False,
     signed_in_only=True,
+    upgrades={"219570e54c41cf5c042ff62473f93de1be3bfbf837b878d40c44a38098f647d4": _of_any_subject},
 )
 
 MOST_RECORDS = 1_000
-
-
-@dataclass(frozen=True)
-class EarnedKind:
-    """One kind of change with its history, for the user."""
-
-    tool: str
-    subject: str
-    level: Level
-    """The effective level."""
-    offers: Level | None
-    """The level that ten approvals would earn; None at the ceiling."""
-    streak: Streak
 
 
 def can_be_earned(action: AnyAction | None) -> bool:
@@ -168,73 +158,70 @@ def can_be_earned(action: AnyAction | None) -> bool:
     return action is not None and action.inverse is not None and action.effect in UNASKED
 
 
-async def level_of(services: Services, user_id: str, standing: Standing, tool: str, subject: str) -> Level:
-    """Return the effective level for this kind of change: a grant that no longer stands counts for nothing."""
-    grant = standing.find_grant(tool, subject)
-    return standing.with_grant(grant if grant and await _stands(services, user_id, grant) else None)
+async def level_of(services: Services, user_id: str, standing: Standing, tool: str) -> Level:
+    """Return the effective level for what this tool does: a grant that no longer stands counts for nothing."""
+    return standing.with_grant(await _standing_grant(services, user_id, standing, tool))
 
 
-async def _stands(services: Services, user_id: str, grant: Grant) -> bool:
-    decided = await services.approvals.list_decided(user_id, grant.tool, grant.subject, grant.since, MOST_RECORDS)
-    return is_standing(grant, decided, services.actions[grant.tool].schema_digest)
+async def _standing_grant(services: Services, user_id: str, standing: Standing, tool: str) -> Grant | None:
+    grant = standing.find_grant(tool)
+    if grant is None:
+        return None
+    decided = await services.approvals.list_decided(user_id, tool, grant.since, MOST_RECORDS)
+    return grant if is_standing(grant, decided, services.actions[tool].schema_digest) else None
 
 
 async def note_decision(services: Services, approval: Approval) -> None:
-    """Revoke a grant that no longer stands; offer a higher level after enough approvals."""
-    action = services.actions.get(approval.tool)
+    """Revoke a grant that no longer stands; offer a higher level after enough days with a yes."""
+    action, user_id, tool = services.actions.get(approval.tool), approval.user_id, approval.tool
     if action is None or not can_be_earned(action) or not (is_no(approval) or is_yes(approval)):
         return
-    standing = await services.autonomy.get(approval.user_id)
-    grant = standing.find_grant(approval.tool, approval.subject)
-    if grant and not await _stands(services, approval.user_id, grant):
-        await services.autonomy.revoke(approval.user_id, grant, services.clock())
-    elif is_yes(approval) and (level := standing.next_level(grant)):
-        await _offer(services, approval, action, level)
+    standing = await services.autonomy.get(user_id)
+    found, grant = standing.find_grant(tool), await _standing_grant(services, user_id, standing, tool)
+    if found and found.ended_at is None and grant is None:
+        await services.autonomy.revoke(user_id, tool, to_datetime(services.clock()))
+    elif is_yes(approval) and (level := standing.offers(grant)):
+        await _offer(services, approval, action, standing, level)
 
 
-async def _offer(services: Services, approval: Approval, action: AnyAction, level: Level) -> None:
-    """Offer a higher level if there were enough approvals since the last offer, however that was decided."""
-    user_id, tool, subject, now = approval.user_id, approval.tool, approval.subject, services.clock()
-    last = await services.approvals.find_latest(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool, subject))
-    after = max(now - WITHIN_SECONDS, last.created_at if last else 0.0)
-    streak = streak_of(
-        await services.approvals.list_decided(user_id, tool, subject, after, MOST_RECORDS), action.schema_digest
-    )
-    if streak.yeses < YESES_NEEDED:
+async def take_back(services: Services, user_id: str, tool: str) -> None:
+    """End what was earned for this tool. Raises `NotFound` if nothing was."""
+    if await _standing_grant(services, user_id, await services.autonomy.get(user_id), tool) is None:
+        raise NotFound("Nothing is earned for this.")
+    await services.autonomy.revoke(user_id, tool, to_datetime(services.clock()))
+
+
+async def _days(services: Services, user_id: str, standing: Standing, tool: str) -> tuple[int, Approval | None]:
+    """Return the days with a yes that count toward the next offer, and the last offer, however it was decided."""
+    last = await services.approvals.find_latest(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool))
+    grant = standing.find_grant(tool)
+    ended_at = grant.ended_at if grant and grant.ended_at else 0.0
+    after = max(services.clock() - WITHIN_SECONDS, last.created_at if last else 0.0, ended_at)
+    decided = await services.approvals.list_decided(user_id, tool, after, MOST_RECORDS)
+    later = [each for each in decided if each.decided_at != after]  # not the yes that led to the last offer
+    zone = (await services.user_settings.get(user_id)).zone
+    return days_of_yes(later, services.actions[tool].schema_digest, zone), last
+
+
+async def _offer(services: Services, approval: Approval, action: AnyAction, standing: Standing, level: Level) -> None:
+    """Offer a higher level if there were enough days with a yes."""
+    user_id, tool = approval.user_id, approval.tool
+    days, last = await _days(services, user_id, standing, tool)
+    if days < DAYS_NEEDED:
         return
-    args = {"tool": tool, "subject": subject, "level": level, "since": now, "schema_digest": action.schema_digest}
-    why = f"You approved this {streak.yeses} times within 30 days, and changed nothing."
+    args = {"tool": tool, "level": level, "since": services.clock(), "schema_digest": action.schema_digest}
+    why = f"You opened and approved this on {days} different days, and changed nothing."
     context = ProposalContext(user_id=user_id, run_id=approval.run_id, level=approval.level, role="autonomy")
-    approval_id = f"ap_{sha256_hex(user_id, tool, subject, level, str(last and last.id))[:32]}"
+    approval_id = f"ap_{sha256_hex(user_id, tool, level, str(last and last.id))[:32]}"
     await create_approval(services, approval_id, Proposal(RAISE_AUTONOMY, args, why), context, "queue")
 
 
-async def list_kinds(services: Services, user_id: str) -> tuple[Standing, list[EarnedKind]]:
-    """Return each kind of change on which the user has decided, with its earned level."""
-    standing = await services.autonomy.get(user_id)
-    records = await services.approvals.list_all(user_id, MOST_RECORDS)
-    of_kind: dict[tuple[str, str], list[Approval]] = {}
-    for each in records:
-        if each.tool in KINDS and (is_yes(each) or is_no(each)):
-            of_kind.setdefault((each.tool, each.subject), []).append(each)
-    return standing, [_kind(services, standing, tool, subject, decided) for (tool, subject), decided in of_kind.items()]
-
-
-def _kind(services: Services, standing: Standing, tool: str, subject: str, decided: Sequence[Approval]) -> EarnedKind:
-    digest = services.actions[tool].schema_digest
-    grant: Grant | None = standing.find_grant(tool, subject)
-    if grant and not is_standing(grant, decided, digest):
-        grant = None
-    return EarnedKind(tool, subject, standing.with_grant(grant), standing.next_level(grant), streak_of(decided, digest))
-
-
 # --- earned view ------------------------------------------------------------------------------------------------------
-# Earned autonomy as shown to its user: each kind of change with its history.
+# Earned autonomy as shown to its user: what each tool does, with its history.
 
 
 class EarnedKindView(BaseModel):
     tool: str
-    subject: str
     title: str
     level: Level
     """The effective level: the user's own, or an earned one."""
@@ -242,42 +229,33 @@ class EarnedKindView(BaseModel):
     """What the agent may do at this level."""
     is_earned: bool
     record: str
-    """For example "12 yes, none changed, since May"."""
+    """For example "You approved it on 4 days, with its card open."."""
     offers: Level | None
-    """The level offered after ten approvals in thirty days; null at the ceiling."""
+    """The level offered after approvals on ten different days; null at the ceiling."""
 
 
 class EarnedView(BaseModel):
     level: Level
     ceiling: Level
-    """The highest level that can be earned; initially the user's level, so that nothing is offered."""
+    """The highest level that can be earned: L3 until the user sets a level, then that level until they raise it."""
     kinds: list[EarnedKindView]
-    """By time of the latest decision, newest first."""
+    """What was decided on, or is earned."""
 
 
-def earned_view(standing: Standing, kinds: Sequence[EarnedKind]) -> EarnedView:
-    return EarnedView(
-        level=standing.level,
-        ceiling=standing.ceiling,
-        kinds=[
-            EarnedKindView(
-                tool=each.tool,
-                subject=each.subject,
-                title=KINDS[each.tool],
-                level=each.level,
-                means=MEANING[each.level],
-                is_earned=each.level != standing.level,
-                record=_record_of(each),
-                offers=each.offers,
-            )
-            for each in kinds
-        ],
-    )
+async def earned_view(services: Services, user_id: str) -> EarnedView:
+    standing = await services.autonomy.get(user_id)
+    kinds = [await _kind(services, user_id, standing, tool) for tool in KINDS]
+    return EarnedView(level=standing.level, ceiling=standing.ceiling, kinds=[each for each in kinds if each.record])
 
 
-def _record_of(kind: EarnedKind) -> str:
-    streak = kind.streak
-    if streak.since is None:
-        return f"No yes in a row yet: {YESES_NEEDED} within thirty days are needed."
-    since = to_datetime(streak.since)
-    return f"{streak.yeses} yes, none changed, since {since:%B}" + ("" if streak.broken_at is None else f" {since.day}")
+async def _kind(services: Services, user_id: str, standing: Standing, tool: str) -> EarnedKindView:
+    grant = await _standing_grant(services, user_id, standing, tool)
+    level, offers = standing.with_grant(grant), standing.offers(grant)
+    days, _ = await _days(services, user_id, standing, tool)
+    record = f"You approved it on {days} day{'s' if days > 1 else ''}, with its card open." if days else ""
+    if record and offers:
+        record += " After ten, we offer to let your agent do it on its own."
+    if is_earned := level != standing.level:
+        record = "Your agent earned this. One decline, edit or undo takes it back."
+    told = {"title": KINDS[tool], "means": MEANING[level], "record": record}
+    return EarnedKindView(tool=tool, level=level, is_earned=is_earned, offers=offers, **told)

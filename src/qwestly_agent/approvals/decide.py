@@ -42,6 +42,8 @@ class Decision(BaseModel):
     args: dict[str, Any] | None = None
     """The changed arguments, for `edit`."""
     reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
+    opened: bool = False
+    """True if the page showed the whole preview to the user: only then a yes counts toward earned autonomy."""
 
 
 async def decide(
@@ -86,8 +88,8 @@ def _decided(
     edit = _edited(action, record, decision) if decision.decision == "edit" else None
     reason = visible(decision.reason).strip() or None if decision.reason else None
     redraft = _redraft_id(action, record, reason) if decision.decision == "revise" else None
-    after = record.decided(decision.decision, now, by=by, where=where, reason=reason, redraft_id=redraft, edit=edit)
-    return sealed(services, after)
+    changes: dict[str, Any] = {"reason": reason, "redraft_id": redraft, "edit": edit, "opened": decision.opened}
+    return sealed(services, record.decided(decision.decision, now, by=by, where=where, **changes))
 
 
 def _redraft_id(action: AnyAction, record: Approval, wish: str | None) -> str | None:

@@ -87,7 +87,7 @@ async def denial_reason(services: Services, approval: Approval) -> str | None:
     except Braked:
         return STOPPED
     standing = await services.autonomy.get(approval.user_id)
-    level = await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
+    level = await level_of(services, approval.user_id, standing, approval.tool)
     allowed = gate(approval.effect, level, is_requested=approval.decided_by == "level").answer
     # An undo is the user's own act, so it needs no level.
     if not approval.undoes and (allowed == "refuse" or (approval.decided_by == "level" and allowed != "run")):

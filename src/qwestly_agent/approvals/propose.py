@@ -21,7 +21,7 @@ from qwestly_agent.domain.approval import Approval, Change, Level, canonical_jso
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import structured_output
-from qwestly_agent.services import ModelServices
+from qwestly_agent.services import AnyAction, ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 
@@ -58,8 +58,17 @@ class Wish(BaseModel):
     quote: Annotated[str, StringConstraints(max_length=1_000)] = ""
 
 
-async def is_requested(services: ModelServices, user_id: str, message: str, changes: Sequence[Change]) -> bool:
+REPORTS = """
+
+The change is in the person's list of their applications, and is asked for also by telling that it happened or was \
+agreed there: that they applied, heard back, were invited or turned down, or what they do next and when."""
+
+
+async def is_requested(
+    services: ModelServices, user_id: str, message: str, action: AnyAction, changes: Sequence[Change]
+) -> bool:
     """True if `message` asks for exactly these changes; False if the judge does not answer."""
+    is_told = action.inverse is not None and action.inverse.told_of is not None
     change = [each.model_dump(include={"name", "before", "after"}) for each in changes]
     try:
         wish = await structured_output(
@@ -69,7 +78,7 @@ async def is_requested(services: ModelServices, user_id: str, message: str, chan
             Wish,
             f"{wrap(SAID, quoted(message))}\n{wrap(ASKED, quoted(json.dumps(change, ensure_ascii=False)))}",
             name="wish_judge",
-            instructions=INSTRUCTIONS,
+            instructions=INSTRUCTIONS + (REPORTS if is_told else ""),
             seconds=JUDGE_SECONDS,
             retries=0,
         )
@@ -114,8 +123,7 @@ class Proposer:
         """
         await pause.check(self.services.signals, self.user_id)
         own, level = await self._levels(proposal)
-        named = await self._named_changes(proposal, level)
-        is_plainly_requested = level == "L3" and await self._is_requested(proposal, named)
+        is_plainly_requested = level == "L3" and await self._is_requested(proposal)
         decision = gate(proposal.action.effect, level, is_requested=is_plainly_requested)
         if decision.answer == "refuse":
             return decision, None
@@ -129,7 +137,6 @@ class Proposer:
             role=self.role,
             variant=self.variant,
             revises=await self._revised(proposal),
-            wished=bool(named),
             earned=level != own,
         )
         approval_id = id_of_call(self.conversation_id, self.run_id, call_id)
@@ -151,31 +158,20 @@ class Proposer:
     async def _levels(self, proposal: Proposal) -> tuple[Level, Level]:
         """Return the user's own level, and the effective one for this proposal."""
         standing = await self.services.autonomy.get(self.user_id)
-        if not standing.grants:
-            return standing.level, standing.level
-        subject = proposal.action.subject(proposal.action.parse(proposal.args))
-        held = await level_of(self.services, self.user_id, standing, proposal.action.tool, subject)
-        return standing.level, held
+        return standing.level, await level_of(self.services, self.user_id, standing, proposal.action.tool)
 
-    async def _named_changes(self, proposal: Proposal, level: Level) -> list[Change]:
-        if proposal.unchecked or level == "L0":
-            return []
-        arguments = proposal.action.parse(proposal.args)
-        return await requested_changes(self.services, self.user_id, self.message, proposal.action, arguments)
-
-    async def _is_requested(self, proposal: Proposal, named: list[Change]) -> bool:
-        if not named or not await may_run(
-            self.services, self._owner, proposal.action, self._args_of(proposal), self.earlier_runs
-        ):
+    async def _is_requested(self, proposal: Proposal) -> bool:
+        if proposal.unchecked:
             return False
-        if not await is_requested(self.services, self.user_id, self.message, named) or self.unasked:
+        services, action, arguments = self.services, proposal.action, proposal.action.parse(proposal.args)
+        named = await requested_changes(services, self.user_id, self.message, action, arguments)
+        owner, args = (self.user_id, self.conversation_id), self._args_of(proposal)
+        if not named or not await may_run(services, owner, action, args, self.earlier_runs):
             return False
-        self.unasked.append(proposal.action.tool)  # no await since the check, as calls run in parallel
+        if not await is_requested(services, self.user_id, self.message, action, named) or self.unasked:
+            return False
+        self.unasked.append(action.tool)  # no await since the check, as calls run in parallel
         return True
-
-    @property
-    def _owner(self) -> tuple[str, str]:
-        return self.user_id, self.conversation_id
 
     async def _run(self, approval: Approval, instead: GateDecision) -> Approval:
         """Have it run by the function that may. If it refuses or cannot be reached, ask the user instead."""

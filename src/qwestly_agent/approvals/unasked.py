@@ -10,6 +10,7 @@ from qwestly_agent.action import FieldValues
 from qwestly_agent.approvals.autonomy import UNASKED
 from qwestly_agent.domain.approval import Change
 from qwestly_agent.domain.candidate import WORK_MODE_LABELS
+from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.services import AnyAction, Services
 from qwestly_agent.text.plain_words import names_exactly, orders_in
 from qwestly_agent.text.user_text import holds_others_words
@@ -39,17 +40,18 @@ async def requested_changes(
     services: Services, user_id: str, message: str, action: AnyAction, arguments: Any
 ) -> list[Change]:
     """Return the changes of `action` if it can run without approval, and the user's newest `message` was typed and is
-    the plain order of it; otherwise an empty list. Raises `Unavailable` and errors of the database."""
+    the plain order of it, or names what it is told of; otherwise an empty list. Raises `NotFound`, `Unavailable` and
+    errors of the database."""
     inverse = action.inverse
-    if (
-        inverse is None
-        or inverse.requested_values is None
-        or action.effect not in UNASKED
-        or not is_short_and_typed(message)
-    ):
+    if inverse is None or action.effect not in UNASKED or not is_short_and_typed(message):
         return []
-    before = await inverse.arguments(services, user_id, arguments)
-    if not is_plain_order(message, inverse.requested_values(arguments, before)):
+    if inverse.requested_values is not None:
+        before = await inverse.arguments(services, user_id, arguments)
+        is_asked = is_plain_order(message, inverse.requested_values(arguments, before))
+    else:
+        name = await inverse.told_of(services, user_id, arguments) if inverse.told_of else ""
+        is_asked = bool(name) and find_span(name, message) is not None
+    if not is_asked:
         return []
     return list(action.preview(arguments, await action.read_current(services, user_id, arguments)).changes)
 

@@ -10,7 +10,7 @@ from qwestly_agent.base.clock import format_time
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.briefings.view import action_of, sources_of, summary_of, when_of
+from qwestly_agent.briefings.view import action_of, counted, sources_of, summary_of, when_of
 from qwestly_agent.domain.briefing import EVERY_DAY, Briefing, Line
 from qwestly_agent.services import Services
 from qwestly_agent.stores.briefings import BriefingPlan
@@ -24,7 +24,6 @@ def message_of(
 ) -> tuple[str, str, str]:
     """Return subject, text and HTML. The first mail explains when briefings come and how to switch them off."""
     lines, brand = briefing.lines, Brand.of(settings)
-    waiting = briefing.counts.get("needs_you", 0)
     given = {
         "first_name": person.partition(" ")[0],
         "summary": summary_of(briefing, plan.zone),
@@ -34,8 +33,8 @@ def message_of(
         "zone": plan.zone,
         "first": _first_words(plan) if is_first else "",
     }
-    name = "Your first briefing" if is_first else "Your briefing"
-    subject = f"{name}: {waiting} waiting for you" if waiting else name
+    first = counted(briefing.counts, {}).partition(";")[0].rstrip(".")
+    subject = ": ".join(filter(None, ("Your first briefing" if is_first else "Your briefing", first)))
     return subject, render("briefing.txt", brand, **given), render("briefing.html", brand, **given)
 
 

@@ -6,12 +6,12 @@ To add a source, write a function and add it to `SOURCES`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Gathered, Item, Topic
-from qwestly_agent.domain.job import FOLLOW_UP, Application, ApplicationStatus
+from qwestly_agent.domain.job import STATUS_TOLD, Application, job_name
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
@@ -120,13 +120,8 @@ async def matches(services: Services, user_id: str, since: float) -> list[Item]:
     found = await services.job_matches.list_new(user_id, MOST_RECORDS, since)
     closed = await services.adverts.closed_of([each.advert for each in found], services.clock())
     return [
-        Item(
-            id=f"matches:{each.id}",
-            source="matches",
-            topic="found",
-            at=each.found_at,
-            title=f"A job that may suit you: {job_title(each.advert.title, each.advert.company)}",
-            records=(each.id,),
+        _item(
+            "matches", each.id, "found", each.found_at, f"New job: {job_name(each.advert.title, each.advert.company)}"
         )
         for each in found
         if each.advert_id not in closed
@@ -136,7 +131,7 @@ async def matches(services: Services, user_id: str, since: float) -> list[Item]:
 async def applications(services: Services, user_id: str, since: float) -> list[Item]:
     """List applications whose status changed since."""
     touched = await services.applications.newest(user_id, MOST_RECORDS)
-    return [_of_application(each) for each in touched if _changed_at(each) > since and each.status in _CHANGED]
+    return [_of_application(each) for each in touched if _changed_at(each) > since and each.status != "preparing"]
 
 
 async def follow_ups(services: Services, user_id: str, since: float) -> list[Item]:
@@ -173,15 +168,6 @@ SOURCES: Mapping[str, Source] = {
     )
 }
 
-_CHANGED: Mapping[ApplicationStatus, str] = {
-    "applied": "Your application was sent",
-    "interview": "You were asked to an interview",
-    "offer": "You have an offer",
-    "rejected": "Your application was turned down",
-    "withdrawn": "You withdrew your application",
-    "closed": "You closed your application",
-}
-
 _ENDED: Mapping[str, Topic] = {
     "drafted": "done",
     "published": "done",
@@ -206,61 +192,37 @@ async def _pending(approvals: Approvals, user_id: str, since: float, source: str
     """List pending approvals of any age: `questions` are about memories, `approvals` are all others."""
     waiting = await approvals.list_open(user_id, MOST_RECORDS)
     return [
-        Item(
-            id=f"{source}:{each.id}",
-            source=source,
-            topic="needs_you",
-            at=each.created_at,
-            title=each.about,
-            records=(each.id,),
-            new=each.created_at > since,
-        )
+        _item(source, each.id, "needs_you", each.created_at, each.about, new=each.created_at > since)
         for each in waiting
         if each.status == "pending" and (each.kind == "memory") == (source == "questions")
     ]
 
 
+def _item(source: str, record: str, topic: Topic, at: float, title: str, **more: Any) -> Item:
+    return Item(id=f"{source}:{record}", source=source, topic=topic, at=at, title=title, records=(record,), **more)
+
+
 def _of_draft(draft: Draft, since: float) -> Item:
-    return Item(
-        id=f"drafts:{draft.id}",
-        source="drafts",
-        topic=_ENDED.get(draft.status, "under_way"),
-        at=draft.updated_at,
-        title=describe_status(draft),
-        records=(draft.id,),
-        new=draft.updated_at > since,
-    )
+    topic, at = _ENDED.get(draft.status, "under_way"), draft.updated_at
+    return _item("drafts", draft.id, topic, at, describe_status(draft), new=at > since)
 
 
 def _of_event(event: ActivityEvent, about: str) -> Item:
     """`about` is the current proposal of an approval's event, with its value."""
-    return Item(
-        id=f"activity:{event.id}",
-        source="activity",
-        topic=_CARRIED_OUT[event.type],
-        at=event.at,
-        title=f"{event.title.partition(':')[0]}: {about}" if about else event.title,
-        records=(event.id,),
-    )
+    title = f"{event.title.partition(':')[0]}: {about}" if about else event.title
+    return _item("activity", event.id, _CARRIED_OUT[event.type], event.at, title)
 
 
 def _of_lesson(lesson: Lesson, since: float, now: float) -> Item:
     due = [each.due_at for each in lesson.practices if each.due_at <= now]
-    return Item(
-        id=f"lessons:{lesson.id}",
-        source="lessons",
-        topic="needs_you",
-        at=max(due),
-        title=f"{lesson.title}: {len(due)} question{'' if len(due) == 1 else 's'} to answer",
-        records=(lesson.id,),
-        due_at=min(due),
-        new=max(due) > since,
-    )
+    title = f"Answer {len(due)} question{'' if len(due) == 1 else 's'} of your lesson: {lesson.title}"
+    return _item("lessons", lesson.id, "needs_you", max(due), title, due_at=min(due), new=max(due) > since)
 
 
 def _is_told_elsewhere(event: ActivityEvent) -> bool:
-    """True for what the items of applications and memories report."""
-    return event.type == "approval.done" and event.data.get("kind") in ("application", "memory")
+    """True for what the items of applications, drafts and memories report."""
+    kind, is_drafted = event.data.get("kind"), "draft_id" in event.data
+    return event.type == "approval.done" and (kind in ("application", "memory") or (kind == "card" and is_drafted))
 
 
 def _is_withdrawn(event: ActivityEvent) -> bool:
@@ -273,45 +235,19 @@ def _changed_at(application: Application) -> float:
 
 
 def _of_application(application: Application) -> Item:
-    return Item(
-        id=f"applications:{application.id}",
-        source="applications",
-        topic="changed",
-        at=_changed_at(application),
-        title=f"{_CHANGED[application.status]}: {job_title(application.title, application.company)}",
-        records=(application.id,),
-    )
+    title = f"{STATUS_TOLD[application.status]}: {application.name}"
+    due_at = application.next_at if application.status == "interview" else None
+    return _item("applications", application.id, "changed", _changed_at(application), title, due_at=due_at)
 
 
 def _of_step(application: Application, due_at: float, since: float, now: float) -> Item:
-    is_interview = application.status == "interview"
-    near = "Your interview has passed: how did it go?" if application.is_interviewed(now) else "Your interview is near"
-    step = application.next_step or (near if is_interview else FOLLOW_UP)
     # A step that was already due when it was planned counts as new since then.
     at = max(due_at, application.updated_at)
-    return Item(
-        id=f"follow_ups:{application.id}",
-        source="follow_ups",
-        topic="needs_you",
-        at=at,
-        title=f"{job_title(application.title, application.company)}: {step}",
-        records=(application.id,),
-        due_at=due_at,
-        new=at > since,
-    )
+    title = f"{application.name}: {application.next_step or application.reminder(now)}"
+    moment = application.next_at if application.status == "interview" else due_at
+    return _item("follow_ups", application.id, "needs_you", at, title, due_at=moment, new=at > since)
 
 
 def _of_interview(kept: StoredInterview, since: float) -> Item:
-    return Item(
-        id=f"interviews:{kept.conversation_id}",
-        source="interviews",
-        topic="done" if kept.interview.ended else "under_way",
-        at=kept.last_used,
-        title=title_of_interview(kept),
-        records=(kept.conversation_id,),
-        new=kept.last_used > since,
-    )
-
-
-def job_title(title: str, company: str) -> str:
-    return f"{title} at {company}" if company else title
+    topic, at = "done" if kept.interview.ended else "under_way", kept.last_used
+    return _item("interviews", kept.conversation_id, topic, at, title_of_interview(kept), new=at > since)

@@ -114,11 +114,11 @@ SOURCES_TOLD: Mapping[str, Told] = {
     "approvals": Told("what waits for you", "Your agent may not do it without your yes.", "Review", "approvals"),
     "questions": Told("questions about what you said", "Your agent is not sure that it may.", "Answer", "approvals"),
     "follow_ups": Told("next steps", "You planned it, or you applied a week ago.", "Open", "applications"),
-    "lessons": Told("what you learn", "To answer now is what helps you most to remember.", "Practice", "lessons"),
+    "lessons": Told("what you learn", "You remember best what you answer when it is due.", "Practice", "lessons"),
     "matches": Told("jobs", "It fits what you are looking for.", "See the job", "jobs"),
-    "applications": Told("applications", "It is one of your applications.", "Open", "applications"),
-    "activity": Told("what was done", "You asked for it, or your level allows it.", "See what was done", "activity"),
-    "drafts": Told("drafts", "Your agent writes it for you.", "Open", "documents"),
+    "applications": Told("applications", "Its status in your list changed.", "Open", "applications"),
+    "activity": Told("what was done", "You approved it, or let your agent do it.", "See what was done", "activity"),
+    "drafts": Told("drafts", "You asked your agent to write it.", "Open", "documents"),
     "interviews": Told("interviews", "You began it with your agent.", "Go on", "interviews"),
     "memories": Told("what was remembered", "You said it in a conversation.", "See what is remembered", "memories"),
 }
@@ -239,9 +239,14 @@ def sources_of(briefing: Briefing) -> list[SourceView]:
 
 
 def when_of(line: Line, now: float, zone: str) -> str:
-    """Return for example "today at 8:05 AM" or "due since Monday, November 23"."""
+    """Return for example "today at 8:05 AM", "due since Monday, November 23", or of something ahead "on Monday,
+    November 23 at 2:05 PM"."""
     if line.due_at is None:
-        return format_moment(line.at, zone, now)
+        moment = format_moment(line.at, zone, now)
+        return f"noted {moment}" if line.source == "applications" else moment
+    if line.due_at > now:
+        moment = format_moment(line.due_at, zone, now)
+        return moment if moment.startswith("today") else f"on {moment}"
     return f"due since {format_day(line.due_at, zone, now)}"
 
 

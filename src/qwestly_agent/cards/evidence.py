@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
+from qwestly_agent.base.clock import format_date
 from qwestly_agent.cards.model import (
     ACHIEVEMENTS,
     CARD,
@@ -344,7 +345,7 @@ def _of_interview(kept: StoredInterview) -> Iterator[GatheredEvidence]:
 
 def _of_memory(memory: Memory) -> GatheredEvidence:
     trust: Trust = memory.trust if memory.trust in get_args(Trust) else "inferred"  # type: ignore[assignment]
-    day = f" of {memory.valid_from.day} {memory.valid_from:%B %Y}" if memory.valid_from else ""
+    day = f" of {format_date(memory.valid_from)}" if memory.valid_from else ""
     source = "your document" if trust == "user_document" else f"your message{day}"
     evidence = _evidence(evidence_id(memory.id), "memory", words_of_memory(memory), source, trust)
     if memory.about_writing:

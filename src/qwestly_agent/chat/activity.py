@@ -81,7 +81,7 @@ _REASONS: Mapping[str, str] = {
     "application.due": "The step that you planned is due, or it was sent a week ago.",
     "application.preparing": "You chose this job.",
     "autonomy.ceiling": "You chose it in your settings.",
-    "autonomy.taken_back": "You said no to such a change, edited it or undid it: what was earned for it has ended.",
+    "autonomy.taken_back": "You said no to such a change, edited it, undid it, or took it back in your settings.",
     "approval.mails_ended": _MAILS_ENDED,
     "briefing.mails_ended": _MAILS_ENDED,
     "support.looked": "Support looks only for a reason, and each look is listed here. What you forgot stays hidden.",

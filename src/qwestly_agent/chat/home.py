@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.approvals.view import ApprovalView, approval_view
 from qwestly_agent.base.clock import Moment, to_datetime
-from qwestly_agent.briefings.sources import SOURCES, gather_sources, job_title
+from qwestly_agent.briefings.sources import SOURCES, gather_sources
 from qwestly_agent.briefings.view import SOURCES_TOLD, LineView, counted, current_state, line_view, lines_of
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.briefing import Gathered
@@ -146,7 +146,7 @@ async def _next_step(services: Services, user_id: str, now: float) -> HomeStep |
     usual = "Interview" if application.status == "interview" else FOLLOW_UP
     return HomeStep(
         application_id=application.id,
-        job=job_title(application.title, application.company),
+        job=application.name,
         step=application.next_step or usual,
         at=at,
     )

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_ai.framing import wrap
@@ -18,6 +17,7 @@ from pydantic_ai.messages import (
 )
 
 from qwestly_agent.approvals.end import outcome_line, running_line
+from qwestly_agent.base.clock import format_date, format_day
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.conversation import Summary
 from qwestly_agent.domain.memory import Memory
@@ -105,9 +105,8 @@ def make_context(
 
 
 def day_in(zone: str, now: float) -> str:
-    """Return the date at a time (seconds since the epoch) in a zone: "Monday, 23 November 2026 (Europe/Lisbon)"."""
-    day = datetime.fromtimestamp(now, ZoneInfo(zone))
-    return f"{day:%A}, {day.day} {day:%B %Y} ({zone})"
+    """Return the date at a time (seconds since the epoch) in a zone: "Monday, November 23, 2026 (Europe/Lisbon)"."""
+    return f"{format_day(now, zone)} ({zone})"
 
 
 def _stints(employment: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -124,8 +123,8 @@ def _line(memory: Memory) -> str:
 
 def _since(memory: Memory) -> str:
     if memory.valid_from:
-        return f"since {memory.valid_from:%Y-%m-%d}"
-    return f"told on {memory.created_at:%Y-%m-%d}" if memory.created_at else ""
+        return f"since {format_date(memory.valid_from)}"
+    return f"told on {format_date(memory.created_at)}" if memory.created_at else ""
 
 
 def _plain(value: Any) -> str:

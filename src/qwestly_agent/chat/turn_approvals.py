@@ -93,6 +93,7 @@ async def decide_all(
             args_digest=before.args_digest if decided.args_digest is None else decided.args_digest,
             args=decided.args,
             reason=decided.reason,
+            opened=decided.opened,
         )
         typed = StoredAnswer(run_id=claim.turn.run_id, answers=request.answers or "")
         asked = ActRequest(

@@ -37,6 +37,8 @@ class PostedDecision:
     """None if the protocol cannot carry it; the id suffices, as a pending record's arguments never change."""
     args: dict[str, Any] | None = None
     reason: str | None = None
+    opened: bool = False
+    """True if the client showed the whole preview."""
     call_id: str | None = None
     """Id of the tool call at which the client shows it."""
     in_words: bool = False
@@ -135,7 +137,7 @@ def parse_plain(posted: dict[str, Any]) -> TurnRequest:
         answers=plain.answers,
         replaces=plain.replaces is not None and not regenerate,
         decisions=tuple(
-            PostedDecision(each.approval_id, each.decision, each.args_digest, each.args, each.reason)
+            PostedDecision(each.approval_id, each.decision, each.args_digest, each.args, each.reason, each.opened)
             for each in plain.decisions
         ),
         design=plain.design,

@@ -4,7 +4,9 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any, Literal, TypeAlias, get_args
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -26,6 +28,8 @@ LEVEL_NAMES: Mapping[str, str] = {"L0": "Suggest", "L1": "Assist", "L2": "Superv
 """Names of the levels in the settings."""
 
 NEW_USERS_LEVEL: Level = "L1"
+NEW_USERS_CEILING: Level = "L3"
+"""How far the agent of a user who chose no level may earn its way. It is offered, and the user decides."""
 UNREADABLE_LEVEL: Level = "L0"
 """Used if the user's level cannot be read, because an unknown permission is no permission."""
 
@@ -242,8 +246,8 @@ class Approval(_Frozen):
     revisable: bool = True
     """True if the user may request changes."""
 
-    wished: bool = False
-    """True if the user typed each new value in their newest message."""
+    opened: bool = False
+    """True if the user decided it on a page that showed its whole preview."""
 
     level: Level
     """The level in force: the user's own, or one that the agent earned."""
@@ -387,11 +391,12 @@ class Approval(_Frozen):
         reason: str | None = None,
         redraft_id: str | None = None,
         edit: Edit | None = None,
+        opened: bool = False,
     ) -> "Approval":
         """Apply a user's decision. `where` it came from is recorded in the audit."""
         after = self._copy(**dict(edit)) if edit else self
         line = f"{verb} by {by} {where}".rstrip()
-        return after._decided(_BECOMES[verb], now, line, by, reason=reason, redraft_id=redraft_id)
+        return after._decided(_BECOMES[verb], now, line, by, reason=reason, redraft_id=redraft_id, opened=opened)
 
     def allowed(self, level: Level, now: float) -> "Approval":
         """Decide it by the user's level, which lets it run without approval."""
@@ -521,15 +526,16 @@ def sha256_hex(*texts: str) -> str:
 
 
 # --- earned -----------------------------------------------------------------------------------------------------------
-# Earned autonomy: after ten approvals in a row of one kind of change, the user may be offered a higher level for it.
+# Earned autonomy: after approvals on ten different days of what one tool does, the user may be offered a higher level
+# for it.
 #
-# This module only evaluates a user's records. `approvals.earned` offers, grants and revokes.
+# This module only evaluates a user's records. `approvals.autonomy` offers, grants and revokes.
 
 
 LADDER: Sequence[Level] = get_args(Level)
-YESES_NEEDED = 10
-WITHIN_SECONDS = 30 * 86_400.0
-_SIGNED_IN = ("chat", "queue")
+DAYS_NEEDED = 10
+WITHIN_SECONDS = 90 * 86_400.0
+_ON_A_CARD = ("chat", "queue")
 _AGREED = ("approved", "executing", "accepted", "done")
 
 
@@ -542,17 +548,18 @@ def higher(one: Level, other: Level) -> Level:
 
 
 class Grant(BaseModel):
-    """A level one step higher for one kind of change, accepted by the user."""
+    """A higher level for what one tool does, accepted by the user."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
 
     tool: str
-    subject: str
     level: Level
     since: float
     """When it was offered, in seconds since the epoch. A rejection since then ends it."""
     schema_digest: str
     """Digest of the arguments' schema. If the schema changes, counting starts again."""
+    ended_at: float | None = None
+    """When it was taken back."""
 
 
 @dataclass(frozen=True)
@@ -565,45 +572,34 @@ class Standing:
     """The highest level that the agent may earn."""
     grants: tuple[Grant, ...] = ()
 
-    def find_grant(self, tool: str, subject: str) -> Grant | None:
-        return next((each for each in self.grants if (each.tool, each.subject) == (tool, subject)), None)
+    def find_grant(self, tool: str) -> Grant | None:
+        return next((each for each in self.grants if each.tool == tool), None)
 
     def with_grant(self, grant: Grant | None) -> Level:
-        """Return the level for this grant's kind of change."""
+        """Return the level for what this grant's tool does."""
         return higher(self.level, lower(grant.level, self.ceiling)) if grant else self.level
 
-    def next_level(self, grant: Grant | None) -> Level | None:
-        """Return the next higher level; None at the ceiling."""
-        step = LADDER.index(self.with_grant(grant)) + 1
-        return LADDER[step] if step <= LADDER.index(self.ceiling) else None
+    def offers(self, grant: Grant | None) -> Level | None:
+        """Return the level to offer next: the ceiling; None if it is reached, and at L0, where nothing is proposed."""
+        return self.ceiling if self.level != "L0" and self.with_grant(grant) != self.ceiling else None
 
 
-@dataclass(frozen=True)
-class Streak:
-    """The approvals of one kind since the last rejection."""
-
-    yeses: int = 0
-    since: float | None = None
-    """When the first of them was decided."""
-    broken_at: float | None = None
-    """When the last rejection, edit, request for changes or undo happened."""
-
-
-def streak_of(records: Iterable[Approval], schema_digest: str) -> Streak:
-    """Count the streak. `records` belong to one user and one kind of change, in any order."""
-    streak = Streak()
+def days_of_yes(records: Iterable[Approval], schema_digest: str, zone: str) -> int:
+    """Count the days in this time zone with a yes since the last no. `records` belong to one user and one tool, in any
+    order."""
+    days, local = set[date](), ZoneInfo(zone)
     for record in sorted(records, key=lambda each: each.decided_at or 0.0):
         if is_no(record):
-            streak = Streak(broken_at=record.decided_at)
-        elif is_yes(record) and record.schema_digest == schema_digest:
-            streak = Streak(streak.yeses + 1, streak.since or record.decided_at, streak.broken_at)
-    return streak
+            days.clear()
+        elif is_yes(record) and record.schema_digest == schema_digest and record.decided_at is not None:
+            days.add(datetime.fromtimestamp(record.decided_at, local).date())
+    return len(days)
 
 
 def is_yes(record: Approval) -> bool:
-    """True for an unedited approval by the signed-in user of something that they had asked for."""
-    agreed = record.status in _AGREED and record.decided_by in _SIGNED_IN
-    return agreed and record.wished and not (record.edited or record.undone_by or record.undoes)
+    """True for an unedited approval by the signed-in user, by the button below the whole preview."""
+    agreed = record.status in _AGREED and record.decided_by in _ON_A_CARD and record.opened
+    return agreed and not (record.edited or record.undone_by or record.undoes)
 
 
 def is_no(record: Approval) -> bool:
@@ -614,6 +610,6 @@ def is_no(record: Approval) -> bool:
 
 
 def is_standing(grant: Grant, since_then: Iterable[Approval], schema_digest: str) -> bool:
-    """True if nothing has ended the grant. `since_then` are decisions of its kind since the offer."""
+    """True if nothing has ended the grant. `since_then` are decisions on its tool since the offer."""
     spoilt = any(is_no(each) and (each.decided_at or 0.0) >= grant.since for each in since_then)
-    return grant.schema_digest == schema_digest and not spoilt
+    return grant.schema_digest == schema_digest and grant.ended_at is None and not spoilt

@@ -160,6 +160,15 @@ class JobMatch(_Frozen):
 ApplicationStatus: TypeAlias = Literal["preparing", "applied", "interview", "offer", "rejected", "withdrawn", "closed"]
 HeadField: TypeAlias = Literal["name", "location", "email", "phone", "links"]
 """A field in the head of a document."""
+STATUS_TOLD: Mapping[ApplicationStatus, str] = {
+    "preparing": "You are preparing your application",
+    "applied": "Your application was sent",
+    "interview": "You have an interview",
+    "offer": "You have an offer",
+    "rejected": "Your application was turned down",
+    "withdrawn": "You withdrew your application",
+    "closed": "You closed your application",
+}
 OVER: frozenset[ApplicationStatus] = frozenset({"rejected", "withdrawn", "closed"})
 DAY_SECONDS = 86_400.0
 FOLLOW_UP_SECONDS = 7 * DAY_SECONDS
@@ -217,9 +226,16 @@ class Application(_Frozen):
             return None
         return None if due == self.told_due_at else due
 
-    def is_interviewed(self, now: float) -> bool:
-        """True if the time of the interview has passed."""
-        return self.status == "interview" and self.next_at is not None and self.next_at <= now
+    @property
+    def name(self) -> str:
+        return job_name(self.title, self.company)
+
+    def reminder(self, now: float) -> str:
+        """Return what is due, without any user text."""
+        if self.status == "interview":
+            is_over = self.next_at is not None and self.next_at <= now
+            return "Your interview has passed: how did it go?" if is_over else "Your interview is near"
+        return FOLLOW_UP if self.next_at is None else "The step that you planned is due"
 
     def after(self, changes: Mapping[str, Any], now: float) -> "Application":
         """Return the application with these fields changed; a new status is added to the history. `applied_at` is set
@@ -233,6 +249,10 @@ class Application(_Frozen):
             return self
         new = (StatusChange(at=now, status=after.status),) if after.status != self.status else ()
         return after.model_copy(update={"updated_at": now, "history": (*self.history, *new)})
+
+
+def job_name(title: str, company: str) -> str:
+    return f"{title} at {company}" if company else title
 
 
 def planned_at(at: datetime, now: float) -> float:

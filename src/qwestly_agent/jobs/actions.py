@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from qwestly_agent.action import Action, Arguments, DraftId, Line, digest_of, keep_arguments, to_json_types
+from qwestly_agent.action import Action, Arguments, DraftId, Inverse, Line, digest_of, keep_arguments, to_json_types
 from qwestly_agent.base.clock import format_date, format_day, format_time, to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
 from qwestly_agent.clients import candidate_app
@@ -164,7 +164,8 @@ Step = Annotated[str, StringConstraints(max_length=300, strip_whitespace=True)]
 Notes = Annotated[str, StringConstraints(max_length=5_000, strip_whitespace=True)]
 
 
-NAMES = {"status": "Status", "next_step": "Next step", "next_at": "On", "notes": "Notes"}
+NAMES = {"status": "Status", "next_step": "Next step", "next_at": "On", "notes": "Notes", "applied_at": "Applied"}
+MOMENTS = ("next_at", "applied_at")
 
 
 class ApplicationChange(Arguments):
@@ -174,28 +175,27 @@ class ApplicationChange(Arguments):
     application_id: DraftId
     status: ApplicationStatus | None = None
     next_step: Step | None = None
-    next_at: AwareDatetime | None = None
+    next_at: AwareDatetime | Literal[""] | None = None
     notes: Notes | None = None
+    applied_at: AwareDatetime | Literal[""] | None = None
 
     @property
     def given(self) -> dict[str, Any]:
         return self.model_dump(exclude={"application_id"}, exclude_none=True)
 
     def changes(self, now: float) -> dict[str, Any]:
-        """Return the fields to set. Raises `Invalid` for a date too far away."""
-        return {**self.given, **({"next_at": planned_at(self.next_at, now)} if self.next_at else {})}
+        """Return the fields to set; an empty moment is none. Raises `Invalid` for a date too far away."""
+        given = self.given
+        moments = {name: planned_at(given[name], now) if given[name] else None for name in MOMENTS if name in given}
+        return {**given, **moments}
 
 
 def _as_it_stands(application: Application, args: ApplicationChange) -> dict[str, str]:
     """Return the current values of the changed fields, and the application's name."""
-    stands = {
-        "status": application.status,
-        "next_step": application.next_step,
-        "next_at": _moment(to_datetime(application.next_at)) if application.next_at is not None else "",
-        "notes": application.notes,
-    }
+    stands = {each: getattr(application, each) for each in args.given}
+    stands |= {each: _moment(to_datetime(stands[each])) for each in MOMENTS if stands.get(each) is not None}
     name = ", ".join(filter(None, (application.title, application.company)))
-    return {"Application": name, **{NAMES[each]: stands[each] for each in args.given if stands[each]}}
+    return {"Application": name, **{NAMES[each]: value for each, value in stands.items() if value}}
 
 
 def _moment(at: datetime) -> str:
@@ -207,7 +207,8 @@ async def _list_shown(services: Services, user_id: str, args: ApplicationChange)
 
 
 def _change_preview(args: ApplicationChange, shown: Mapping[str, str]) -> Preview:
-    given = {**args.given, **({"next_at": _moment(args.next_at)} if args.next_at else {})}
+    given = args.given
+    given |= {each: _moment(given[each]) for each in MOMENTS if given.get(each)}
     changes = (
         Change(name=NAMES[each], before=shown.get(NAMES[each]), after=value or None) for each, value in given.items()
     )
@@ -234,6 +235,36 @@ async def _change(services: Services, effect: candidate_app.Effect, args: Applic
     return Done(None, {})
 
 
+async def _as_before(services: Services, user_id: str, args: ApplicationChange) -> dict[str, Any]:
+    """Return the arguments that restore the changed fields, and the day of applying where the status sets it."""
+    before = {"application_id": args.application_id}
+    with suppress(NotFound):  # then nothing is changed
+        application = await services.applications.get(user_id, args.application_id)
+        now = services.clock()
+        after = application.after(args.changes(now), now)
+        changed = [each for each in NAMES if each in args.given or getattr(after, each) != getattr(application, each)]
+        stood = {each: getattr(application, each) for each in changed}
+        stood |= {
+            each: to_datetime(stood[each]) if stood[each] is not None else "" for each in MOMENTS if each in stood
+        }
+        before |= stood
+    return before
+
+
+async def _is_as_changed(services: Services, user_id: str, args: ApplicationChange) -> bool:
+    with suppress(NotFound):
+        application = await services.applications.get(user_id, args.application_id)
+        changes = args.changes(services.clock())
+        return all(getattr(application, name) == value for name, value in changes.items())
+    return False
+
+
+async def _told_of(services: Services, user_id: str, args: ApplicationChange) -> str:
+    """Return the company, or the title of a job that names none. Notes replace the user's own words."""
+    application = await services.applications.get(user_id, args.application_id)
+    return (application.company or application.title) if args.notes is None else ""
+
+
 UPDATE_APPLICATION = Action(
     tool="update_application",
     kind="application",
@@ -247,4 +278,6 @@ UPDATE_APPLICATION = Action(
     done_message="It is changed in your list.",
     is_own_data=True,
     revisable=False,
+    inverse=Inverse(_as_before, _is_as_changed, told_of=_told_of),
+    upgrades={"4709100904a0a465f3f2cae588fc784d379d931cfa1643c7385ec98224362f63": keep_arguments},
 )

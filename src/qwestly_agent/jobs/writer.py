@@ -86,6 +86,7 @@ def queries_of(wishes: JobWishes) -> Sequence[JobQuery]:
 NO_BOARDS = "No job board is connected here."
 SAME_AGAIN = "You searched for exactly this a few minutes ago. Change what you want, or try again in ten minutes."
 AGAIN_SECONDS = 600.0
+MOST_TITLES_TOLD = 3
 """Minimum seconds between two equal requests of a user."""
 
 
@@ -242,21 +243,23 @@ async def keep(services: Services, given: ScoutState) -> ScoutState:
             await services.job_searches.save_parts(user_id, run_id, now, missing=search.missing_with(FORGOTTEN))
         await services.job_matches.add_all(matches)
         await services.job_matches.delete_others_of_run(user_id, run_id, [each.id for each in matches])
-        event = _event(given, len(matches), now) if matches else None
+        event = _event(given, search.wishes.titles, len(matches), now) if matches else None
         if await services.job_searches.end_unless_forgotten(search, event, now):
             return given
         # Something was forgotten, or the user was erased, since the search was read.
         await services.job_matches.delete_others_of_run(user_id, run_id, ())
 
 
-def _event(given: ScoutState, count: int, now: float) -> ActivityEvent:
+def _event(given: ScoutState, titles: Sequence[str], count: int, now: float) -> ActivityEvent:
+    more = "" if len(titles) <= MOST_TITLES_TOLD else ", …"
+    sought = f": {', '.join(titles[:MOST_TITLES_TOLD])}{more}" if titles else ""
     return ActivityEvent(
         id=f"{given.run_id}:found",
         user_id=given.user_id,
         at=now,
         type="jobs.found",
         role="jobs",
-        title=f"Found {count} {'job' if count == 1 else 'jobs'} that may suit you",
+        title=f"Found {count} {'job' if count == 1 else 'jobs'} that may suit you{sought}",
         run_id=given.run_id,
         data={"count": count},
     )

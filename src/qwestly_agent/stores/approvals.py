@@ -88,9 +88,9 @@ class Approvals(Records[Approval], Schedule):
         """List the approvals with these ids, newest first."""
         return await self.newest(user_id, 0, _id={"$in": list(ids)}) if ids else []
 
-    async def list_decided(self, user_id: str, tool: str, subject: str, since: float, limit: int) -> list[Approval]:
-        """List approvals of this tool and subject that were decided since then, newest first."""
-        return await self.newest(user_id, limit, tool=tool, subject=subject, decided_at={"$gte": since})
+    async def list_decided(self, user_id: str, tool: str, since: float, limit: int) -> list[Approval]:
+        """List approvals of this tool that were decided since then, newest first."""
+        return await self.newest(user_id, limit, tool=tool, decided_at={"$gte": since})
 
     async def list_pending(self, user_id: str, tool: str) -> list[Approval]:
         """List all pending approvals of this tool, newest first."""

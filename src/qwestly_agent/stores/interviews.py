@@ -40,7 +40,7 @@ def describe_status(kept: StoredInterview) -> str:
 
 
 def _name(interview: Interview) -> str:
-    return "Getting to know you" if interview.has_agenda else "Your interview"
+    return "Getting to know you" if interview.has_agenda else "Your interview with your agent"
 
 
 def _stored_interview(document: Document) -> StoredInterview:

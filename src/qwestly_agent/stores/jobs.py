@@ -14,7 +14,18 @@ from pymongo.errors import BulkWriteError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.domain.activity import ActivityEvent, Severity
-from qwestly_agent.domain.job import OVER, Advert, Application, JobMatch, JobWishes, Pay, Reason, StatusChange, Verdict
+from qwestly_agent.domain.job import (
+    OVER,
+    STATUS_TOLD,
+    Advert,
+    Application,
+    JobMatch,
+    JobWishes,
+    Pay,
+    Reason,
+    StatusChange,
+    Verdict,
+)
 from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Permanent, Schedule, Store, index
 from qwestly_agent.platform.outbox import copy_after_write, with_events
 from qwestly_agent.platform.records import Records, compare_and_set
@@ -516,27 +527,13 @@ class Applications(Records[Application], Schedule):
                 await self.transform(user_id, each.id, forgotten)
 
 
-_TITLES: dict[str, tuple[Severity, str]] = {
-    "preparing": ("info", "You are preparing an application"),
-    "applied": ("info", "An application was sent"),
-    "interview": ("info", "An application led to an interview"),
-    "offer": ("info", "An application led to an offer"),
-    "rejected": ("info", "An application was turned down"),
-    "withdrawn": ("info", "You withdrew an application"),
-    "closed": ("info", "You closed an application"),
-}
-
-
 def _event(application: Application) -> ActivityEvent:
-    severity, title = _TITLES[application.status]
-    return _of(application, application.status, application.updated_at, severity, title)
+    title = f"{STATUS_TOLD[application.status]}: {application.name}"
+    return _of(application, application.status, application.updated_at, "info", title)
 
 
 def _due_event(application: Application, now: float) -> ActivityEvent:
-    is_interview = application.status == "interview"
-    near = "An interview has passed: how did it go?" if application.is_interviewed(now) else "An interview is near"
-    title = near if is_interview else "A step of an application is due"
-    return _of(application, "due", now, "action_required", title)
+    return _of(application, "due", now, "action_required", f"{application.name}: {application.reminder(now)}")
 
 
 def _of(application: Application, verb: str, at: float, severity: Severity, title: str) -> ActivityEvent:

@@ -23,11 +23,13 @@ from pydantic import (
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.approval import (
     EVERYBODY,
     LADDER,
+    NEW_USERS_CEILING,
     NEW_USERS_LEVEL,
     UNREADABLE_LEVEL,
     Grant,
@@ -208,12 +210,11 @@ class Autonomy(Store):
         return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
 
     async def get(self, user_id: str) -> Standing:
-        """Return the user's level, the ceiling up to which the agent may earn rights (initially the level), and the
-        earned grants."""
+        """Return the user's level, the ceiling up to which the agent may earn rights, and the earned grants."""
         fields = dict.fromkeys(("level", "ceiling", "earned"), 1)
         document = await self.database[AUTONOMY].find_one({"_id": user_id, "user_id": user_id}, fields)
         if document is None:
-            return Standing(NEW_USERS_LEVEL, NEW_USERS_LEVEL)
+            return Standing(NEW_USERS_LEVEL, NEW_USERS_CEILING)
         level = document["level"] if document.get("level") in LADDER else UNREADABLE_LEVEL
         ceiling = document["ceiling"] if document.get("ceiling") in LADDER else level
         return Standing(level, higher(level, ceiling), tuple(_grants(document)))
@@ -221,44 +222,33 @@ class Autonomy(Store):
     async def set_ceiling(self, user_id: str, ceiling: Level, at: datetime) -> None:
         """Set the highest level that the agent may earn."""
         change = {"$set": {"ceiling": ceiling}, "$setOnInsert": {"level": NEW_USERS_LEVEL, "changed_at": at}}
-        event = ActivityEvent(
-            id=f"ceiling:{user_id}:{at.timestamp()!r}",
-            user_id=user_id,
-            at=at.timestamp(),
-            type="autonomy.ceiling",
-            role="user",
-            title=f"You set how far your agent may earn its way to {ceiling}",
-            data={"level": ceiling},
+        event = _autonomy_event(
+            user_id, "ceiling", at, f"You set how far your agent may earn its way to {ceiling}", level=ceiling
         )
-        await self._change(
-            {"_id": user_id, "user_id": user_id, "ceiling": {"$ne": ceiling}}, change, event, upsert=True
-        )
+        await self._change({"ceiling": {"$ne": ceiling}}, change, event, upsert=True)
 
     async def grant(self, user_id: str, grant: Grant) -> None:
-        """Grant a higher level for one kind of change. The feed shows its approval's event."""
+        """Grant a higher level for what one tool does. The feed shows its approval's event."""
         query = {"_id": user_id, "user_id": user_id}
-        await self.database[AUTONOMY].update_one(query, {"$set": {f"earned.{_key(grant)}": grant.model_dump()}})
+        first = {"level": NEW_USERS_LEVEL, "ceiling": NEW_USERS_CEILING, "changed_at": to_datetime(grant.since)}
+        change = {"$set": {f"earned.{grant.tool}": grant.model_dump()}, "$setOnInsert": first}
+        await self.database[AUTONOMY].update_one(query, change, upsert=True)
 
-    async def revoke(self, user_id: str, grant: Grant, at: float) -> None:
-        """Revoke a grant, if it is still the same one."""
-        key = f"earned.{_key(grant)}"
-        event = ActivityEvent(
-            id=f"{user_id}:{_key(grant)}:{grant.since!r}:taken_back",
-            user_id=user_id,
-            at=at,
-            type="autonomy.taken_back",
-            role="user",
-            title="Your agent asks you again",
-            data={"tool": grant.tool, "level": grant.level},
+    async def revoke(self, user_id: str, tool: str, at: datetime) -> None:
+        """Take back what was granted for this tool, if it was not yet."""
+        event, ended = (
+            _autonomy_event(user_id, "taken_back", at, "Your agent asks you again", tool=tool),
+            f"earned.{tool}.ended_at",
         )
-        await self._change(
-            {"_id": user_id, "user_id": user_id, f"{key}.since": grant.since}, {"$unset": {key: ""}}, event
-        )
+        await self._change({f"earned.{tool}.tool": tool, ended: None}, {"$set": {ended: at.timestamp()}}, event)
 
-    async def _change(self, query: Document, change: Document, event: ActivityEvent, *, upsert: bool = False) -> None:
+    async def _change(
+        self, if_still: Document, change: Document, event: ActivityEvent, *, upsert: bool = False
+    ) -> None:
+        query = {"_id": event.user_id, "user_id": event.user_id, **if_still}
         with suppress(DuplicateKeyError):  # unchanged
             await self.database[AUTONOMY].update_one(query, with_events(change, event), upsert=upsert)
-            await copy_after_write(self.database, AUTONOMY, query["user_id"], query["user_id"])
+            await copy_after_write(self.database, AUTONOMY, event.user_id, event.user_id)
 
     async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
         """Set level and ceiling, and append the level to the history. Earning beyond it must be allowed again."""
@@ -266,28 +256,29 @@ class Autonomy(Store):
             "$set": {"level": level, "ceiling": level, "changed_at": at},
             "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},
         }
-        event = ActivityEvent(
-            id=f"autonomy:{user_id}:{at.timestamp()!r}",
-            user_id=user_id,
-            at=at.timestamp(),
-            type="autonomy.changed",
-            role="user",
-            title=f"You set your agent's level to {level}",
-            data={"level": level},
-        )
-        await self._change({"_id": user_id, "user_id": user_id, "level": {"$ne": level}}, change, event, upsert=True)
+        event = _autonomy_event(user_id, "changed", at, f"You set your agent's level to {level}", level=level)
+        await self._change({"level": {"$ne": level}}, change, event, upsert=True)
 
 
-def _key(grant: Grant) -> str:
-    return f"{grant.tool}:{grant.subject}"
+def _autonomy_event(user_id: str, verb: str, at: datetime, title: str, **data: str) -> ActivityEvent:
+    return ActivityEvent(
+        id=f"autonomy:{user_id}:{verb}:{at.timestamp()!r}",
+        user_id=user_id,
+        at=at.timestamp(),
+        type=f"autonomy.{verb}",
+        role="user",
+        title=title,
+        data=data,
+    )
 
 
 def _grants(document: Document) -> Iterator[Grant]:
-    """Yield the stored grants; unreadable ones are skipped."""
+    """Yield the stored grants; unreadable ones, and those by the rules before, are skipped."""
     earned = document.get("earned")
-    for each in earned.values() if isinstance(earned, dict) else ():
+    for tool, each in earned.items() if isinstance(earned, dict) else ():
         with suppress(ValidationError):
-            yield Grant.model_validate(each)
+            if (grant := Grant.model_validate(each)).tool == tool:
+                yield grant
 
 
 # --- `agent_signals` --------------------------------------------------------------------------------------------------

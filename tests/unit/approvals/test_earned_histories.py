@@ -6,6 +6,7 @@ What must hold is counted here, by what was said alone.
 import random
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, TypeVar, get_args
 
 import pytest
@@ -23,8 +24,7 @@ from tests.counts import count, sample
 from tests.servers import settings_for
 from tests.unit.test_earned import DAY, NOS, OTHERS, Said, record
 
-TOOL = "update_profile_field"
-KINDS: Sequence[str] = ("profile", "card:one")
+KINDS: Sequence[str] = ("update_profile_field", "update_application")
 ANSWERS: tuple[tuple[Verb, DecidedBy] | None, ...] = (
     ("approve", "queue"),
     ("approve", "queue"),
@@ -51,12 +51,12 @@ class ApprovalsInMemory:
     """The newest last."""
     offers: list[Approval] = field(default_factory=list[Approval])
 
-    async def list_decided(self, user_id: str, tool: str, subject: str, since: float, limit: int) -> list[Approval]:
+    async def list_decided(self, user_id: str, tool: str, since: float, limit: int) -> list[Approval]:
         found = list[Approval]()
         for each in reversed(self.decisions):
             if (each.decided_at or 0.0) < since or len(found) == limit:
                 break
-            if (each.user_id, each.tool, each.subject) == (user_id, tool, subject):
+            if (each.user_id, each.tool) == (user_id, tool):
                 found.append(each)
         return found
 
@@ -90,13 +90,14 @@ class AutonomyInMemory:
         return self.kept
 
     async def grant(self, user_id: str, grant: Grant) -> None:
-        self.kept = replace(self.kept, grants=(*self._others(grant), grant))
+        self.kept = replace(self.kept, grants=(*self._others(grant.tool), grant))
 
-    async def revoke(self, user_id: str, grant: Grant, at: float) -> None:
-        self.kept = replace(self.kept, grants=self._others(grant))
+    async def revoke(self, user_id: str, tool: str, at: datetime) -> None:
+        ended = [each.model_copy(update={"ended_at": at.timestamp()}) for each in self.kept.grants if each.tool == tool]
+        self.kept = replace(self.kept, grants=(*self._others(tool), *ended))
 
-    def _others(self, grant: Grant) -> tuple[Grant, ...]:
-        return tuple(each for each in self.kept.grants if each.subject != grant.subject)
+    def _others(self, tool: str) -> tuple[Grant, ...]:
+        return tuple(each for each in self.kept.grants if each.tool != tool)
 
 
 @dataclass
@@ -120,6 +121,15 @@ class InMemory:
     def candidate_app(self) -> "InMemory":
         return self
 
+    @property
+    def user_settings(self) -> "InMemory":
+        return self
+
+    zone = "UTC"
+
+    async def get(self, user_id: str) -> "InMemory":
+        return self
+
     async def version_of(self, *_: str) -> str:
         return "1"
 
@@ -140,18 +150,18 @@ class History:
         ceiling = chance.choice(LADDER[LADDER.index(floor) :])
         self.floor, self.top = LADDER.index(floor), LADDER.index(ceiling)
         self.services: Any = InMemory(AutonomyInMemory(Standing(floor, ceiling)))
-        self.said: dict[str, list[tuple[float, Said]]] = {subject: [] for subject in KINDS}
+        self.said: dict[str, list[tuple[float, Said]]] = {tool: [] for tool in KINDS}
         self.offered_at: dict[str, float] = dict.fromkeys(KINDS, 0.0)
 
     def levels(self) -> dict[str, int]:
         standing = run(self.services.autonomy.get("u"))
-        return {each: LADDER.index(run(level_of(self.services, "u", standing, TOOL, each))) for each in KINDS}
+        return {each: LADDER.index(run(level_of(self.services, "u", standing, each))) for each in KINDS}
 
-    def decides(self, said: Said, subject: str) -> None:
+    def decides(self, said: Said, tool: str) -> None:
         self.services.now += self.chance.uniform(0, 3 * DAY)
-        decided = RECORDS[said].model_copy(update={"subject": subject, "decided_at": self.services.now})
+        decided = RECORDS[tool, said].model_copy(update={"decided_at": self.services.now})
         self.services.approvals.decisions.append(decided)
-        self.said[subject].append((self.services.now, said))
+        self.said[tool].append((self.services.now, said))
         run(note_decision(self.services, decided))
 
     def offers(self) -> list[Approval]:
@@ -170,18 +180,22 @@ class History:
         run(RAISE_AUTONOMY.perform(self.services, Effect("u", offer.id, offer.id, "1"), args))
         return True
 
-    def yeses_before(self, subject: str) -> int:
-        """Those in a row that may count for an offer now, by what was said."""
-        since = max(self.services.now - 30 * DAY, self.offered_at[subject])
-        counted = 0
-        for at, said in reversed(self.said[subject]):
+    def days_before(self, tool: str) -> int:
+        """Days with a yes that may count for an offer now, by what was said."""
+        since, counted = max(self.services.now - 90 * DAY, self.offered_at[tool]), set[int]()
+        for at, said in reversed(self.said[tool]):
             if at < since or said in NOS:
                 break
-            counted += said == "yes"
-        return counted
+            if said == "yes":
+                counted.add(int(at // DAY))
+        return len(counted)
 
 
-RECORDS: dict[Said, Approval] = {said: record(said, 0.0, ACTIONS[TOOL].schema_digest) for said in get_args(Said)}
+RECORDS: dict[tuple[str, Said], Approval] = {
+    (tool, said): record(said, 0.0, ACTIONS[tool].schema_digest).model_copy(update={"tool": tool})
+    for tool in KINDS
+    for said in get_args(Said)
+}
 """To be copied: making one takes longer than all else."""
 
 
@@ -195,31 +209,31 @@ def words(chance: random.Random) -> Sequence[tuple[Said, str]]:
     share = likely[0] / sum(likely)
     return [
         ("yes" if chance.random() < share else chance.choice(OTHERS), KINDS[chance.random() < other])
-        for _ in range(chance.choice((12, 12, 30)))
+        for _ in range(chance.choice((16, 16, 30)))
     ]
 
 
 def goes_through(history: History) -> int:
     """Check what must hold after each step; the number of steps up."""
     chance, raised, levels = history.chance, 0, history.levels()
-    for said, subject in words(chance):
+    for said, tool in words(chance):
         offers_before = len(history.services.approvals.offers)
-        history.decides(said, subject)
+        history.decides(said, tool)
         after = history.levels()
         assert all(after[each] <= levels[each] for each in KINDS), "a decision alone raises nothing"
-        assert all(after[each] == levels[each] for each in KINDS if each != subject), "nor lowers another kind"
+        assert all(after[each] == levels[each] for each in KINDS if each != tool), "nor lowers another kind"
         if said in NOS:
-            assert after[subject] == history.floor
+            assert after[tool] == history.floor
         for offer in history.services.approvals.offers[offers_before:]:
-            assert (said, offer.arguments["subject"]) == ("yes", subject), "only a yes to the same kind offers anything"
-            assert history.yeses_before(subject) >= 10
-            history.offered_at[subject] = history.services.now
+            assert (said, offer.arguments["tool"]) == ("yes", tool), "only a yes to the same kind offers anything"
+            assert history.days_before(tool) >= 10
+            history.offered_at[tool] = history.services.now
         levels = after
         for offer in history.offers():
             answer = chance.choice(ANSWERS)
             if answer is None:
                 continue
-            kind, since = offer.arguments["subject"], offer.created_at
+            kind, since = offer.arguments["tool"], offer.created_at
             is_given = history.answers(offer, *answer)
             after = history.levels()
             assert all(history.floor <= after[each] <= history.top for each in KINDS)
@@ -227,7 +241,7 @@ def goes_through(history: History) -> int:
             assert is_given == (answer == ("approve", "queue") and in_time), "by no link, and not too late"
             if after != levels:
                 assert is_given
-                assert after == {**levels, kind: levels[kind] + 1}, "one step, of this kind alone"
+                assert after == {**levels, kind: history.top}, "of this kind alone"
                 assert not any(at >= since and said in NOS for at, said in history.said[kind])
                 raised += 1
             levels = after

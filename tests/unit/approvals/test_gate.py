@@ -44,8 +44,8 @@ def test_what_was_asked_for_runs_at_the_highest_level_alone_and_loosens_nothing_
 STRINGS = Path(__file__).parents[3] / "widget/src/strings.ts"
 SUBJECTS = "your profile, your cards, or your applications"
 AT_ONCE = (
-    "Your agent changes your profile right away when you plainly ask for it, and you can undo it for a day. "
-    "All else, and anything others can see, waits for your approval."
+    "Your agent changes your profile and your list of applications right away when you plainly ask for it, and you can "
+    "undo it for a day. All else, and anything others can see, waits for your approval."
 )
 SENTENCES: dict[tuple[Answer, Answer, Answer], str] = {
     ("refuse", "refuse", "refuse"): f"Your agent suggests and drafts. It can’t change {SUBJECTS}.",

@@ -9,7 +9,7 @@ import pytest
 
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.briefings.mail import message_of
-from qwestly_agent.briefings.view import Current, briefing_view, lines_of
+from qwestly_agent.briefings.view import Current, briefing_view, lines_of, summary_of
 from qwestly_agent.domain.briefing import Briefing, BriefingSettings, Gathered, Item, Topic
 from qwestly_agent.stores.briefings import BriefingPlan
 
@@ -29,7 +29,7 @@ def mail_of(items: tuple[Item, ...], app_url: str = APP) -> tuple[Briefing, tupl
         user_id="u",
         run_id="r",
         day="2026-11-24",
-        created_at=2.0,
+        created_at=2e9,
         since=None,
         gathered=Gathered(items=items),
         lines=tuple(lines_of(items)),
@@ -70,6 +70,14 @@ def test_a_step_says_since_when_it_is_due_in_the_app_and_in_the_mail() -> None:
     assert "(due since Monday, November 23, 2026)" in html
 
 
+def test_an_interview_ahead_says_on_which_day_and_at_what_time() -> None:
+    ahead = item("applications", "app_3", "changed").model_copy(update={"due_at": 2e9 + 3 * 86_400})
+    briefing, (_, text, _) = mail_of((ahead,))
+    [line] = briefing_view(briefing, "Asia/Tokyo", Current()).lines
+    assert line.when == "on Saturday, May 21 at 12:33 PM"
+    assert "(on Saturday, May 21 at 3:33 AM)" in text
+
+
 @pytest.mark.parametrize("seed", range(50))
 def test_subject_summary_and_lines_count_the_same_records(seed: int) -> None:
     chance = random.Random(seed)
@@ -82,8 +90,8 @@ def test_subject_summary_and_lines_count_the_same_records(seed: int) -> None:
     for topic, count in briefing.counts.items():
         named = [record for line in briefing.lines if line.topic == topic for record in line.records]
         assert len(named) == len(set(named)) == count
-    waiting = briefing.counts.get("needs_you", 0)
-    assert subject == (f"Your briefing: {waiting} waiting for you" if waiting else "Your briefing")
+    waiting, first = briefing.counts.get("needs_you", 0), summary_of(briefing, "UTC").partition(";")[0].rstrip(".")
+    assert subject == f"Your briefing: {first}"
     assert not waiting or re.search(rf"^{waiting} things? needs? you", text, re.MULTILINE)
     for line in briefing.lines:
         if counted := re.fullmatch(r"(?:And )?(\d+) (?:more )?\D+", line.text):

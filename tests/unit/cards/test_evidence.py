@@ -122,7 +122,7 @@ async def test_a_memory_is_evidence_in_the_users_own_words_and_with_its_trust() 
     strange = Memory(id="m3", type="fact", content="Is a king.", trust="of a kind to come")
     found = await Known(remembered=[said, guessed, strange]).gathered()
     first = found["memory:m1"].evidence
-    assert (first.text, first.source, first.trust) == (said.quote, "your message of 3 May 2026", "user_said")
+    assert (first.text, first.source, first.trust) == (said.quote, "your message of Sunday, May 3, 2026", "user_said")
     assert not found["memory:m2"].evidence.publishable
     assert not found["memory:m3"].evidence.publishable
 

@@ -31,8 +31,8 @@ def made(
 def test_it_says_who_the_user_is_and_what_matters_best_first() -> None:
     assert made().text == (
         "<user_profile>name: Ada\nskills: SQL; Python\neducation: degree BSc, school Lagos</user_profile>\n\n"
-        "<user_memories>- Wants to lead a team (goal, since 2027-01-15, sure)\n"
-        "- Speaks Yoruba (fact, told on 2027-01-14, unsure: inferred, not said)</user_memories>\n\n"
+        "<user_memories>- Wants to lead a team (goal, since Friday, January 15, 2027, sure)\n"
+        "- Speaks Yoruba (fact, told on Thursday, January 14, 2027, unsure: inferred, not said)</user_memories>\n\n"
         + MAY["L1"]
         + "\n\nToday is Monday."
     )

@@ -90,6 +90,14 @@ export class QwestlySettings extends AgentElement {
     await this.load(strings.settings.couldNotLoad, async () => { this.kinds = await this.#earnings(); });
   }
 
+  async #takeBack({ tool, title }: EarnedKind) {
+    this.saved = "";
+    await this.attempt(strings.settings.couldNotTakeBack, async () => {
+      this.kinds = (await this.backend.json<{ kinds: EarnedKind[] }>("DELETE", `/api/autonomy/${encodeURIComponent(tool)}`)).kinds;
+      this.saved = strings.settings.takenBack(title);
+    });
+  }
+
   async #plan(what: Partial<BriefingPlan>) {
     await this.choose(this.plan!, what, (plan) => { this.plan = plan; }, () => this.backend.json<BriefingPlan>("PUT", "/api/briefings/settings", { body: what }));
   }
@@ -165,7 +173,7 @@ export class QwestlySettings extends AgentElement {
         ${options(choices, ceiling, String)}</select></label>
       <p class="soft" id="earn">${strings.settings.earning}</p>
       ${this.kinds.length ? html`<ul class="kinds">${this.kinds.map((each) => html`<li><strong>${each.title}</strong> <span class="soft">${each.record}</span>
-        ${each.is_earned ? html`<span class="soft">${each.means}</span>` : nothing}</li>`)}</ul>` : nothing}`;
+        ${each.is_earned ? html`<span class="soft">${each.means}</span> <button type="button" class="quiet" @click=${() => this.#takeBack(each)}>${strings.settings.askMeAgain}</button>` : nothing}</li>`)}</ul>` : nothing}`;
   }
 
   #briefings(plan: BriefingPlan) {

@@ -13,7 +13,7 @@ from qwestly_agent.action import DraftId
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import NEEDS, QueryText, Wish, list_result, proposal_tool, require_typed, tool
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import format_day, format_moment
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.card import TailoredKind
@@ -133,7 +133,7 @@ def _advert(advert: Advert) -> dict[str, Any]:
         "place": advert.place,
         "remote": advert.is_remote or None,
         "pay": format_pay(advert.pay),
-        "open_until": f"{to_datetime(advert.ends_at):%Y-%m-%d}" if advert.ends_at else None,
+        "open_until": format_day(advert.ends_at) if advert.ends_at else None,
         "url": advert.url,
         "from": advert.attribution,
     }
@@ -249,7 +249,7 @@ async def update_application(
 def _application(application: Application) -> dict[str, Any]:
     told = application.model_dump(include={"title", "company", "status", "next_step", "notes"})
     moments = {"next_at": application.next_at, "applied_at": application.applied_at}
-    dates = {name: to_datetime(at).isoformat() for name, at in moments.items() if at is not None}
+    dates = {name: format_moment(at) for name, at in moments.items() if at is not None}
     known = {name: value for name, value in {**told, **dates}.items() if value}
     return {"application_id": application.id, "job_id": application.job_id, **known}
 

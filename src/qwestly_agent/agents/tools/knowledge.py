@@ -13,7 +13,7 @@ from pydantic_ai.messages import CustomEvent
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import QueryText, embed_query, list_result, proposal_tool, tool, vector_notes
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import format_date, to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.conversation import SaidBefore
 from qwestly_agent.domain.memory import FoundMemory, Memory, MemoryType
@@ -195,7 +195,7 @@ def _without_nothing(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _day(moment: date | None) -> str | None:
-    return f"{moment:%Y-%m-%d}" if moment else None
+    return format_date(moment) if moment else None
 
 
 MEMORY_TOOLS = [
@@ -329,7 +329,7 @@ def _message(said: SaidBefore, has_words: bool, here: str) -> dict[str, Any]:
         "kind": "message",
         "id": said.id,
         "by": "the user" if said.role == "user" else "you",
-        "on": f"{said.created_at:%Y-%m-%d}",
+        "on": format_date(said.created_at),
         "in": "this conversation" if said.conversation_id == here else "an earlier conversation",
         "text": text + ("…" if len(text) < len(said.content) else ""),
         **({} if has_words else {"note": "None of these words: it is near in meaning, or of something else."}),

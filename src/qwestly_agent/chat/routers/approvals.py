@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, BaseModel
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.act import ActRequest, ChosenLevel, ask, ask_act, refresh_outcomes
-from qwestly_agent.approvals.autonomy import EarnedView, earned_view, list_kinds
+from qwestly_agent.approvals.autonomy import EarnedView, earned_view
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.execute import NOT_UNDOABLE
 from qwestly_agent.approvals.pause import PauseStatus
@@ -89,9 +89,9 @@ async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> 
 
 @router.get("/api/autonomy")
 async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
-    """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and earned levels
-    for each kind of change on which the user has decided."""
-    return earned_view(*await list_kinds(services, user_id))
+    """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and what was earned,
+    by the tool that the user approved with its card opened."""
+    return await earned_view(services, user_id)
 
 
 @router.put("/api/autonomy")
@@ -102,8 +102,15 @@ async def set_autonomy(
     token: TheToken,
 ) -> AutonomyView:
     """Set the level. It applies from the next turn on, and to actions that were not executed yet."""
-    await ask(services, ActRequest(token=token, act=ChosenLevel(level=chosen.level, ceiling=None)))
+    await ask(services, ActRequest(token=token, act=ChosenLevel(level=chosen.level)))
     return chosen
+
+
+@router.delete("/api/autonomy/{tool}")
+async def take_back_autonomy(tool: str, services: TheServices, user_id: TheUser, token: TheToken) -> EarnedView:
+    """Take back what the agent earned for this tool: it asks again, and counting starts anew. 404 if nothing was."""
+    await ask(services, ActRequest(token=token, act=ChosenLevel(takes_back=tool)))
+    return await read_autonomy(services, user_id)
 
 
 @router.get("/api/brake")

@@ -55,7 +55,7 @@ DocumentName = Annotated[str, AfterValidator(one_line), StringConstraints(max_le
 class SettingsView(BaseModel):
     level: Level
     ceiling: Level
-    """The highest level that can be earned; setting the level resets it."""
+    """The highest level that can be earned; initially L3. Setting the level resets it."""
     language: Language | None
     """Null until it is set."""
     time_zone: TimeZone | None
