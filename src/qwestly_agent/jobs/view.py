@@ -19,6 +19,7 @@ from qwestly_agent.domain.job import (
     Pay,
     Reason,
     Verdict,
+    Way,
 )
 from qwestly_agent.jobs.wishes import describe_weights
 from qwestly_agent.stores.jobs import JobSearch
@@ -33,6 +34,10 @@ class JobView(BaseModel):
     company: str
     place: str
     is_remote: bool
+    way: Way | None
+    """How one works; null if the job posting leaves it unclear."""
+    remote_within: tuple[str, ...]
+    """Countries where a remote worker has to be, as the job posting names them; empty if it names none."""
     pay: Pay | None
     posted_at: datetime | None
     url: str
@@ -104,7 +109,8 @@ def job_detail(match: JobMatch, *, is_closed: bool, delivers: bool | None) -> Jo
 def _fields(match: JobMatch, *, is_closed: bool) -> dict[str, Any]:
     advert = match.advert
     return {
-        **advert.model_dump(include={"title", "company", "place", "is_remote", "url", "attribution"}),
+        **advert.model_dump(include={"title", "company", "place", "way", "remote_within", "url", "attribution"}),
+        "is_remote": advert.is_remote,
         **match.model_dump(include={"id", "status", "verdict", "application_id", "reasons_for", "reasons_against"}),
         "pay": advert.pay,
         "posted_at": None if advert.posted_at is None else to_datetime(advert.posted_at),

@@ -131,7 +131,9 @@ def _advert(advert: Advert) -> dict[str, Any]:
         "title": advert.title,
         "company": advert.company,
         "place": advert.place,
-        "remote": advert.is_remote or None,
+        "way": advert.way,
+        "remote_within": list(advert.remote_within),
+        "visa": advert.visa,
         "pay": format_pay(advert.pay),
         "open_until": f"{to_datetime(advert.ends_at):%Y-%m-%d}" if advert.ends_at else None,
         "url": advert.url,
@@ -144,7 +146,8 @@ def format_pay(pay: Pay | None) -> str:
     if pay is None:
         return ""
     ends = dict.fromkeys(f"{each:,.0f}" for each in (pay.lowest, pay.highest) if each is not None)
-    return f"{' to '.join(ends)} {pay.currency} a {pay.per}".replace("  ", " ")
+    period = f"a {pay.per}" if pay.per else "(period not stated)"
+    return f"{' to '.join(ends)} {pay.currency} {period}".replace("  ", " ")
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
