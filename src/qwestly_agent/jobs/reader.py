@@ -33,9 +33,9 @@ from qwestly_agent.workflow_state import state
 
 
 MODEL: Tier = "fast"
-BEST, AT_A_TIME = 30, 5
-RANK_SECONDS = 45.0
-OF_A_PROMPT = 3_500
+BEST, AT_A_TIME = 20, 10
+RANK_SECONDS = 75.0
+OF_A_PROMPT = 2_500
 """Maximum characters of an advert."""
 OF_A_VECTOR = 1_500
 NOT_COMPARED = "Some jobs could not be compared with you. They come up again next time."
@@ -44,11 +44,11 @@ INSTRUCTIONS = """\
 You compare job adverts with one person, for that person.
 
 - `fit` from 0 to 10: how well what they have done and what they look for match the advert. A job that you would not \
-send to a friend is below 5.
-- `reasons_for`: one to three, each one plain sentence to the person ("you"), with words of the advert as \
+send to a friend is below 5, and needs no reasons.
+- `reasons_for`: one or two, each one plain sentence to the person ("you"), with words of the advert as \
 `advert_quote` and words of one piece of evidence as `person_quote`, each letter for letter, and the piece's id as \
 `person_source`. Say of the person only what their quote says, of the job only what the advert's quote says.
-- `reasons_against`: up to three, as honest: what is missing, what they may not like. `person_quote` and \
+- `reasons_against`: up to two, as honest: what is missing, what they may not like. `person_quote` and \
 `person_source` only where the reason says something about the person.
 - Plain and short, in English, without praise.
 
