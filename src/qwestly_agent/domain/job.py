@@ -18,6 +18,7 @@ Verdict: TypeAlias = Literal["up", "down", "not_this_kind"]
 Period: TypeAlias = Literal["hour", "day", "week", "month", "year"]
 Board: TypeAlias = Literal["adzuna", "jsearch"]
 Way: TypeAlias = Literal["on_site", "hybrid", "remote"]
+Fit: TypeAlias = Literal["strong", "good", "stretch"]
 Visa: TypeAlias = Literal["sponsored", "not_sponsored"]
 Wish: TypeAlias = Literal["remote", "pay", "never"]
 """A job wish for which the candidate app has no preference."""
@@ -175,7 +176,10 @@ class JobMatch(_Frozen):
     reasons_against: tuple[Reason, ...] = ()
     evidence: tuple[str, ...] = ()
     """Ids of the evidence that the reasons quote."""
+    fit: Fit | None = None
+    """How well it fits, as the model compared it; None if it did not."""
     score: float = 0.0
+    """Its rank within a search: fit, words, meaning and thumbs together."""
     found_at: float
     updated_at: float
     application_id: str | None = None

@@ -13,6 +13,7 @@ from qwestly_agent.domain.job import (
     FOLLOW_UP,
     Application,
     ApplicationStatus,
+    Fit,
     JobMatch,
     JobWishes,
     MatchStatus,
@@ -21,6 +22,7 @@ from qwestly_agent.domain.job import (
     Verdict,
     Way,
 )
+from qwestly_agent.jobs.warnings import JobWarning, warnings_of
 from qwestly_agent.jobs.wishes import describe_weights
 from qwestly_agent.stores.jobs import JobSearch
 
@@ -46,6 +48,10 @@ class JobView(BaseModel):
     attribution: str
     """Must be shown next to it, according to the board's terms."""
     is_closed: bool
+    fit: Fit | None
+    """How well it fits; null if it was not compared with the user."""
+    warnings: tuple[JobWarning, ...]
+    """Signs of a scam, or demands that employers may not make, each with the posting's own sentence."""
     status: MatchStatus
     verdict: Verdict | None
     reasons_for: tuple[Reason, ...]
@@ -111,7 +117,10 @@ def _fields(match: JobMatch, *, is_closed: bool) -> dict[str, Any]:
     return {
         **advert.model_dump(include={"title", "company", "place", "way", "remote_within", "url", "attribution"}),
         "is_remote": advert.is_remote,
-        **match.model_dump(include={"id", "status", "verdict", "application_id", "reasons_for", "reasons_against"}),
+        "warnings": warnings_of(advert),
+        **match.model_dump(
+            include={"id", "status", "fit", "verdict", "application_id", "reasons_for", "reasons_against"}
+        ),
         "pay": advert.pay,
         "posted_at": None if advert.posted_at is None else to_datetime(advert.posted_at),
         "source": advert.board,
