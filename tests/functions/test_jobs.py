@@ -366,6 +366,19 @@ def test_a_match_tells_its_fit_and_warns_with_the_postings_own_sentence(seeker: 
     assert (engineer["fit"], engineer["warnings"]) == (None, [])
 
 
+def test_what_one_said_about_jobs_is_suggested_as_a_wish_and_decides_nothing_before_it_is_saved(
+    seeker: Client, model: ModelServer
+) -> None:
+    banks = ("Please remember: no banks any more.", "Decided not to apply to banks.", "no banks any more")
+    remembers(seeker, model, banks, LISBON)
+    settings = seeker.get("/api/jobs/settings")
+    assert settings["wishes"]["never"] == []
+    assert settings["suggestions"] == [{"wish": "never", "value": "banks", "because": "Please remember: no banks any more."}]
+    wishes = {"never": ["banks"]}
+    saved = seeker.request("PUT", "/api/jobs/settings", json={"is_on": False, "wishes": wishes}).json()
+    assert saved["suggestions"] == []
+
+
 def test_without_a_key_no_tool_is_offered_and_nothing_can_be_searched(client: Client, model: ModelServer) -> None:
     client.say("Hello")
     offered = {each["function"]["name"] for each in model.requests[-1].json["tools"]}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -79,6 +79,13 @@ class JobList(BaseModel):
     """True if the user said what they want."""
 
 
+class WishSuggestion(BaseModel):
+    wish: Literal["titles", "places", "never"]
+    value: str
+    because: str
+    """The user's own words; empty if it comes from their profile."""
+
+
 class JobSettings(BaseModel):
     is_on: bool
     """True if it is searched each night."""
@@ -86,6 +93,8 @@ class JobSettings(BaseModel):
     next_at: datetime | None
     boards: tuple[str, ...]
     """The connected boards; without any, nothing can be searched."""
+    suggestions: list[WishSuggestion]
+    """Values for wishes that the user did not state here; none excludes a job before it is saved."""
 
 
 class Weight(BaseModel):
@@ -139,9 +148,11 @@ def job_list(matches: Sequence[JobMatch], closed: set[str], search: JobSearch, n
     )
 
 
-def job_settings(search: JobSearch, boards: Sequence[str]) -> JobSettings:
+def job_settings(search: JobSearch, boards: Sequence[str], suggestions: Sequence[tuple[str, str, str]]) -> JobSettings:
     next_at = None if search.next_at is None else to_datetime(search.next_at)
-    return JobSettings(is_on=search.is_on, wishes=search.wishes, next_at=next_at, boards=tuple(boards))
+    suggested = [{"wish": wish, "value": value, "because": because} for wish, value, because in suggestions]
+    told = {"is_on": search.is_on, "wishes": search.wishes, "next_at": next_at, "boards": boards}
+    return JobSettings.model_validate({**told, "suggestions": suggested})
 
 
 def job_weights(weights: Mapping[str, float]) -> JobWeights:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.cards.evidence import gather
 from qwestly_agent.domain.card import Evidence
 from qwestly_agent.domain.job import Advert, JobWishes, Pay, Verdict
@@ -22,6 +23,7 @@ from qwestly_agent.text.places import countries_of, home_countries, is_in, plain
 
 _WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Scripts that write words without blanks between them."""
+MOST_LETTERS_OF_NAMES = 3
 _IN_A_WORD = rf"[^\W{_WITHOUT_BLANKS}]"
 
 
@@ -84,7 +86,10 @@ def _as_word(word: str) -> re.Pattern[str]:
         after = ""
     if before and bare == [first]:  # a letter is no initial, and no half of "R&D"
         before, after = rf"{before}(?<!&)", rf"{after}(?!&|['’]|\.\s*\w)"
-    return re.compile(before + r"[\s_–-]+".join(map(re.escape, bare)) + after)
+    *words, end = map(re.escape, bare)
+    if end.isalpha() and len(end) > MOST_LETTERS_OF_NAMES:  # "bank" is also "banks"
+        end = f"{end.removesuffix('s')}s?"
+    return re.compile(before + r"[\s_–-]+".join((*words, end)) + after)
 
 
 @lru_cache(maxsize=512)
@@ -193,6 +198,7 @@ def _features(advert: Advert) -> Iterator[str]:
 MOST_EVIDENCE = 24
 MOST_CHARACTERS = 9_000
 MOST_OF_ONE = 900
+MOST_MEMORIES = 100
 
 
 @dataclass(frozen=True)
@@ -228,6 +234,42 @@ async def wishes_of(services: Services, search: JobSearch) -> JobWishes:
         return wishes
     profile = await services.profiles.get_career(search.user_id)
     return wishes.model_copy(update=_from_profile(wishes, profile))
+
+
+_RULED_OUT = tuple(
+    pattern(f"{said} (?P<what>[\\w&+#. -]{{2,40}}?){ends}", re.IGNORECASE)
+    for said, ends in (
+        (
+            r"(?:.{1,9} )?(?:decided|wants?) (?:not|never) to (?:apply|work|go back)(?: to| for| at| in)",
+            "(?: any ?more| again)?",
+        ),
+        (r"(?:.{1,9} )?(?:do(?:es)?(?: not|n't)|no longer) wants? to work(?: for| at| in)", "(?: any ?more| again)?"),
+        (r"no(?: more)?", "(?: jobs| work)?(?: any ?more| again)"),
+        (r"(?:.{1,9} )?(?:no more|ruled out)", "(?: jobs| work)"),
+        (r"(?:.{1,9} )?(?:nicht|nie) (?:mehr|wieder) (?:bei|in|für|zu)", "(?: arbeiten)?"),
+        (r"keine?", " mehr"),
+        (r"no qui(?:ero|ere) (?:volver a )?trabajar (?:en|con|para)", ""),
+        (r"(?:je )?ne veu[xt] plus travailler (?:dans|pour|avec|chez)(?: une?| des| les| la| le)?", ""),
+        (r"não qu(?:ero|er) (?:mais )?trabalhar (?:em|com|para|num|numa)", ""),
+    )
+)
+"""Whole sentences that rule something out; anything else suggests nothing."""
+
+
+async def suggestions_of(services: Services, search: JobSearch) -> list[tuple[str, str, str]]:
+    """Return suggested values of wishes, each with its field and the person's words; empty for those of the profile."""
+    wishes = await wishes_of(services, search)
+    found = [(name, value, "") for name in ("titles", "places") for value in getattr(wishes, name)]
+    suggested = [each for each in found if not getattr(search.wishes, each[0])]
+    known = {each.casefold() for each in wishes.never}
+    for memory in await services.memories.most_salient(search.user_id, MOST_MEMORIES):
+        said = [memory.quote, memory.content] if memory.trust == "user_said" else []
+        for words in (each.strip(" .!\n") for each in said):
+            match = next((found for each in _RULED_OUT if (found := each.fullmatch(words))), None)
+            if match and match["what"].casefold() not in known:
+                known.add(match["what"].casefold())
+                suggested.append(("never", match["what"], memory.quote or memory.content))
+    return suggested
 
 
 def _from_profile(wishes: JobWishes, profile: Mapping[str, Any]) -> dict[str, Any]:

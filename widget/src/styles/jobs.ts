@@ -29,6 +29,8 @@ export const JOB_STYLES = css`
   .moved { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: .4rem 1rem; }
   .reasons { display: grid; gap: .3rem; padding-inline-start: .8rem; border-inline-start: 3px solid var(--line); }
   .reasons.for { border-color: var(--accent); }
+  .reasons.warning { border-color: var(--danger); }
+  .choices label { display: flex; align-items: center; gap: .4rem; font-size: .95rem; }
   .reasons ul { gap: .2rem; }
   .applying { padding-block-start: .7rem; border-block-start: 1px solid var(--line); }
   .applying fieldset, .applying label:not(.soft) { display: grid; gap: .3rem; }

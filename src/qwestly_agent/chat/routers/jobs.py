@@ -20,7 +20,7 @@ from qwestly_agent.jobs.view import (
     job_view,
     job_weights,
 )
-from qwestly_agent.jobs.wishes import weights_of, wishes_of
+from qwestly_agent.jobs.wishes import suggestions_of, weights_of, wishes_of
 from qwestly_agent.jobs.writer import next_night, start_requested
 
 router = APIRouter()
@@ -66,9 +66,10 @@ async def list_jobs(
 
 @router.get("/api/jobs/settings")
 async def read_job_settings(services: TheServices, user_id: TheUser) -> JobSettings:
-    """Return the wishes, and whether nightly searches are on."""
+    """Return the wishes, whether nightly searches are on, and suggestions from the profile and from memories."""
     search = await services.job_searches.get(user_id)
-    return job_settings(search, [each.title for each in services.job_boards.boards])
+    boards = [each.title for each in services.job_boards.boards]
+    return job_settings(search, boards, await suggestions_of(services, search))
 
 
 @router.put("/api/jobs/settings")
