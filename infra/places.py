@@ -46,6 +46,8 @@ ENGLISH_REGIONS = {
     "IT-25": "lombardy", "IT-52": "tuscany", "IT-21": "piedmont", "IT-82": "sicily", "IT-88": "sardinia",
     "BE-VLG": "flanders", "BE-WAL": "wallonia", "NL-NH": "north holland", "NL-ZH": "south holland",
 }  # fmt: skip
+_GULF = "AE BH EG IL JO KW LB MA OM QA SA TN TR"
+_LATIN = "AR BO BR CL CO CR CU DO EC GT HN MX NI PA PE PY SV UY VE"
 _EU = "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE"
 GROUPS = {
     "EU": ("eu|e u|european union|europaische union|union europea|union europeenne|uniao europeia", _EU),
@@ -82,8 +84,17 @@ def lines() -> Iterator[str]:
     yield from _countries(countries)
     for code, (names, members) in GROUPS.items():
         yield f"g\t{code}\t{members}\t|{names}|"
+    continents = {
+        each: " ".join(code for code, country in countries.items() if country["continentcode"] == each)
+        for each in CONTINENTS
+    }
+    yield f"g\tEMEA\t{continents['EU']} {continents['AF']} {_GULF}\t|emea|"
+    yield f"g\tMENA\t{_GULF} DZ IQ IR LY SY YE\t|mena|middle east|"
+    yield f"g\tLATAM\t{_LATIN}\t|latam|latin america|latinoamerica|america latina|lateinamerika|amerique latine|"
+    yield f"g\tAPAC\t{continents['AS']} {continents['OC']}\t|apac|asia pacific|"
+    yield f"g\tAMERICAS\t{continents['NA']} {continents['SA']}\t|americas|the americas|"
     for continent, names in CONTINENTS.items():
-        members = " ".join(code for code, each in countries.items() if each["continentcode"] == continent)
+        members = continents[continent]
         yield f"g\tcontinent {continent}\t{members}\t|{names}|"
     yield from _regions()
     yield from _towns(geonames.get_cities())

@@ -47,7 +47,8 @@ def from_adzuna(told: Mapping[str, Any], country: str, now: float) -> Advert:
     place = ", ".join(dict.fromkeys(plain_text(_named(location), 120).split(", ")))
     predicted = str(told.get("salary_is_predicted", "0")) == "1"
     lowest, highest = (None if predicted else _number(told.get(each)) for each in ("salary_min", "salary_max"))
-    currency = _CURRENCIES.get(country, "")
+    code = (country_of(area[0]) if area else "") or country_of(country)
+    currency = _CURRENCIES.get(code.lower(), "")
     least = min(filter(None, (lowest, highest)), default=0.0)
     is_yearly = least >= YEARLY_FROM.get(currency, YEARLY_FROM_ELSEWHERE)
     return _advert(
@@ -56,7 +57,7 @@ def from_adzuna(told: Mapping[str, Any], country: str, now: float) -> Advert:
         title=told["title"],
         company=_named(told.get("company")),
         place=place,
-        country=(country_of(area[0]) if area else "") or country_of(country),
+        country=code,
         areas=tuple(area[1:] or ([] if area else place.split(", ")[:4])),
         text=told.get("description"),
         url=told.get("redirect_url"),
@@ -151,7 +152,8 @@ def way_of(title: str, text: str, is_remote: Any) -> Way | None:
     return "remote" if is_said else None
 
 
-_NAME = r"(?P<name>(?-i:[A-ZÀ-Þ][\w.]*(?:[ -](?:of )?(?-i:[A-ZÀ-Þ][\w.]*)){0,3}))"
+_CAPITAL = r"[A-ZÀ-Þ](?:\w|\.(?=\w))*"
+_NAME = rf"(?P<name>(?-i:{_CAPITAL}(?:[ -](?:of )?{_CAPITAL}){{0,3}}))"
 _TO = (
     r"(?:(?:anywhere|everywhere|überall|ganz|partout|toda|todo|cualquier lugar|qualquer lugar|n'importe où|exclusively|"
     r"only|the|los|las|les|la|el|os|as|in|within|from|across|aus|von|innerhalb von|en|desde|dentro de|de|em|no|na|nos|"
@@ -181,7 +183,7 @@ def _remote_regions(text: str) -> Iterator[str]:
         yield "anywhere"
     for statement in _STATEMENTS:
         for found in statement.finditer(text):
-            words = re.split(r"(?<=\w)[ ]", found["name"].rstrip("."))
+            words = re.split(r"(?<=\w)[ ]", found["name"])
             named = (" ".join(words[:count]) for count in range(len(words), 0, -1))
             yield from (each for each in named if (len(each) > 2 or each in _CODES) and countries_of(each))
 

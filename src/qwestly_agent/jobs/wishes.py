@@ -73,12 +73,14 @@ def _names(advert: Advert, word: str) -> bool:
     """True if the company, title or text contains this word or sequence of words, with its signs: "C++"."""
     if not word.strip():
         return False
-    return any(_as_word(word).search(_bare(each)) for each in (advert.company, advert.title, advert.text))
+    is_cased = len(name := word.strip()) <= MOST_LETTERS_OF_NAMES and name.isalpha() and name[0].isupper()  # "Go"
+    fold = _without_accents if is_cased else _bare
+    return any(_as_word(fold(word)).search(fold(each)) for each in (advert.company, advert.title, advert.text))
 
 
 @lru_cache(maxsize=512)
 def _as_word(word: str) -> re.Pattern[str]:
-    bare = _bare(word).split()
+    bare = word.split()
     first, last = bare[0][0], bare[-1][-1]
     before = rf"(?<!{_IN_A_WORD})" if re.match(_IN_A_WORD, first) else ""
     after = rf"(?!{_IN_A_WORD}|[+#])" if re.match(_IN_A_WORD, last) else rf"(?!{re.escape(last)})"
@@ -92,9 +94,13 @@ def _as_word(word: str) -> re.Pattern[str]:
     return re.compile(before + r"[\s_–-]+".join((*words, end)) + after)
 
 
-@lru_cache(maxsize=512)
 def _bare(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text.casefold())
+    return _without_accents(text).casefold()
+
+
+@lru_cache(maxsize=512)
+def _without_accents(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text)
     return unicodedata.normalize("NFC", "".join(each for each in plain if not unicodedata.combining(each)))
 
 

@@ -73,7 +73,10 @@ def is_in(country: str, names: Sequence[str], wish: str) -> bool | None:
     "Bavaria", "Berlin, Germany", "Cambridge, MA" or "European Union".
     """
     *heads, last = parts_of(wish) or [wish]
-    found = [_is_in_row(country, names, each) for each in (_areas(last) if heads else _meanings(last))]
+    meant = _areas(last) if heads else _meanings(last)
+    found = [_is_in_row(country, names, each) for each in meant]
+    if False in [each for each, row in zip(found, meant, strict=True) if row.kind == "t" and row.country == country]:
+        found = [each for each in found if each is not None]  # another town, whose region is not named
     if heads and found:  # the town, in what is named behind it
         if all(each is False for each in found):
             return False
