@@ -55,7 +55,7 @@ def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict
     fits = sorted(((best, line) for line, best in found if best and best[0]), key=lambda each: -each[0][0])
     reasons = [
         {
-            "text": f"The job asks for {_shared(line, best[3], places)}, and you have done that.",
+            "text": f"You do {_shared(line, best[3], places)}, and the job has it, too.",  # short words: see `_verdict`
             "advert_quote": line[:400],
             "person_quote": best[2][:400],
             "person_source": best[1],

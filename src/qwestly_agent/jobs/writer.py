@@ -36,7 +36,7 @@ from qwestly_agent.workflow_state import WorkflowState, state
 # Search boards for a user, without adverts that were shown before or that the user's wishes rule out.
 
 
-MOST_QUERIES = 4
+MOST_QUERIES = 3
 """Queries of one search; the others take their turn in the next ones."""
 MOST_NAMED = 8
 MOST_FOUND = 200
