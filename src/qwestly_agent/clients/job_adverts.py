@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
@@ -121,101 +122,82 @@ def _advert(
 # Statements on ways of working and work permits, in five languages. Each is a closed form; all else is unclear.
 
 
-_REMOTE = pattern(
-    r"\b(?:remote|remoto|remota|home ?office|teletrabajo|teletrabalho|télétravail|work from home)\b", re.IGNORECASE
+_CAPITAL = r"[A-ZÀ-Þ](?:\w|\.(?=\w))*"
+_NAME = rf"(?P<name>(?-i:{_CAPITAL}(?:[ -](?:of )?{_CAPITAL}){{0,3}}))"
+_TO = (
+    r"(?:(?:anywhere|everywhere|überall|ganz|partout|todo?|toda|cualquier lugar|qualquer lugar|n'importe où|only|"
+    r"the|los|las|les|la|el|os|as|in|within|from|across|aus|von|innerhalb von|en|desde|dentro de|de|em|no|na|nos|"
+    r"a partir de|depuis|au|aux|dans|do|da|dos|del|des) )+"
 )
-_FULLY = pattern(
-    r"\b(?:(?:fully|entirely|completely|full|100 ?%|vollständig|komplett|ausschließlich|totalmente|completamente|"
-    r"entièrement|totalement)[ -](?:remote|remoto|remota|im home ?office|à distance|en télétravail)"
-    r"|(?:trabajo|trabalho) (?:100 ?%|totalmente) remoto|télétravail (?:complet|total|à 100 ?%))\b",
-    re.IGNORECASE,
-)
-_HYBRID = pattern(
-    r"\bhybrid(?:e[rs]?)?[ -](?:work\w*|role|position|model\w*|schedule|office|remote|arbeit\w*|job)\b"
-    r"|\b(?:modèle|travail|mode|poste|modelo|trabajo|trabalho|regime|formato) h[yíi]brid[aeo]\b|\bhybrid:"
-    r"|\b(?:working|work) hybrid\b",
-    re.IGNORECASE,
-)
-_HYBRID_TITLE = pattern(r"\bh[yíi]brid[aeo]?\b", re.IGNORECASE)
+_FORMS: Mapping[str, str] = {
+    "remote": r"\b(?:remot[eoa]|home ?office|teletrabajo|teletrabalho|télétravail|work from home)\b",
+    "fully": r"\b(?:(?:fully|entirely|completely|full|100 ?%|vollständig|komplett|ausschließlich|totalmente|"
+    r"completamente|entièrement|totalement)[ -](?:remot[eoa]|im home ?office|à distance|en télétravail)|"
+    r"télétravail (?:complet|total)|(?:trabajo|trabalho) (?:100 ?%|totalmente) remoto)\b",
+    "hybrid": r"\bhybrid(?:e[rs]?)?[ -](?:work\w*|role|position|model\w*|schedule|office|remote|arbeit\w*|job)\b|"
+    r"\bhybrid:|\b(?:modèle|travail|mode|poste|modelo|trabajo|trabalho|regime|formato) h[yíi]brid[aeo]\b|"
+    r"\bwork(?:ing)? hybrid\b",
+    "hybrid_title": r"\bh[yíi]brid[aeo]?\b",
+    "anywhere": r"\b(?:anywhere in the world|worldwide|weltweit|del mundo|dans le monde|do mundo|work from anywhere)\b",
+    "region_1": rf"\b(?:remote(?:ly)?|remot[oa]|home ?office|teletrabajo|teletrabalho|télétravail|à distance|work)\b"
+    rf"(?:[ ,:]+[\w%é-]+){{0,4}}? {_TO}{_NAME}",
+    "region_2": rf"\bremote\w*\s?[-–(,:/]+\s?(?:{_TO})?{_NAME}",
+    "region_3": rf"\b(?:must|need to|have to|has to|candidates|applicants|only)\b(?: [\w']+){{0,5}}? "
+    rf"(?:reside|residing|resident|based|located|live|living|work) {_TO}{_NAME}",
+    "region_4": rf"\b(?:wohnsitz|wohnhaft|residir|residentes?|residencia|residência|résider|résidence) {_TO}{_NAME}",
+    "region_5": rf"\b{_NAME}(?:[ -]based)?(?: residents| candidates| applicants)?[ -](?:only|remote)\b",
+    "sponsors": r"\bsponsor\w*|\b(?:visum|visas?|visto|visado)\b",
+    "of_work": r"\b(?:visas?|visum|visto|visado|immigration|relocation|work permit|employment|h-?1b|position|role|"
+    r"candidates?|applicants?|this job)\b|\bno sponsorship\b",
+    "helps": r"\bsponsor\w*|\b(?:help|support|assist|offer|provide|available|unterstütz\w*|hilf\w*|helfen|übernehm\w*|"
+    r"bieten|ayud\w+|ofrecemos|aid\w+|accompagn\w+|ajud\w+|apoi\w+|oferecemos)\b",
+    "permit": r"\b(?:right to work|work (?:permit|authori[sz]ation)|employment authori[sz]ation|"
+    r"(?:authori[sz]ed|eligible) to work|arbeitserlaubnis|arbeitsgenehmigung|"
+    r"permiso (?:de trabajo|para trabajar)|(?:permis|autorisation) de travail|"
+    r"(?:autoriza[çc][ãa]o|visto) de trabalho)\b",
+    "needed": r"\b(?:must|requir\w*|need\w*|necessary|mandatory|valid|gültige?n?|erforderlich|nötig|notwendig|"
+    r"vorausgesetzt|voraussetzung|requise?|nécessaire|valable|obligat\w+|imprescindible|necess?[aá]ri[oa]|requiere|"
+    r"obrigatóri[oa]|exigid[oa]|válid[oa])\b",
+    "not": r"\b(?:no|not|without|unable|cannot|keine?n?r?|nicht|ohne|sin|ne|pas|sans|não|nao|sem)\b|n['’]t\b",
+    "not_considered": r"\bnot be considered\b|\bnicht berücksichtigt\b",
+}
+_REGIONS = tuple(each for each in _FORMS if each.startswith("region"))
+
+
+@cache
+def _form(name: str) -> re.Pattern[str]:
+    return re.compile(_FORMS[name], re.IGNORECASE)
 
 
 def way_of(title: str, text: str, is_remote: Any) -> Way | None:
     """Return the way of working that title, text and the board's own mark agree on; None if it is unclear."""
-    is_hybrid = bool(_HYBRID_TITLE.search(title) or _HYBRID.search(text))
-    is_said = bool(_FULLY.search(f"{title}\n{text}"))
+    is_hybrid = bool(_form("hybrid_title").search(title) or _form("hybrid").search(text))
+    is_said = bool(_form("fully").search(f"{title}\n{text}"))
     if is_hybrid:
         return None if is_said else "hybrid"
-    if is_remote is True or _REMOTE.search(title):
+    if is_remote is True or _form("remote").search(title):
         return "remote"
     if is_remote is False:
         return None if is_said else "on_site"
     return "remote" if is_said else None
 
 
-_CAPITAL = r"[A-ZÀ-Þ](?:\w|\.(?=\w))*"
-_NAME = rf"(?P<name>(?-i:{_CAPITAL}(?:[ -](?:of )?{_CAPITAL}){{0,3}}))"
-_TO = (
-    r"(?:(?:anywhere|everywhere|überall|ganz|partout|toda|todo|cualquier lugar|qualquer lugar|n'importe où|exclusively|"
-    r"only|the|los|las|les|la|el|os|as|in|within|from|across|aus|von|innerhalb von|en|desde|dentro de|de|em|no|na|nos|"
-    r"a partir de|depuis|au|aux|dans|do|da|dos|del|des) )+"
-)
-_STATED = (
-    rf"\b(?:remote(?:ly)?|remot[oa]|home ?office|teletrabajo|teletrabalho|télétravail|à distance|work)\b"
-    rf"(?:[ ,:]+[\w%é-]+){{0,4}}? {_TO}{_NAME}",
-    rf"\bremote\w*\s?[-–(,:/]+\s?(?:{_TO})?{_NAME}",
-    rf"\b(?:must|need to|have to|has to|candidates|applicants|only)\b(?: [\w']+){{0,5}}? "
-    rf"(?:reside|residing|resident|based|located|live|living|work) {_TO}{_NAME}",
-    rf"\b(?:wohnsitz|wohnhaft|residir|residente|residencia|residência|résider|résidence|domicilié\w*) {_TO}{_NAME}",
-    rf"\b{_NAME}(?:[ -]based)?(?: residents| candidates| applicants)?[ -](?:only|remote)\b",
-)
-_STATEMENTS = tuple(pattern(each, re.IGNORECASE) for each in _STATED)
-_ANYWHERE = pattern(
-    r"\b(?:anywhere in the world|worldwide|weltweit|del mundo|dans le monde|do mundo|work from anywhere)\b",
-    re.IGNORECASE,
-)
 _CODES = frozenset(("US", "UK", "EU"))
 """Codes that adverts use as names; "IT" is a trade."""
 
 
 def _remote_regions(text: str) -> Iterator[str]:
     """Return the countries where remote workers have to be, as a text names them; "anywhere" for all."""
-    if _ANYWHERE.search(text):
+    if _form("anywhere").search(text):
         yield "anywhere"
-    for statement in _STATEMENTS:
-        for found in statement.finditer(text):
+    for name in _REGIONS:
+        for found in _form(name).finditer(text):
             words = re.split(r"(?<=\w)[ ]", found["name"])
             named = (" ".join(words[:count]) for count in range(len(words), 0, -1))
             yield from (each for each in named if (len(each) > 2 or each in _CODES) and countries_of(each))
 
 
 _SENTENCES = pattern(r"(?<=[.!?;])\s+|[\n•]+")
-_SPONSORS = pattern(r"\bsponsor\w*|\b(?:visum|visa|visas|visto|visado)\b", re.IGNORECASE)
-_OF_WORK = pattern(
-    r"\b(?:visa|visas|visum|visto|visado|immigration|relocation|work permit|employment|h-?1b|position|role|candidates?|"
-    r"applicants?|this job)\b|\bno sponsorship\b",
-    re.IGNORECASE,
-)
-_HELPS = pattern(
-    r"\bsponsor\w*|\b(?:help|support|assist|offer|provide|available|unterstütz\w*|hilf\w*|helfen|übernehm\w*|bieten|"
-    r"ayud\w+|ofrecemos|aid\w+|accompagn\w+|ajud\w+|apoi\w+|oferecemos)\b",
-    re.IGNORECASE,
-)
-_PERMIT = pattern(
-    r"\b(?:right to work|work (?:permit|authori[sz]ation)|employment authori[sz]ation|authori[sz]ed to work|"
-    r"eligible to work|arbeitserlaubnis|arbeitsgenehmigung|permiso (?:de trabajo|para trabajar)|permis de travail|"
-    r"autorisation de travail|autoriza[çc][ãa]o de trabalho|visto de trabalho)\b",
-    re.IGNORECASE,
-)
-_IS_NEEDED = pattern(
-    r"\b(?:must|requir\w*|need\w*|necessary|mandatory|valid|gültige?n?|erforderlich|nötig|notwendig|vorausgesetzt|"
-    r"voraussetzung|requise?|nécessaire|valable|obligatoire|imprescindible|necesari[oa]|obligatori[oa]|requiere|"
-    r"necessári[oa]|obrigatóri[oa]|exigid[oa]|válid[oa])\b",
-    re.IGNORECASE,
-)
-_NOT = pattern(
-    r"\b(?:no|not|without|unable|cannot|keine?n?r?|nicht|ohne|sin|ne|pas|sans|não|nao|sem)\b|n['’]t\b", re.IGNORECASE
-)
-_NOT_CONSIDERED = pattern(r"\bnot be considered\b|\bnicht berücksichtigt\b", re.IGNORECASE)
 
 
 def visa_of(text: str) -> Visa | None:
@@ -225,16 +207,16 @@ def visa_of(text: str) -> Visa | None:
 
 
 def _visa_of_sentence(said: str) -> Visa | None:
-    is_denied, is_needed = _NOT.search(said), _IS_NEEDED.search(said)
-    if _SPONSORS.search(said) and _OF_WORK.search(said) and _HELPS.search(said):
+    is_denied, is_needed = _form("not").search(said), _form("needed").search(said)
+    if _form("sponsors").search(said) and _form("of_work").search(said) and _form("helps").search(said):
         if not is_denied:
             return None if is_needed else "sponsored"
         return "not_sponsored" if not is_needed or "must" in said.lower() or "without" in said.lower() else None
-    if not _PERMIT.search(said):
+    if not _form("permit").search(said):
         return None
-    if _NOT_CONSIDERED.search(said):
+    if _form("not_considered").search(said):
         return "not_sponsored"
-    return "not_sponsored" if is_needed and not is_denied and not _HELPS.search(said) else None
+    return "not_sponsored" if is_needed and not is_denied and not _form("helps").search(said) else None
 
 
 # --- text, link, pay --------------------------------------------------------------------------------------------------
