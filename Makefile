@@ -105,6 +105,8 @@ lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their ha
 	@$(LOCK:3.11=3.13) requirements/asl.in -o requirements/asl.txt
 	@$(LOCK) --no-deps requirements/model.in -o requirements/model.txt
 	@$(LOCK) --no-deps requirements/embedding.in -o requirements/embedding.txt
+	@$(LOCK) requirements/places.in -o requirements/places.txt
+	@$(call ENVIRONMENT,.venv-places,requirements/places.txt) && .venv-places/bin/python infra/places.py src/qwestly_agent/text/places.tsv.gz; rm -rf .venv-places
 
 build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
 	@$(BIN)/python -m infra.sizes
@@ -149,7 +151,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 # dev.txt has all of run.txt, and that all of layer.txt.
-AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt embedding.txt audit.txt node.txt)
+AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt embedding.txt places.txt audit.txt node.txt)
 LOCK = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # A real python3.13 must be on PATH for the build; a shim of pyenv is refused.
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)

@@ -131,8 +131,25 @@ def _posted_at(advert: Posting) -> float:
     return (system_clock() // DAY_SECONDS - advert.days_old) * DAY_SECONDS
 
 
+_BOARDS_NAMES = {
+    "Portugal": ("PT", "Portugal"),
+    "Germany": ("DE", "Deutschland"),
+    "United Kingdom": ("GB", "UK"),
+    "Spain": ("ES", "España"),
+    "France": ("FR", "France"),
+    "United States": ("US", "US"),
+}
+"""Countries as JSearch and Adzuna write them."""
+_REGIONS = {
+    "Lisbon": ("Lisboa", "Lisboa"), "Porto": ("Porto", "Porto"), "Berlin": ("Berlin", "Berlin"),
+    "Munich": ("Bavaria", "Bayern"), "London": ("England", "London"), "Madrid": ("Community of Madrid", "Madrid"),
+    "Paris": ("Île-de-France", "Ile-de-France"), "New York": ("NY", "New York"), "Austin": ("TX", "Texas"),
+}  # fmt: skip
+
+
 def _of_adzuna(advert: Posting) -> dict[str, Any]:
     """Shorten the text and add markup, as Adzuna does."""
+    country, region = _BOARDS_NAMES[advert.country][1], _REGIONS[advert.place][1]
     pay = {"salary_min": advert.pay[0], "salary_max": advert.pay[1]} if advert.pay else {}
     return {
         "__CLASS__": "Adzuna::API::Response::Job",
@@ -142,7 +159,12 @@ def _of_adzuna(advert: Posting) -> dict[str, Any]:
         "created": datetime.fromtimestamp(_posted_at(advert), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "redirect_url": f"https://www.adzuna.example/details/{4_000_000 + advert.number}",
         "company": {"display_name": advert.company},
-        "location": {"display_name": f"{advert.place}, {advert.country}", "area": [advert.country, advert.place]},
+        "location": {
+            "__CLASS__": "Adzuna::API::Response::Location",
+            "display_name": f"{advert.place}, {region}",
+            "area": [country, region, advert.place],
+        },
+        "contract_time": "full_time",
         "salary_is_predicted": "0" if advert.pay else "1",
         **(pay or {"salary_min": 12_345.0}),
     }
@@ -158,9 +180,12 @@ def _of_jsearch(advert: Posting) -> dict[str, Any]:
         "job_description": advert.text,
         "job_is_remote": advert.is_remote,
         "job_posted_at_timestamp": _posted_at(advert),
+        "job_offer_expiration_datetime_utc": None,
+        "job_offer_expiration_timestamp": None,
+        "job_location": f"{advert.place}, {_REGIONS[advert.place][0]}",
         "job_city": advert.place,
-        "job_state": None,
-        "job_country": advert.country,
+        "job_state": _REGIONS[advert.place][0],
+        "job_country": _BOARDS_NAMES[advert.country][0],
         "job_min_salary": advert.pay[0] if advert.pay else None,
         "job_max_salary": advert.pay[1] if advert.pay else None,
         "job_salary_currency": advert.currency if advert.pay else None,

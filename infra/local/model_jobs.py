@@ -55,7 +55,7 @@ def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict
     fits = sorted(((best, line) for line, best in found if best and best[0]), key=lambda each: -each[0][0])
     reasons = [
         {
-            "text": f"Fits: {' and '.join(sorted((_words(line) - places) & best[3])[:2])}",
+            "text": f"You do {_shared(line, best[3], places)}, and the job has it, too.",  # short words: see `_verdict`
             "advert_quote": line[:400],
             "person_quote": best[2][:400],
             "person_source": best[1],
@@ -71,6 +71,10 @@ def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict
         "reasons_for": reasons,
         "reasons_against": against[:1],
     }
+
+
+def _shared(line: str, words: set[str], places: set[str]) -> str:
+    return " and ".join(sorted((_words(line) - places) & words)[:2])
 
 
 _PIECES = re.compile(r'<evidence id="(?P<id>[^"]*)"[^>]*>(?P<text>.*?)</evidence>', re.DOTALL)

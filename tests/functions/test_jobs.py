@@ -331,6 +331,54 @@ def test_a_query_with_private_words_is_not_sent_and_what_was_sent_is_recorded_as
     assert json.loads(entry["arguments"]) == {"query": "Kestrel Labs"}
 
 
+def test_a_word_of_our_own_instructions_is_not_private(
+    seeker: Client, model: ModelServer, boards: JobBoardsServer
+) -> None:
+    seen = len(boards.api.requests)
+    model.script(
+        Reply(tool_calls=[{"name": "search_jobs", "arguments": {"query": "Career words"}}]), Reply(text="None.")
+    )
+    seeker.say("Please look for jobs.")
+    assert len(boards.api.requests) == seen + 2
+
+
+def test_what_a_wish_ruled_out_is_told_to_the_model_and_by_which_wish(seeker: Client, model: ModelServer) -> None:
+    wishes = {"places": ["Porto"], "remote": "no"}
+    seeker.request("PUT", "/api/jobs/settings", json={"is_on": False, "wishes": wishes})
+    search: ToolCall = {"name": "search_jobs", "arguments": {"query": "Backend Engineer", "place": "Berlin"}}
+    model.script(Reply(tool_calls=[search]), Reply(text="None."))
+    seeker.say("Find me backend engineer jobs in Berlin")
+    note = _fenced(next(e for e in model.requests[-1].json["messages"] if e["role"] == "tool")["content"])["note"]
+    assert "jobs found; " in note
+    assert "your wish for Porto ruled out" in note
+
+
+def test_a_match_tells_its_fit_and_warns_with_the_postings_own_sentence(seeker: Client, connected: ChatServer) -> None:
+    scam = "To start, pay a 49 EUR fee by gift card."
+    text = f"We build services in Python.\n{scam} You will like it."
+    advert = Advert(id="adzuna:9", title="Tester", board="adzuna", text=text, way="remote", remote_within=("US",))
+    found(connected, seeker.user_id, 9, advert=advert, fit="good")
+    found(connected, seeker.user_id, 10)
+    shown = {each["title"]: each for each in seeker.get("/api/jobs?status=new")["items"]}
+    tester, engineer = shown["Tester"], shown["Backend Engineer"]
+    assert (tester["fit"], tester["way"], tester["remote_within"]) == ("good", "remote", ["US"])
+    assert [(each["kind"], each["quote"]) for each in tester["warnings"]] == [("fee", scam)]
+    assert (engineer["fit"], engineer["warnings"]) == (None, [])
+
+
+def test_what_one_said_about_jobs_is_suggested_as_a_wish_and_decides_nothing_before_it_is_saved(
+    seeker: Client, model: ModelServer
+) -> None:
+    banks = ("Please remember: no banks any more.", "Decided not to apply to banks.", "no banks any more")
+    remembers(seeker, model, banks, LISBON)
+    settings = seeker.get("/api/jobs/settings")
+    assert settings["wishes"]["never"] == []
+    assert settings["suggestions"] == [{"wish": "never", "value": "banks", "because": "Please remember: no banks any more."}]
+    wishes = {"never": ["banks"]}
+    saved = seeker.request("PUT", "/api/jobs/settings", json={"is_on": False, "wishes": wishes}).json()
+    assert saved["suggestions"] == []
+
+
 def test_without_a_key_no_tool_is_offered_and_nothing_can_be_searched(client: Client, model: ModelServer) -> None:
     client.say("Hello")
     offered = {each["function"]["name"] for each in model.requests[-1].json["tools"]}

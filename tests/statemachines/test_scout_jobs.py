@@ -37,6 +37,7 @@ from qwestly_agent.jobs.reader import NOT_CHECKED, NOT_COMPARED
 from qwestly_agent.jobs.writer import (
     AGAIN_SECONDS,
     FORGOTTEN,
+    MOST_QUERIES,
     NO_WISHES,
     SAME_AGAIN,
     next_night,
@@ -175,7 +176,7 @@ def test_what_the_wishes_rule_out_is_never_shown(seeker: Seeker) -> None:
     seeker.wishes(places=("Germany",), remote="no", never=("Kestrel Labs",), pay_from=70_000, pay_currency="EUR")
     assert seeker.searches() == "SUCCEEDED"
     for match in seeker.matches():
-        assert "Germany" in match.advert.place
+        assert match.advert.country == "DE"
         assert not match.advert.is_remote
         assert match.advert.company != "Kestrel Labs"
         pay = match.advert.pay
@@ -232,6 +233,38 @@ def test_what_a_board_answered_within_the_hour_is_not_asked_again(seeker: Seeker
     seeker.world.clock.advance(3_601)
     seeker.searches("3")
     assert len(seeker.world.boards.api.requests) > asked
+
+
+@pytest.mark.thorough
+def test_every_wished_title_has_its_turn_in_every_place_and_those_not_searched_are_named(seeker: Seeker) -> None:
+    titles, places = ("Nurse", "Ward Manager", "Matron"), ("Bristol", "Bath", "Cardiff")
+    seeker.wishes(titles=titles, places=places)
+    pairs = {f"{title} in {place}" for title in titles for place in places} | {"Nurse (remote)"}
+    asked, before = set[str](), len(seeker.world.boards.api.requests)
+    for night in range(4):
+        seeker.searches(f"night {night}")
+        not_asked = next(each for each in seeker.search().missing if each.startswith("Not searched"))
+        searched = {each for each in pairs if each not in not_asked}
+        assert len(searched) == MOST_QUERIES
+        assert all(any(place in each for each in searched) for place in places) or night
+        asked |= searched
+    assert asked == pairs
+    sent = [each for each in seeker.world.boards.api.requests[before:] if each.startswith("jsearch")]
+    assert len(sent) == len(pairs)
+
+
+@pytest.mark.thorough
+def test_a_board_is_asked_once_a_night_for_all_who_want_the_same(seeker: Seeker) -> None:
+    seeker.wishes(titles=("Backend Engineer",), places=("Lisbon",), remote="no")
+    run = lambda key: seeker.world.run(  # noqa: E731
+        lambda services: start_scout(services, seeker.user_id, key, at_night=True)
+    )
+    seeker.world.aws.outcome(f"{EXECUTIONS}:{run('first')}")
+    asked = len(seeker.world.boards.api.requests)
+    seeker.wishes(titles=("engineer  backend",), places=("Lisboa, Portugal",), remote="no")
+    seeker.world.clock.advance(5 * 3_600)
+    seeker.world.aws.outcome(f"{EXECUTIONS}:{run('second')}")
+    assert len(seeker.world.boards.api.requests) == asked
 
 
 @pytest.mark.thorough
@@ -376,59 +409,60 @@ def comparing(errors: Sequence[AgentError | None]) -> Iterator[Counter[str]]:
 
 @pytest.mark.thorough
 def test_comparisons_that_are_slow_refused_or_too_dear_take_nothing_from_the_others(seeker: Seeker) -> None:
-    with comparing([DeadlineExceeded(), ContentRefused(), ModelUnavailable()]) as counts:
-        assert seeker.searches("1") == "SUCCEEDED"
-    assert counts == {"asked": 6, "answered": 3}
-    assert seeker.matches()
-    assert seeker.search().missing == (NOT_COMPARED,)
+    for run, error in enumerate((DeadlineExceeded(), ContentRefused(), ModelUnavailable())):
+        with comparing([error]) as counts:
+            assert seeker.searches(str(run)) == "SUCCEEDED"
+        assert counts == {"asked": 2, "answered": 1}
+        assert seeker.matches()
+        assert seeker.search().missing == (NOT_COMPARED,)
     with comparing([OverBudget()]):
-        assert seeker.searches("2") == "SUCCEEDED"
+        assert seeker.searches("last") == "SUCCEEDED"
     assert seeker.search().missing == (OverBudget.sentence,)
 
 
 @pytest.mark.thorough
 def test_a_day_that_is_spent_ends_the_night_quietly_and_vectors_count_towards_it(seeker: Seeker) -> None:
-    with comparing([OverBudget()] * 6) as counts:
+    with comparing([OverBudget()] * 2) as counts:
         assert seeker.searches() == "SUCCEEDED"
-    assert (counts["asked"], seeker.asked(JUDGE), seeker.events()) == (6, 0, [])
+    assert (counts["asked"], seeker.asked(JUDGE), seeker.events()) == (2, 0, [])
     assert (seeker.matches(), seeker.search().missing) == ([], (OverBudget.sentence,))
     assert 0 < seeker.spent() < 0.01, "vectors alone"
 
 
 @pytest.mark.thorough
-def test_six_honest_answers_of_nothing_are_no_outage(seeker: Seeker) -> None:
+def test_two_honest_answers_of_nothing_are_no_outage(seeker: Seeker) -> None:
     nothing = Reply(tool_calls=[{"name": "final_result", "arguments": {"jobs": []}}], to=RANKER)
-    seeker.model.script(*[nothing] * 6)
+    seeker.model.script(*[nothing] * 2)
     assert seeker.searches() == "SUCCEEDED"
-    assert (seeker.asked(RANKER), seeker.matches(), seeker.search().missing) == (6, [], ())
+    assert (seeker.asked(RANKER), seeker.matches(), seeker.search().missing) == (2, [], ())
 
 
 @pytest.mark.thorough
 def test_an_outage_is_tried_once_more_by_one_batch_and_nobody_is_asked_for_vectors_again(seeker: Seeker) -> None:
-    with comparing([DeadlineExceeded()] * 6) as counts:
+    with comparing([DeadlineExceeded()] * 2) as counts:
         assert seeker.searches("1") == "SUCCEEDED"
-    assert (counts, seeker.embedded(), seeker.asked(JUDGE)) == ({"asked": 7, "answered": 1}, 1, 1)
+    assert (counts, seeker.embedded(), seeker.asked(JUDGE)) == ({"asked": 3, "answered": 1}, 1, 1)
     assert seeker.matches()
     with comparing([ModelUnavailable()] * 20) as counts:
         assert seeker.searches("2") == "FAILED"
-    assert (counts["asked"], seeker.embedded()) == (7, 2)
+    assert (counts["asked"], seeker.embedded()) == (3, 2)
     assert seeker.events() == ["jobs.failed", "jobs.found"]
 
 
 @pytest.mark.thorough
-def test_with_every_further_try_models_are_asked_nine_times_at_most(seeker: Seeker) -> None:
+def test_with_every_further_try_models_are_asked_five_times_at_most(seeker: Seeker) -> None:
     nothing = Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": []}}], to=JUDGE)
     seeker.model.script(nothing, nothing)
     assert seeker.searches("1") == "SUCCEEDED"
-    assert (seeker.embedded(), seeker.asked(RANKER), seeker.asked(JUDGE)) == (1, 6, 2)
+    assert (seeker.embedded(), seeker.asked(RANKER), seeker.asked(JUDGE)) == (1, 2, 2)
     before = seeker.requests()
     seeker.model.script(nothing, nothing)
-    with comparing([DeadlineExceeded()] * 6) as counts:
+    with comparing([DeadlineExceeded()] * 2) as counts:
         assert seeker.searches("2") == "SUCCEEDED"
-    assert counts["asked"] == 7
-    assert before == 9
+    assert counts["asked"] == 3
+    assert before == 5
     refused = counts["asked"] - counts["answered"]  # before they reached the model
-    assert seeker.requests() - before + refused <= 9
+    assert seeker.requests() - before + refused <= 5
 
 
 @pytest.mark.thorough
@@ -444,7 +478,7 @@ def test_a_check_that_dies_at_its_judge_asks_for_no_more_than_is_left(
 
     monkeypatch.setattr(JobSearches, "save_ranked", fails_at_each_check)
     assert seeker.searches() == "FAILED"
-    assert (next(tries) > 3, seeker.requests()) == (True, 8)
+    assert (next(tries) > 3, seeker.requests()) == (True, 4)
 
 
 @pytest.mark.thorough
@@ -460,7 +494,7 @@ def test_what_was_answered_before_a_state_failed_is_not_paid_twice(
 
     monkeypatch.setattr(JobSearches, "save_ranked", fails_once)
     assert seeker.searches() == "SUCCEEDED"
-    assert (seeker.asked(RANKER), seeker.embedded(), seeker.asked(JUDGE)) == (6, 1, 1)
+    assert (seeker.asked(RANKER), seeker.embedded(), seeker.asked(JUDGE)) == (2, 1, 1)
     assert seeker.matches()
 
 
@@ -529,7 +563,7 @@ def test_questions_asked_at_the_same_moment_are_all_counted(seeker: Seeker) -> N
 # --- forgetting -------------------------------------------------------------------------------------------------------
 
 RACES: dict[str, tuple[type, str, int, str]] = {
-    "while a batch is compared": (JobSearches, "save_answer", 3, "before"),
+    "while a batch is compared": (JobSearches, "save_answer", 2, "before"),
     "before the ranking is kept": (JobSearches, "save_ranked", 1, "before"),
     "while the judge reads": (JobSearches, "save_ranked", 2, "before"),
     "before the matches are kept": (JobMatches, "add_all", 1, "before"),

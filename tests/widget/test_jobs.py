@@ -465,6 +465,54 @@ def test_a_field_of_the_resume_leads_to_its_line_and_back(page: Page, backend: S
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
 
 
+def test_jobs_are_filtered_and_sorted_by_fit_pay_and_age_and_a_warning_quotes_the_posting(
+    page: Page, backend: ScriptedBackend
+):
+    hourly = {"lowest": 40.0, "highest": 50.0, "currency": "EUR", "per": "hour"}
+    unknown = {"lowest": None, "highest": 450.0, "currency": "EUR", "per": None}
+    quoted = {"kind": "fee", "text": "It asks you to pay before you start.", "quote": "Pay a 49 EUR fee."}
+    backend.jobs.matches |= {
+        "j1": match(fit="stretch", posted_at="2026-11-22T00:00:00Z", way="hybrid"),
+        "j2": match("j2", title="Second", fit="strong", pay=hourly, posted_at="2026-11-10T00:00:00Z"),
+        "j3": match(
+            "j3", title="Third", fit="good", pay=unknown, warnings=[quoted], way="remote", remote_within=["US"]
+        ),
+    }
+    jobs = opened(page)
+    titles = jobs.locator(".job h3")
+    expect(titles).to_have_text([TITLE, "Second", "Third"])
+    jobs.get_by_label("Sort by").select_option("Fit")
+    expect(titles).to_have_text(["Second", "Third", TITLE])
+    jobs.get_by_label("Sort by").select_option("Pay")
+    expect(titles).to_have_text(["Second", TITLE, "Third"])
+    jobs.get_by_label("Sort by").select_option("Age")
+    expect(titles).to_have_text([TITLE, "Third", "Second"])
+    third = jobs.get_by_role("listitem", name="Third")
+    expect(third).to_contain_text("Remote within US · €450, period not stated")
+    expect(third).to_contain_text("Be careful: It asks you to pay before you start.")
+    expect(third).to_contain_text("“Pay a 49 EUR fee.”")
+    expect(jobs.get_by_role("listitem", name=TITLE)).to_contain_text("Hybrid")
+    jobs.get_by_label("Show").select_option("Strong fit")
+    expect(titles).to_have_text(["Second"])
+
+
+def test_what_one_wants_is_prefilled_from_the_profile_and_from_what_one_said(page: Page, backend: ScriptedBackend):
+    backend.jobs.settings["suggestions"] = [
+        {"wish": "titles", "value": "Head of Product", "because": ""},
+        {"wish": "never", "value": "banks", "because": "No banks any more."},
+    ]
+    jobs = opened(page, "What I want")
+    expect(jobs.get_by_label("Job titles")).to_have_value("Head of Product")
+    expect(jobs.get_by_text("Suggested from your profile. Save to keep it.")).to_have_count(1)
+    expect(jobs.get_by_label("Never")).to_have_value("")
+    expect(jobs.get_by_text("You said: “No banks any more.”")).to_be_visible()
+    jobs.get_by_role("button", name="Add “banks” to Never").click()
+    jobs.get_by_role("button", name="Save").click()
+    expect(jobs.get_by_role("status")).to_have_text("Saved.")
+    [saved] = backend.asked("PUT", "/api/jobs/settings")
+    assert (saved.body["wishes"]["titles"], saved.body["wishes"]["never"]) == (["Head of Product"], ["banks"])
+
+
 @pytest.mark.thorough
 def test_wishes_are_saved_and_what_thumbs_taught_is_forgotten(page: Page, backend: ScriptedBackend):
     backend.jobs.taught = ["More jobs at hemlock"]

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import sha256_hex
@@ -17,8 +17,16 @@ MatchStatus: TypeAlias = Literal["new", "saved", "hidden"]
 Verdict: TypeAlias = Literal["up", "down", "not_this_kind"]
 Period: TypeAlias = Literal["hour", "day", "week", "month", "year"]
 Board: TypeAlias = Literal["adzuna", "jsearch"]
+Way: TypeAlias = Literal["on_site", "hybrid", "remote"]
+Fit: TypeAlias = Literal["strong", "good", "stretch"]
+Visa: TypeAlias = Literal["sponsored", "not_sponsored"]
 Wish: TypeAlias = Literal["remote", "pay", "never"]
 """A job wish for which the candidate app has no preference."""
+
+_IN_A_YEAR: Mapping[Period, float] = {"hour": 2_080.0, "day": 260.0, "week": 52.0, "month": 12.0, "year": 1.0}
+"""The most periods of pay in a year of work, so that a limit rules out only what clearly falls short of it."""
+_FOURTEEN_MONTHS = frozenset(("AT", "ES", "GR", "IT", "PT"))
+"""Countries that pay a month up to fourteen times a year."""
 
 Words = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
 Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
@@ -35,25 +43,39 @@ class Pay(_Frozen):
     highest: float | None = None
     currency: str = ""
     """ISO 4217; empty if unknown."""
-    per: Period = "year"
+    per: Period | None = "year"
+    """None if the advert does not state it."""
+
+    def most_a_year(self, country: str = "") -> float | None:
+        """Return the highest pay of a year, in its currency; None if amount or period is not stated."""
+        most = self.highest if self.highest is not None else self.lowest
+        if most is None or self.per is None:
+            return None
+        return most * (14.0 if self.per == "month" and country in _FOURTEEN_MONTHS else _IN_A_YEAR[self.per])
 
 
 class Advert(_Frozen):
-    """A job advert. It holds no user data, and its text is untrusted."""
+    """A job advert. It holds no user data, and its text is untrusted. What is unclear is unknown."""
 
     id: str
     title: str
     company: str = ""
     place: str = ""
-    is_remote: bool = False
+    """As its board writes it."""
+    country: str = ""
+    """ISO 3166-1 alpha-2; empty if unknown."""
+    areas: tuple[str, ...] = ()
+    """Names of its town, district and region, as the board writes them; empty if unknown."""
+    way: Way | None = None
+    """None if it is unclear."""
+    remote_within: tuple[str, ...] = ()
+    """The countries, or groups of them, where a remote worker has to be, as the advert names them."""
+    visa: Visa | None = None
+    """Whether the employer helps with a work permit; None if that is unclear."""
     pay: Pay | None = None
     posted_at: float | None = None
     ends_at: float | None = None
     """Until when one can apply; None if the board does not say."""
-    country: str = ""
-    """A name or two letters (ISO 3166); empty if unknown."""
-    areas: tuple[str, ...] = ()
-    """Further names of its place, as the board gives them: district, region."""
     text: str = ""
     """Plain text of at most `stores.adverts.LONGEST_TEXT` characters."""
     language: str = ""
@@ -65,6 +87,17 @@ class Advert(_Frozen):
     """The attribution that the board's terms require."""
     seen_at: float = 0.0
     """When a board last listed it."""
+
+    @property
+    def is_remote(self) -> bool:
+        return self.way == "remote"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_version(cls, stored: Any) -> Any:
+        if isinstance(stored, dict) and "way" not in stored and stored.get("is_remote"):
+            return {**cast("dict[str, Any]", stored), "way": "remote"}
+        return cast("Any", stored)
 
     def has_ended(self, now: float) -> bool:
         return self.ends_at is not None and self.ends_at < now
@@ -143,7 +176,10 @@ class JobMatch(_Frozen):
     reasons_against: tuple[Reason, ...] = ()
     evidence: tuple[str, ...] = ()
     """Ids of the evidence that the reasons quote."""
+    fit: Fit | None = None
+    """How well it fits, as the model compared it; None if it did not."""
     score: float = 0.0
+    """Its rank within a search: fit, words, meaning and thumbs together."""
     found_at: float
     updated_at: float
     application_id: str | None = None

@@ -6,8 +6,8 @@ from qwestly_agent.workflow_state import EndingState
 # --- scout state ------------------------------------------------------------------------------------------------------
 
 
-MOST_REQUESTS = 9
-"""Model requests of a search: one for vectors, six comparisons, one to the judge, and one retry."""
+MOST_REQUESTS = 5
+"""Model requests of a search: one for vectors, two comparisons, one to the judge, and one retry."""
 
 
 class ScoutState(EndingState):

@@ -33,22 +33,24 @@ from qwestly_agent.workflow_state import state
 
 
 MODEL: Tier = "fast"
-BEST, AT_A_TIME = 30, 5
-RANK_SECONDS = 45.0
-OF_A_PROMPT = 3_500
+BEST, AT_A_TIME = 20, 10
+RANK_SECONDS = 75.0
+OF_A_PROMPT = 2_500
 """Maximum characters of an advert."""
 OF_A_VECTOR = 1_500
+STRONG_FROM, GOOD_FROM = 8.0, 6.0
+"""Fits, of 10, from which a job is a strong or a good one; below, it is a stretch."""
 NOT_COMPARED = "Some jobs could not be compared with you. They come up again next time."
 
 INSTRUCTIONS = """\
 You compare job adverts with one person, for that person.
 
 - `fit` from 0 to 10: how well what they have done and what they look for match the advert. A job that you would not \
-send to a friend is below 5.
-- `reasons_for`: one to three, each one plain sentence to the person ("you"), with words of the advert as \
+send to a friend is below 5, and needs no reasons; from 6 it fits well, from 8 nearly all of it fits.
+- `reasons_for`: one or two, each one plain sentence to the person ("you"), with words of the advert as \
 `advert_quote` and words of one piece of evidence as `person_quote`, each letter for letter, and the piece's id as \
 `person_source`. Say of the person only what their quote says, of the job only what the advert's quote says.
-- `reasons_against`: up to three, as honest: what is missing, what they may not like. `person_quote` and \
+- `reasons_against`: up to two, as honest: what is missing, what they may not like. `person_quote` and \
 `person_source` only where the reason says something about the person.
 - Plain and short, in English, without praise.
 
@@ -224,6 +226,7 @@ def _match(given: ScoutState, advert: Advert, compared: Compared, fit: float) ->
         advert=advert,
         reasons_for=tuple(map(_reason, compared.reasons_for)),
         reasons_against=tuple(map(_reason, compared.reasons_against)),
+        fit="strong" if compared.fit >= STRONG_FROM else "good" if compared.fit >= GOOD_FROM else "stretch",
         score=round(compared.fit / 10 + fit, 4),
         found_at=0.0,  # until it is stored
         updated_at=0.0,

@@ -17,10 +17,11 @@ from qwestly_agent.domain.job import Advert, JobMatch, JobWishes, match_id
 from qwestly_agent.grounding.figures import is_number_word
 from qwestly_agent.jobs.wishes import normalize_words, without_excluded
 from qwestly_agent.services import Services
-from qwestly_agent.stores.jobs import LONGEST_CACHE_SECONDS, NO_SUCH_JOB, Adverts
+from qwestly_agent.stores.jobs import CACHE_SECONDS, LONGEST_CACHE_SECONDS, NO_SUCH_JOB, Adverts
 from qwestly_agent.text.clean import mask_secrets
 from qwestly_agent.text.contacts import contacts_in
 from qwestly_agent.text.language import content_stems, stems_of, tokens_of
+from qwestly_agent.text.places import plain_place, same_town, town_key
 
 # --- same job ---------------------------------------------------------------------------------------------------------
 # Merge adverts of the same job, from several boards or from one board on several days.
@@ -32,9 +33,9 @@ SAME_FROM = 0.5
 FEWEST_SHINGLES = 8
 _ENDINGS = "gmbh ag inc ltd llc corp co kg se plc sl sa sas bv limited the group holding company"
 _OF_COMPANIES = frozenset(_ENDINGS.split())
-_OF_TITLES = re.compile(
-    r"\((?:[mwfdxhvi]\s*[/|]\s*)+[mwfdxhvi]\)|\b(?:m/w/d|f/m/d|m/f/d|h/f|all genders)\b", re.IGNORECASE
-)
+_GENDERS = r"(?:[mwfdxhvin]\s*[/|*,]\s*){1,3}[mwfdxhvin]|all genders?|gn|alle geschlechter|tous genres"
+_OF_TITLES = re.compile(rf"[(\[]\s*(?:{_GENDERS})\s*[)\]]|(?<![\w/])(?:{_GENDERS})\s*$", re.IGNORECASE)
+_BEHIND_A_TITLE = re.compile(r"(?P<title>.+?)\s*(?:[–—|,(]|\s-\s)\s*(?P<behind>[^–—|,()]+)\)?\s*$")
 
 
 def merge_duplicates(adverts: Iterable[Advert]) -> list[Advert]:
@@ -58,10 +59,10 @@ def is_same(one: Advert, other: Advert) -> bool:
         return True
     if _title(one) != _title(other) or not _may_be(_company(one), _company(other)):
         return False
+    if not _may_be_near(one, other):
+        return False
     share = _shared(one.text, other.text)
-    if share is not None:
-        return share >= SAME_FROM and (one.is_remote or other.is_remote or _may_be(_city(one), _city(other)))
-    return bool(_company(one)) and _may_be(_city(one), _city(other))
+    return share >= SAME_FROM if share is not None else bool(_company(one) and _company(other))
 
 
 def _together(first: Advert, other: Advert) -> Advert:
@@ -73,6 +74,9 @@ def _together(first: Advert, other: Advert) -> Advert:
         "place": first.place or other.place,
         "country": first.country or other.country,
         "areas": first.areas or other.areas,
+        "way": first.way or other.way,
+        "remote_within": first.remote_within or other.remote_within,
+        "visa": first.visa or other.visa,
         "ends_at": max(filter(None, (first.ends_at, other.ends_at)), default=None),
         "company": first.company or other.company,
         "url": first.url or other.url,
@@ -83,7 +87,13 @@ def _together(first: Advert, other: Advert) -> Advert:
 
 
 def _title(advert: Advert) -> str:
-    return bare_title(advert.title)
+    """Return the title without genders, and without its own place behind it."""
+    bare = _OF_TITLES.sub(" ", advert.title).strip()
+    found = _BEHIND_A_TITLE.fullmatch(bare)
+    here = {"remote", *map(plain_place, advert.areas), *plain_place(advert.place).split()}
+    if found and plain_place(found["behind"]) in here:
+        bare = found["title"]
+    return bare_title(bare)
 
 
 def _company(advert: Advert) -> str:
@@ -101,8 +111,14 @@ def bare_company(company: str) -> str:
     return " ".join(each for each in normalize_words(company).split() if each not in _OF_COMPANIES)
 
 
-def _city(advert: Advert) -> str:
-    return normalize_words(advert.place.split(",")[0]).strip()
+def _may_be_near(one: Advert, other: Advert) -> bool:
+    """True if both may be in one town; of remote jobs, in one country."""
+    if not _may_be(one.country, other.country):
+        return False
+    if one.is_remote or other.is_remote:
+        return True
+    towns = [[*each.areas] or [part for part in each.place.split(",")[:1] if part.strip()] for each in (one, other)]
+    return not all(towns) or any(same_town(here, there) for here in towns[0] for there in towns[1])
 
 
 def _may_be(one: str, other: str) -> bool:
@@ -206,6 +222,8 @@ QUESTIONS_A_DAY = 60
 """Maximum requests of one user to all boards; queries answered within the last hour are not repeated."""
 SECONDS_TO_A_TURN = 60.0
 """Time that each nightly query waits for a board's quota of the next minute."""
+NIGHTLY_CACHE_SECONDS = 72_000.0
+"""Age up to which a nightly search takes an answer that a board gave for anybody's same query."""
 ENOUGH_TODAY = "The boards were asked so often today that the rest waits for tomorrow."
 
 
@@ -218,14 +236,20 @@ class FoundJobs:
 
 
 async def search_boards(
-    services: Services, user_id: str, queries: Sequence[JobQuery], *, patience: float = 0.0
+    services: Services,
+    user_id: str,
+    queries: Sequence[JobQuery],
+    *,
+    patience: float = 0.0,
+    cached_within: float = CACHE_SECONDS,
 ) -> FoundJobs:
-    """Query the boards and store all adverts. `patience` is the maximum wait for a board's quota, in seconds."""
+    """Query the boards and store all adverts. `patience` is the maximum wait for a board's quota, in seconds. Answers
+    of the last `cached_within` seconds are used again, whoever asked for them."""
     missing: dict[str, None] = {}
 
     async def query_board(board: JobBoard, query: JobQuery) -> list[Advert]:
         try:
-            return await _answer(services, user_id, board, query, patience)
+            return await _answer(services, user_id, board, query, patience, cached_within)
         except Unavailable as error:
             missing[error.message] = None
             services.logger.warning(Event.REQUEST_FAILED, extra={"board": board.name, **cause_of(error)})
@@ -238,12 +262,15 @@ async def search_boards(
     return FoundJobs(merge_duplicates(still_open), tuple(missing))
 
 
-async def _answer(services: Services, user_id: str, board: JobBoard, query: JobQuery, patience: float) -> list[Advert]:
-    """Return the board's answer, or a cached one to any user's same query of the last hour, or of the last day if the
-    board's quota is exhausted."""
+async def _answer(
+    services: Services, user_id: str, board: JobBoard, query: JobQuery, patience: float, cached_within: float
+) -> list[Advert]:
+    """Return the board's answer, or a cached one to any user's same query, or of the last day if the board's quota is
+    exhausted."""
     now = services.clock()
-    name = sha256_hex(board.name, query.words.casefold(), query.place.casefold(), str(query.remote_only))
-    if (known := await services.adverts.cached_answer(name, now)) is not None:
+    words = " ".join(sorted(tokens_of(query.words)))
+    name = sha256_hex(board.name, words or query.words, town_key(query.place), str(query.remote_only))
+    if (known := await services.adverts.cached_answer(name, now, cached_within)) is not None:
         return await _stored_adverts(services.adverts, known)
     if not await services.job_searches.count_board_request(user_id, now, QUESTIONS_A_DAY):
         raise Unavailable(ENOUGH_TODAY)

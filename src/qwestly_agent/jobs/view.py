@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -13,13 +13,16 @@ from qwestly_agent.domain.job import (
     FOLLOW_UP,
     Application,
     ApplicationStatus,
+    Fit,
     JobMatch,
     JobWishes,
     MatchStatus,
     Pay,
     Reason,
     Verdict,
+    Way,
 )
+from qwestly_agent.jobs.warnings import JobWarning, warnings_of
 from qwestly_agent.jobs.wishes import describe_weights
 from qwestly_agent.stores.jobs import JobSearch
 
@@ -33,6 +36,10 @@ class JobView(BaseModel):
     company: str
     place: str
     is_remote: bool
+    way: Way | None
+    """How one works; null if the job posting leaves it unclear."""
+    remote_within: tuple[str, ...]
+    """Countries where a remote worker has to be, as the job posting names them; empty if it names none."""
     pay: Pay | None
     posted_at: datetime | None
     url: str
@@ -41,6 +48,10 @@ class JobView(BaseModel):
     attribution: str
     """Must be shown next to it, according to the board's terms."""
     is_closed: bool
+    fit: Fit | None
+    """How well it fits; null if it was not compared with the user."""
+    warnings: tuple[JobWarning, ...]
+    """Signs of a scam, or demands that employers may not make, each with the posting's own sentence."""
     status: MatchStatus
     verdict: Verdict | None
     reasons_for: tuple[Reason, ...]
@@ -68,6 +79,13 @@ class JobList(BaseModel):
     """True if the user said what they want."""
 
 
+class WishSuggestion(BaseModel):
+    wish: Literal["titles", "places", "never"]
+    value: str
+    because: str
+    """The user's own words; empty if it comes from their profile."""
+
+
 class JobSettings(BaseModel):
     is_on: bool
     """True if it is searched each night."""
@@ -75,6 +93,8 @@ class JobSettings(BaseModel):
     next_at: datetime | None
     boards: tuple[str, ...]
     """The connected boards; without any, nothing can be searched."""
+    suggestions: list[WishSuggestion]
+    """Values for wishes that the user did not state here; none excludes a job before it is saved."""
 
 
 class Weight(BaseModel):
@@ -104,8 +124,12 @@ def job_detail(match: JobMatch, *, is_closed: bool, delivers: bool | None) -> Jo
 def _fields(match: JobMatch, *, is_closed: bool) -> dict[str, Any]:
     advert = match.advert
     return {
-        **advert.model_dump(include={"title", "company", "place", "is_remote", "url", "attribution"}),
-        **match.model_dump(include={"id", "status", "verdict", "application_id", "reasons_for", "reasons_against"}),
+        **advert.model_dump(include={"title", "company", "place", "way", "remote_within", "url", "attribution"}),
+        "is_remote": advert.is_remote,
+        "warnings": warnings_of(advert),
+        **match.model_dump(
+            include={"id", "status", "fit", "verdict", "application_id", "reasons_for", "reasons_against"}
+        ),
         "pay": advert.pay,
         "posted_at": None if advert.posted_at is None else to_datetime(advert.posted_at),
         "source": advert.board,
@@ -124,9 +148,11 @@ def job_list(matches: Sequence[JobMatch], closed: set[str], search: JobSearch, n
     )
 
 
-def job_settings(search: JobSearch, boards: Sequence[str]) -> JobSettings:
+def job_settings(search: JobSearch, boards: Sequence[str], suggestions: Sequence[tuple[str, str, str]]) -> JobSettings:
     next_at = None if search.next_at is None else to_datetime(search.next_at)
-    return JobSettings(is_on=search.is_on, wishes=search.wishes, next_at=next_at, boards=tuple(boards))
+    suggested = [{"wish": wish, "value": value, "because": because} for wish, value, because in suggestions]
+    told = {"is_on": search.is_on, "wishes": search.wishes, "next_at": next_at, "boards": boards}
+    return JobSettings.model_validate({**told, "suggestions": suggested})
 
 
 def job_weights(weights: Mapping[str, float]) -> JobWeights:

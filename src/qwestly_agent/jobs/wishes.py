@@ -3,8 +3,9 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from qwestly_agent.base.patterns import pattern
@@ -14,221 +15,115 @@ from qwestly_agent.domain.job import Advert, JobWishes, Pay, Verdict
 from qwestly_agent.services import Services
 from qwestly_agent.stores.jobs import JobMatches, JobSearch
 from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.places import countries_of, home_countries, is_in, plain_place
 
 # --- limits -----------------------------------------------------------------------------------------------------------
-# Hard limits: adverts that a user's wishes rule out. Missing information rules nothing out.
+# Hard limits: adverts that a user's wishes rule out. What an advert leaves unclear rules nothing out.
 
 
-A_YEAR: Mapping[str, float] = {"hour": 1_760.0, "day": 220.0, "week": 46.0, "month": 12.0, "year": 1.0}
-"""Number of pay periods in a year of work: 44 weeks of 40 hours, or 220 days."""
-MOST_REASONS = 3
-
-_NO_SPONSORSHIP = pattern(
-    r"\b(?:no|not|without|unable to(?: offer| provide)?|cannot(?: offer| provide)?|does not(?: offer| provide)?)\s+"
-    r"(?:visa\s+)?sponsor(?:ship|ing)?\b|\bright to work\b|\b(?:work|employment) authori[sz]ation\b|"
-    r"\bauthori[sz]ed to work\b|\b(?:gültige )?arbeitserlaubnis\b|\bpermiso de trabajo\b|\bpermis de travail\b",
-    re.IGNORECASE,
-)
-_WORD = pattern(r"[^\W_]+")
-_COUNTRIES: tuple[frozenset[str], ...] = tuple(
-    frozenset(each.split("/"))
-    for each in (
-        "germany/deutschland/alemania/allemagne/alemanha/germania/niemcy/de",
-        "austria/osterreich/autriche/at",
-        "switzerland/schweiz/suisse/suiza/svizzera/ch",
-        "united kingdom/uk/great britain/england/scotland/wales/northern ireland/gb",
-        "ireland/irland/irlanda/ie",
-        "united states/united states of america/usa/us/u s/u s a/america/estados unidos/etats unis/vereinigte staaten",
-        "canada/kanada/ca",
-        "spain/spanien/espana/espagne/espanha/es",
-        "portugal/pt",
-        "france/frankreich/francia/franca/fr",
-        "netherlands/the netherlands/niederlande/nederland/holland/paises bajos/pays bas/nl",
-        "belgium/belgien/belgique/belgie/belgica/be",
-        "luxembourg/luxemburg/lu",
-        "italy/italien/italia/italie/it",
-        "poland/polen/polonia/polska/pologne/pl",
-        "czechia/czech republic/tschechien/cesko/cz",
-        "hungary/ungarn/magyarorszag/hu",
-        "romania/rumanien/ro",
-        "greece/griechenland/grecia/gr",
-        "denmark/danemark/danmark/dk",
-        "sweden/schweden/sverige/se",
-        "norway/norwegen/norge/no",
-        "finland/finnland/suomi/fi",
-        "estonia/estland/eesti/ee",
-        "turkey/turkiye/turkei/tr",
-        "ukraine/ua",
-        "india/indien/bharat/in",
-        "singapore/singapur/sg",
-        "japan/jp",
-        "china/cn",
-        "south korea/korea/kr",
-        "philippines/ph",
-        "united arab emirates/uae/emirates/ae",
-        "israel/il",
-        "south africa/sudafrika/za",
-        "nigeria/ng",
-        "kenya/ke",
-        "brazil/brasilien/brasil/br",
-        "argentina/argentinien/ar",
-        "chile/cl",
-        "colombia/kolumbien/co",
-        "mexico/mexiko/mx",
-        "australia/australien/au",
-        "new zealand/neuseeland/nz",
-        "european union/eu/europe/europa",
-    )
-)
-_TOWNS: tuple[frozenset[str], ...] = tuple(
-    frozenset(each.split("/"))
-    for each in (
-        "munich/munchen/muenchen", "cologne/koln/koeln", "nuremberg/nurnberg/nuernberg", "hanover/hannover",
-        "dusseldorf/duesseldorf", "vienna/wien", "zurich/zuerich", "geneva/geneve/genf", "basel/bale", "bern/berne",
-        "lisbon/lisboa/lissabon/lisbonne", "porto/oporto", "seville/sevilla", "rome/roma/rom", "milan/milano/mailand",
-        "turin/torino", "florence/firenze/florenz", "naples/napoli/neapel", "venice/venezia/venedig",
-        "genoa/genova", "prague/praha/prag", "warsaw/warszawa/warschau", "krakow/cracow/krakau", "gdansk/danzig",
-        "wroclaw/breslau", "brussels/bruxelles/brussel/brussel", "antwerp/antwerpen/anvers", "ghent/gent/gand",
-        "the hague/den haag/s gravenhage", "copenhagen/kobenhavn/københavn/kopenhagen", "gothenburg/goteborg",
-        "athens/athina/athen", "bucharest/bucuresti/bukarest", "kyiv/kiev", "tallinn/reval", "helsinki/helsingfors",
-        "new york/new york city/nyc", "mexico city/ciudad de mexico", "sao paulo/são paulo", "bangalore/bengaluru",
-        "mumbai/bombay", "beijing/peking", "washington/washington d c/washington dc",
-    )
-)  # fmt: skip
-"""Names of the same town in several languages, as `normalize_words` writes them."""
-_IN_THE_EU = frozenset(
-    (
-        "germany",
-        "austria",
-        "ireland",
-        "spain",
-        "portugal",
-        "france",
-        "netherlands",
-        "italy",
-        "poland",
-        "belgium",
-        "luxembourg",
-        "czechia",
-        "hungary",
-        "romania",
-        "greece",
-        "denmark",
-        "sweden",
-        "finland",
-        "estonia",
-    )
-)
+_WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Scripts that write words without blanks between them."""
+MOST_LETTERS_OF_NAMES = 3
+_IN_A_WORD = rf"[^\W{_WITHOUT_BLANKS}]"
 
 
-def without_excluded(adverts: Iterable[Advert], wishes: JobWishes) -> tuple[list[Advert], tuple[str, ...]]:
-    """Return the adverts that the wishes allow, and a sentence on the others: how many, and the commonest reasons."""
-    fits, reasons = list[Advert](), Counter[str]()
+def without_excluded(adverts: Sequence[Advert], wishes: JobWishes) -> tuple[list[Advert], tuple[str, ...]]:
+    """Return the adverts that the wishes allow, and a sentence on the others: how many each wish ruled out."""
+    fits, counts = list[Advert](), Counter[str]()
     for each in adverts:
-        if reason := exclusion_reason(each, wishes):
-            reasons[reason] += 1
+        if wish := excluding_wish(each, wishes):
+            counts[wish] += 1
         else:
             fits.append(each)
-    if not reasons:
+    if not counts:
         return fits, ()
-    count, named = reasons.total(), " ".join(reason for reason, _ in reasons.most_common(MOST_REASONS))
-    return fits, (f"Your wishes ruled out {count} {'job' if count == 1 else 'jobs'} that the boards have: {named}",)
+    found = f"{len(adverts)} {'job' if len(adverts) == 1 else 'jobs'} found"
+    named = ", ".join(f"{wish} ruled out {count}" for wish, count in counts.most_common())
+    return fits, (f"{found}; {named}.",)
 
 
-def exclusion_reason(advert: Advert, wishes: JobWishes) -> str | None:
-    """Return a sentence for the user on why the advert is ruled out, or None."""
+def excluding_wish(advert: Advert, wishes: JobWishes) -> str | None:
+    """Return the name of the wish that clearly rules the advert out, or None."""
     if word := next((each for each in wishes.never if _names(advert, each)), None):
-        return f"You decided against “{word}”."
-    if wishes.remote == "only" and not advert.is_remote:
-        return "It is not remote."
+        return f"your wish for no “{word}”"
+    if wishes.remote == "only" and advert.way in ("on_site", "hybrid"):
+        return "your wish for remote jobs only"
     if wishes.remote == "no" and advert.is_remote:
-        return "It is remote."
-    if wishes.places and advert.place and not advert.is_remote and not _is_in(advert, wishes.places):
-        return f"It is in {advert.place}."
-    if wishes.pay_from and advert.pay and _is_less(advert.pay, wishes.pay_from, wishes.pay_currency):
-        return "It pays less than you want."
+        return "your wish for no remote jobs"
+    if advert.is_remote:
+        if not _may_work_remotely(advert, wishes):
+            return f"your wish to work from {' or '.join(wishes.places or wishes.work_permits)}"
+    elif wishes.places and all(is_in(advert.country, advert.areas, each) is False for each in wishes.places):
+        return f"your wish for {' or '.join(wishes.places)}"
+    if wishes.pay_from and advert.pay and _is_less(advert.pay, advert.country, wishes):
+        return f"your wish for pay from {wishes.pay_from:,.0f} {wishes.pay_currency or ''}".rstrip()
     if wishes.languages and advert.language and advert.language not in map(str.lower, wishes.languages):
-        return "It is written in another language."
-    if wishes.work_permits and _NO_SPONSORSHIP.search(advert.text) and not _may_work(advert, wishes.work_permits):
-        return "It asks for a permission to work that you did not name."
+        return f"your wish for postings in {' or '.join(wishes.languages)}"
+    if advert.visa == "not_sponsored" and not _may_work(advert, wishes.work_permits):
+        return f"your permits for {' and '.join(wishes.work_permits)} alone"
     return None
-
-
-def annual_pay(pay: Pay) -> float | None:
-    """Return the highest annual pay of the range, in its currency."""
-    most = pay.highest if pay.highest is not None else pay.lowest
-    return None if most is None else most * A_YEAR[pay.per]
 
 
 def normalize_words(text: str) -> str:
     """Return lower-case words without accents and punctuation, with a blank at both ends."""
-    bare = "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))
-    words = " ".join(_WORD.findall(bare))
-    return f" {words} "
-
-
-def _is_in(advert: Advert, wanted: Iterable[str]) -> bool:
-    """True if the advert is in a wanted country, region or town, each as it may be written: "Berlin, Germany" is the
-    town in that country."""
-    told = " ".join(map(normalize_words, (advert.place, *advert.areas)))
-    country = _country_of(advert.country)
-    for wish in wanted:
-        *towns, last = [each.strip() for each in wish.split(",") if each.strip()] or [wish]
-        land = _country_of(last)
-        if land is None:
-            towns, is_there = [*towns, last], True
-        elif country:
-            is_there = _covers(land, country)
-        else:  # the board names no country: by its name in the place, or unknown beside a town
-            is_there = any(f" {name} " in told for name in land if len(name) > 2) or bool(towns)
-        if is_there and all(_is_named(each, told) for each in towns[:1]):
-            return True
-    return False
-
-
-def _is_named(town: str, told: str) -> bool:
-    name = normalize_words(town).strip()
-    same = next((each for each in _TOWNS if name in each), frozenset((name,)))
-    return any(f" {each} " in told for each in same)
+    return f" {plain_place(text)} "
 
 
 def _names(advert: Advert, word: str) -> bool:
-    """True if the company, title or text contains this word or sequence of words."""
-    return bool(word.strip()) and any(
-        normalize_words(word) in normalize_words(each) for each in (advert.company, advert.title, advert.text)
-    )
+    """True if the company, title or text contains this word or sequence of words, with its signs: "C++"."""
+    if not word.strip():
+        return False
+    is_cased = len(name := word.strip()) <= MOST_LETTERS_OF_NAMES and name.isalpha() and name[0].isupper()  # "Go"
+    fold = _without_accents if is_cased else _bare
+    return any(_as_word(fold(word)).search(fold(each)) for each in (advert.company, advert.title, advert.text))
 
 
-def _is_less(pay: Pay, wanted: float, currency: str | None) -> bool:
-    most = annual_pay(pay)
-    return most is not None and (not currency or not pay.currency or currency == pay.currency) and most < wanted
+@lru_cache(maxsize=512)
+def _as_word(word: str) -> re.Pattern[str]:
+    bare = word.split()
+    first, last = bare[0][0], bare[-1][-1]
+    before = rf"(?<!{_IN_A_WORD})" if re.match(_IN_A_WORD, first) else ""
+    after = rf"(?!{_IN_A_WORD}|[+#])" if re.match(_IN_A_WORD, last) else rf"(?!{re.escape(last)})"
+    if not re.match(_IN_A_WORD, last) and re.match(r"\w", last):
+        after = ""
+    if before and bare == [first]:  # a letter is no initial, and no half of "R&D"
+        before, after = rf"{before}(?<!&)", rf"{after}(?!&|['’]|\.\s*\w)"
+    *words, end = map(re.escape, bare)
+    if end.isalpha() and len(end) > MOST_LETTERS_OF_NAMES:  # "bank" is also "banks"
+        end = f"{end.removesuffix('s')}s?"
+    return re.compile(before + r"[\s_–-]+".join((*words, end)) + after)
 
 
-def _may_work(advert: Advert, permits: Iterable[str]) -> bool:
+def _bare(text: str) -> str:
+    return _without_accents(text).casefold()
+
+
+@lru_cache(maxsize=512)
+def _without_accents(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text)
+    return unicodedata.normalize("NFC", "".join(each for each in plain if not unicodedata.combining(each)))
+
+
+def _is_less(pay: Pay, country: str, wishes: JobWishes) -> bool:
+    most, wanted = pay.most_a_year(country), wishes.pay_from
+    is_same = not wishes.pay_currency or not pay.currency or wishes.pay_currency == pay.currency
+    return most is not None and wanted is not None and is_same and most < wanted
+
+
+def _may_work_remotely(advert: Advert, wishes: JobWishes) -> bool:
+    """False if a remote worker has to be in other countries than those of the places and permits."""
+    stated = [countries_of(each) for each in advert.remote_within]
+    allowed = frozenset(code for each in stated for code in each) if all(stated) else frozenset[str]()
+    if not stated and wishes.places and advert.country:
+        allowed = frozenset((advert.country,))
+    home = home_countries((*wishes.places, *wishes.work_permits))
+    return not allowed or not home or bool(allowed & home)
+
+
+def _may_work(advert: Advert, permits: Sequence[str]) -> bool:
     """True if the job's country is among the permits, or unknown."""
-    demands = " ".join(
-        advert.text[max(0, m.start() - 80) : m.end() + 80] for m in _NO_SPONSORSHIP.finditer(advert.text)
-    )
-    told = normalize_words(advert.place)
-    known = _country_of(advert.country)
-    countries = [known] if known else [each for each in _COUNTRIES if _any_in(each, told)]
-    countries = countries or [each for each in _COUNTRIES if _any_in(each, normalize_words(demands))]
-    if not countries:
-        return True
-    mine = [_country_of(each) for each in permits]
-    return any(_covers(each, country) for each in mine if each for country in countries)
-
-
-def _covers(permit: frozenset[str], country: frozenset[str]) -> bool:
-    return permit == country or ("eu" in permit and bool(_IN_THE_EU & country))
-
-
-def _any_in(names: Iterable[str], text: str) -> bool:
-    return any(f" {name} " in text for name in names if len(name) > 2 or name in ("uk", "us", "eu"))
-
-
-def _country_of(name: str) -> frozenset[str] | None:
-    return next((each for each in _COUNTRIES if normalize_words(name).strip() in each), None)
+    named = [countries_of(each) for each in permits]
+    return not advert.country or not named or not all(named) or any(advert.country in each for each in named)
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------
@@ -254,16 +149,21 @@ def features_of(advert: Advert) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_features(advert)))
 
 
-async def weights_of(job_matches: JobMatches, search: JobSearch) -> dict[str, float]:
+async def weights_of(job_matches: JobMatches, search: JobSearch, wishes: JobWishes) -> dict[str, float]:
     """Compute the weights from the user's current thumbs, without those from before the last reset."""
-    return learn(await job_matches.list_verdicts(search.user_id, search.thumbs_since))
+    return learn(await job_matches.list_verdicts(search.user_id, search.thumbs_since), wishes)
 
 
-def learn(verdicts: Iterable[tuple[Advert, Verdict]]) -> dict[str, float]:
-    """Return the weights. "Not this kind" counts for the title, not for the company."""
+def learn(verdicts: Iterable[tuple[Advert, Verdict]], wishes: JobWishes) -> dict[str, float]:
+    """Return the weights. "Not this kind" counts for the title, not for the company. Words of the wished titles have
+    none: a thumb on one job is not about all that the person looks for."""
+    own = {f"title:{word}" for title in wishes.titles for word in normalize_words(title).split()}
+    own |= {"remote"} if wishes.remote == "only" else set()
     sums = Counter[str]()
     for advert, verdict in verdicts:
         for each in features_of(advert):
+            if each in own:
+                continue
             if verdict != "not_this_kind" or each.startswith("title:"):
                 sums[each] += STEP[verdict]
     weights = {each: round(max(-MOST, min(MOST, total / 100)), 3) for each, total in sums.items() if total}
@@ -304,6 +204,7 @@ def _features(advert: Advert) -> Iterator[str]:
 MOST_EVIDENCE = 24
 MOST_CHARACTERS = 9_000
 MOST_OF_ONE = 900
+MOST_MEMORIES = 100
 
 
 @dataclass(frozen=True)
@@ -329,11 +230,52 @@ async def person_of(services: Services, user_id: str) -> Person:
         if (left := left - len(short.text)) < 0:
             break
         evidence[each.id] = short
+    return Person(await wishes_of(services, search), evidence)
+
+
+async def wishes_of(services: Services, search: JobSearch) -> JobWishes:
+    """Return the user's wishes; missing titles and places are those of their profile."""
     wishes = search.wishes
-    if not wishes.titles or not wishes.places:
-        profile = await services.profiles.get_career(user_id)
-        wishes = wishes.model_copy(update=_from_profile(wishes, profile))
-    return Person(wishes, evidence)
+    if wishes.titles and wishes.places:
+        return wishes
+    profile = await services.profiles.get_career(search.user_id)
+    return wishes.model_copy(update=_from_profile(wishes, profile))
+
+
+_RULED_OUT = tuple(
+    pattern(f"{said} (?P<what>[\\w&+#. -]{{2,40}}?){ends}", re.IGNORECASE)
+    for said, ends in (
+        (
+            r"(?:.{1,9} )?(?:decided|wants?) (?:not|never) to (?:apply|work|go back)(?: to| for| at| in)",
+            "(?: any ?more| again)?",
+        ),
+        (r"(?:.{1,9} )?(?:do(?:es)?(?: not|n't)|no longer) wants? to work(?: for| at| in)", "(?: any ?more| again)?"),
+        (r"no(?: more)?", "(?: jobs| work)?(?: any ?more| again)"),
+        (r"(?:.{1,9} )?(?:no more|ruled out)", "(?: jobs| work)"),
+        (r"(?:.{1,9} )?(?:nicht|nie) (?:mehr|wieder) (?:bei|in|für|zu)", "(?: arbeiten)?"),
+        (r"keine?", " mehr"),
+        (r"no qui(?:ero|ere) (?:volver a )?trabajar (?:en|con|para)", ""),
+        (r"(?:je )?ne veu[xt] plus travailler (?:dans|pour|avec|chez)(?: une?| des| les| la| le)?", ""),
+        (r"não qu(?:ero|er) (?:mais )?trabalhar (?:em|com|para|num|numa)", ""),
+    )
+)
+"""Whole sentences that rule something out; anything else suggests nothing."""
+
+
+async def suggestions_of(services: Services, search: JobSearch) -> list[tuple[str, str, str]]:
+    """Return suggested values of wishes, each with its field and the person's words; empty for those of the profile."""
+    wishes = await wishes_of(services, search)
+    found = [(name, value, "") for name in ("titles", "places") for value in getattr(wishes, name)]
+    suggested = [each for each in found if not getattr(search.wishes, each[0])]
+    known = {each.casefold() for each in wishes.never}
+    for memory in await services.memories.most_salient(search.user_id, MOST_MEMORIES):
+        said = [memory.quote, memory.content] if memory.trust == "user_said" else []
+        for words in (each.strip(" .!\n") for each in said):
+            match = next((found for each in _RULED_OUT if (found := each.fullmatch(words))), None)
+            if match and match["what"].casefold() not in known:
+                known.add(match["what"].casefold())
+                suggested.append(("never", match["what"], memory.quote or memory.content))
+    return suggested
 
 
 def _from_profile(wishes: JobWishes, profile: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,10 +24,11 @@ from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import EVERYBODY, sha256_hex
 from qwestly_agent.domain.job import JobWishes
 from qwestly_agent.jobs.model import ScoutState, run_of
-from qwestly_agent.jobs.search import SECONDS_TO_A_TURN, is_same, search_boards
+from qwestly_agent.jobs.search import NIGHTLY_CACHE_SECONDS, SECONDS_TO_A_TURN, is_same, search_boards
 from qwestly_agent.jobs.wishes import person_of, weights_of, without_excluded
 from qwestly_agent.platform.collection import Backlog
 from qwestly_agent.services import Services
+from qwestly_agent.stores.jobs import CACHE_SECONDS
 from qwestly_agent.stores.usage import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, state
 
@@ -35,7 +36,9 @@ from qwestly_agent.workflow_state import WorkflowState, state
 # Search boards for a user, without adverts that were shown before or that the user's wishes rule out.
 
 
-MOST_QUERIES = 6
+MOST_QUERIES = 3
+"""Queries of one search; the others take their turn in the next ones."""
+MOST_NAMED = 8
 MOST_FOUND = 200
 MOST_EARLIER = 200
 """Number of earlier matches to compare with, as the same job can appear under another id."""
@@ -49,14 +52,15 @@ async def find(services: Services, given: ScoutState) -> ScoutState:
     if search.run_id == given.run_id and search.found:
         return given.model_copy(update={"found": len(search.found)})
     person = await person_of(services, given.user_id)
-    queries = queries_of(person.wishes)
-    told = await search_boards(services, given.user_id, queries, patience=SECONDS_TO_A_TURN)
+    queries, others = turns_of(queries_of(person.wishes), search.asked_before)
+    cached = NIGHTLY_CACHE_SECONDS if given.at_night else CACHE_SECONDS
+    told = await search_boards(services, given.user_id, queries, patience=SECONDS_TO_A_TURN, cached_within=cached)
     earlier = [each.advert for each in await services.job_matches.newest(given.user_id, MOST_EARLIER)]
     known = await services.job_matches.list_shown_adverts(given.user_id)
     new = [each for each in told.adverts if each.id not in known and not any(is_same(each, other) for other in earlier)]
     fits, ruled_out = without_excluded(new, person.wishes)
     fits = fits[:MOST_FOUND]
-    missing = (*told.missing, *ruled_out) if queries else (NO_WISHES,)
+    missing = (*told.missing, *ruled_out, *_not_asked(others)) if queries else (NO_WISHES,)
     await services.adverts.save(fits)
     await services.job_searches.save_parts(
         given.user_id,
@@ -64,19 +68,40 @@ async def find(services: Services, given: ScoutState) -> ScoutState:
         services.clock(),
         found=[each.id for each in fits],
         missing=list(missing),
-        weights=await weights_of(services.job_matches, search),
+        asked_before=[each.label for each in queries],
+        weights=await weights_of(services.job_matches, search, person.wishes),
     )
     return given.model_copy(update={"found": len(fits)})
 
 
 def queries_of(wishes: JobWishes) -> Sequence[JobQuery]:
-    """Return one query for each title and place, and one for remote jobs."""
+    """Return a query for each title in each place, and one for remote jobs: each place with one title comes first."""
     remote_only = wishes.remote == "only"
     places = ("",) if remote_only or not wishes.places else wishes.places
-    queries = [JobQuery(title, place, remote_only) for place in places for title in wishes.titles]
-    if wishes.remote == "any" and wishes.places:
-        queries += [JobQuery(title, "", remote_only=True) for title in wishes.titles[:1]]
-    return queries[:MOST_QUERIES]
+    titles, queries = wishes.titles, list[JobQuery]()
+    for turn in range(len(titles)):
+        queries += [
+            JobQuery(titles[(turn + number) % len(titles)], place, remote_only) for number, place in enumerate(places)
+        ]
+        if turn == 0 and wishes.remote == "any" and wishes.places:
+            queries.append(JobQuery(titles[0], "", remote_only=True))
+    return queries
+
+
+def turns_of(queries: Sequence[JobQuery], before: Sequence[str]) -> tuple[Sequence[JobQuery], Sequence[JobQuery]]:
+    """Return the queries of this search and the others. `before` are the labels of the last search's queries: the
+    turns go on behind them."""
+    last = max((number for number, each in enumerate(queries) if each.label in before[-1:]), default=-1)
+    turned = [*queries[last + 1 :], *queries[: last + 1]]
+    return turned[:MOST_QUERIES], turned[MOST_QUERIES:]
+
+
+def _not_asked(queries: Sequence[JobQuery]) -> Sequence[str]:
+    if not queries:
+        return ()
+    named = ", ".join(each.label for each in queries[:MOST_NAMED])
+    more = f" and {len(queries) - MOST_NAMED} more" if len(queries) > MOST_NAMED else ""
+    return (f"Not searched for this time, and next in turn: {named}{more}.",)
 
 
 # --- start ------------------------------------------------------------------------------------------------------------

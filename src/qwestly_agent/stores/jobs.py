@@ -56,17 +56,20 @@ ANSWERS = MongoCollection(
 )
 """`_id` (hash of board and query), `adverts` (their ids, a JSON text), `at`, `expires_at`."""
 MINUTE_SECONDS, DAY_SECONDS = 60, 86_400
+_NEWEST = ("seen_at", "ends_at", "country", "areas", "way", "remote_within", "visa", "pay")
 
 
 class Adverts(Store):
     async def save(self, adverts: Sequence[Advert]) -> None:
-        """Add adverts. For a known advert only the time it was last seen is updated; its first text is kept."""
+        """Add adverts. Of a known advert the newest facts are stored, but its first title and text are kept."""
         if not adverts:
             return
         writes: list[UpdateOne] = []
         for each in adverts:
-            seen = {"seen_at": each.seen_at, "expires_at": to_datetime(each.seen_at) + ADVERT_RETENTION}
-            first = {name: value for name, value in _document(each).items() if name not in seen}
+            document = _document(each)
+            seen = {name: document[name] for name in _NEWEST}
+            seen["expires_at"] = to_datetime(each.seen_at) + ADVERT_RETENTION
+            first = {name: value for name, value in document.items() if name not in seen}
             writes.append(UpdateOne({"_id": each.id}, {"$set": seen, "$setOnInsert": first}, upsert=True))
         await self.database[ADVERTS].bulk_write(writes, ordered=False)
 
@@ -239,7 +242,9 @@ class JobSearch:
     searched_for: JobWishes | None = None
     """The wishes as they were when the search began."""
     missing: tuple[str, ...] = ()
-    """Boards that could not be searched, each as a sentence."""
+    """Sentences on boards that could not be searched, jobs that wishes ruled out, and queries not made."""
+    asked_before: tuple[str, ...] = ()
+    """Labels of the last search's queries: the next search goes on behind them."""
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """Weights learned from thumbs given before the search began: added to a job's fit, by feature."""
     found: tuple[str, ...] = ()
@@ -421,6 +426,7 @@ def _search(user_id: str, document: Document) -> JobSearch:
         searched_at=document.get("searched_at"),
         searched_for=JobWishes.model_validate_json(wishes) if (wishes := document.get("searched_for")) else None,
         missing=tuple(json.loads(document.get("missing") or "[]")),
+        asked_before=tuple(json.loads(document.get("asked_before") or "[]")),
         weights=json.loads(document.get("weights") or "{}"),
         found=tuple(json.loads(document.get("found") or "[]")),
         best=tuple((advert_id, fit) for advert_id, fit in json.loads(document.get("best") or "[]")),

@@ -19,7 +19,8 @@ OTHER = (
 
 
 def advert(number: int = 1, **changes: Any) -> Advert:
-    told = {"title": "Backend Engineer", "company": "Kestrel Labs", "place": "Berlin, Germany", "text": TEXT}
+    told = {"title": "Backend Engineer", "company": "Kestrel Labs", "place": "Berlin, DE", "text": TEXT}
+    told |= {"country": "DE"}
     return Advert(**{"id": f"adzuna:{number}", "board": "adzuna", **told, **changes})
 
 
@@ -33,6 +34,12 @@ def advert(number: int = 1, **changes: Any) -> Advert:
         {"text": TEXT[:170]},
         {"place": ""},
         {"place": "Berlin"},
+        {"title": "Backend Engineer (w/m/d)"},
+        {"title": "Backend Engineer - m/w/d"},
+        {"title": "Backend Engineer (all genders)"},
+        {"title": "Backend Engineer – Berlin"},
+        {"title": "Backend Engineer (Berlin)"},
+        {"place": "Kreuzberg, Berlin", "country": "DE", "areas": ("Berlin", "Kreuzberg")},
         {"company": ""},
         {"text": ""},
     ],
@@ -47,6 +54,8 @@ def test_is_the_same(changes: dict[str, Any]) -> None:
     "changes",
     [
         {"title": "Senior Backend Engineer"},
+        {"title": "Backend Engineer – Payments"},
+        {"country": "US", "way": "remote"},
         {"company": "Almanac Software"},
         {"place": "Munich, Germany"},
         {"text": OTHER},

@@ -8,12 +8,22 @@ import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
 import { pointInTime } from "../time.ts";
 import { applyTools } from "./apply.ts";
-import type { Application, DocumentKind, DocumentView, JobList, JobMatch, MatchStatus, Reason, Verdict } from "./types.ts";
-import { dayWords, outside, payWords } from "./words.ts";
+import type { Application, DocumentKind, DocumentView, Fit, JobList, JobMatch, MatchStatus, Reason, Verdict } from "./types.ts";
+import { dayWords, outside, payOfAYear, payWords } from "./words.ts";
 
 const POLL_MS = 3_000; // while a search runs
 const MOST_LISTED = 50;
 const LISTS: MatchStatus[] = ["new", "saved", "hidden"];
+
+const FITS: (Fit | null | undefined)[] = ["strong", "good", "stretch"];
+const SORTS = {
+  found: () => 0,
+  fit: (one: JobMatch, other: JobMatch) => rankOf(one) - rankOf(other),
+  pay: (one: JobMatch, other: JobMatch) => payOfAYear(other.pay) - payOfAYear(one.pay),
+  age: (one: JobMatch, other: JobMatch) => Date.parse(other.posted_at ?? "1970-01-01") - Date.parse(one.posted_at ?? "1970-01-01"),
+};
+type Sort = keyof typeof SORTS;
+const rankOf = ({ fit }: JobMatch) => (FITS.includes(fit) ? FITS.indexOf(fit) : FITS.length);
 
 /** A job that was just moved out of the list: its new status and its previous one. */
 type Move = { to: MatchStatus; from: MatchStatus };
@@ -23,7 +33,7 @@ const pathOf = (id: string) => `/api/jobs/${encodeURIComponent(id)}`;
 export class JobMatches extends AgentElement {
   static override properties = {
     ...AgentElement.properties, canApply: { type: Boolean, attribute: "can-apply" },
-    shown: { state: true }, list: { state: true }, moved: { state: true }, adverts: { state: true }, applications: { state: true }, form: { state: true }, said: { state: true },
+    shown: { state: true }, list: { state: true }, moved: { state: true }, adverts: { state: true }, applications: { state: true }, form: { state: true }, said: { state: true }, fit: { state: true }, sort: { state: true },
   };
   static override styles = [BASE_STYLES, JOB_STYLES];
 
@@ -39,12 +49,15 @@ export class JobMatches extends AgentElement {
   declare form: string | null;
   /** The result of the last request in a sentence, by job. */
   declare said: Map<string, string>;
+  /** The fit to show; empty for any. */
+  declare fit: Fit | "";
+  declare sort: Sort;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reading = 0;
 
   constructor() {
     super();
-    Object.assign(this, { canApply: false, shown: "new", list: null, moved: new Map(), adverts: new Map(), applications: null, form: null, said: new Map() });
+    Object.assign(this, { canApply: false, shown: "new", list: null, moved: new Map(), adverts: new Map(), applications: null, form: null, said: new Map(), fit: "", sort: "found" });
   }
 
   override disconnectedCallback() {
@@ -155,8 +168,21 @@ export class JobMatches extends AgentElement {
       ${list ? html`
         ${list.missing.map((each) => html`<p class="soft">${each}</p>`)}
         ${list.searched_at ? html`<p class="soft">${strings.matches.lastSearched(pointInTime(list.searched_at))}</p>` : nothing}
-        <ul aria-label=${strings.matches.label}>${list.items.map((job) => this.#row(job))}</ul>
-        ${list.items.length ? nothing : this.#empty(list)}` : nothing}`;
+        ${list.items.length > 1 ? this.#choices() : nothing}
+        <ul aria-label=${strings.matches.label}>${this.#chosen(list.items).map((job) => this.#row(job))}</ul>
+        ${!list.items.length ? this.#empty(list) : this.#chosen(list.items).length ? nothing : html`<p class="empty">${strings.matches.noneFits}</p>`}` : nothing}`;
+  }
+
+  #chosen(items: JobMatch[]) {
+    return items.filter(({ id, fit }) => !this.fit || fit === this.fit || this.moved.has(id)).sort(SORTS[this.sort]);
+  }
+
+  #choices() {
+    const { fit, anyFit, show, sort, sorts } = strings.matches;
+    const options = (named: object, chosen: string) => Object.entries(named).map(([value, label]) => html`<option value=${value} ?selected=${value === chosen}>${label}</option>`);
+    const value = (event: Event) => (event.target as HTMLSelectElement).value;
+    return html`<div class="tools choices"><label>${show} <select class="field" name="fit" @change=${(event: Event) => (this.fit = value(event) as Fit | "")}>${options({ "": anyFit, ...fit }, this.fit)}</select></label>
+      <label>${sort} <select class="field" name="sort" @change=${(event: Event) => (this.sort = value(event) as Sort)}>${options(sorts, this.sort)}</select></label></div>`;
   }
 
   #empty({ has_wishes, searched_at }: JobList) {
@@ -171,10 +197,13 @@ export class JobMatches extends AgentElement {
         <button type="button" class="link undo" aria-label=${strings.shared.labeled(strings.shared.undo, job.title)} @click=${() => this.#move(job, move.from)}>${strings.shared.undo}</button></li>`;
     }
     const { title, company, place, is_remote: isRemote, pay, posted_at: posted, url, attribution, is_closed: isClosed } = job;
-    const facts = [company, place, isRemote ? strings.matches.remote : "", pay ? payWords(pay) : "", posted ? strings.matches.posted(dayWords(posted)) : ""];
+    const way = job.remote_within?.length ? strings.matches.remoteWithin(job.remote_within.join(", ")) : strings.matches.ways[job.way ?? (isRemote ? "remote" : "on_site")];
+    const facts = [company, place, way, pay ? payWords(pay) : "", posted ? strings.matches.posted(dayWords(posted)) : ""];
     return html`<li class="row job" data-job=${job.id} aria-label=${title}>
       <div><h3 tabindex="-1">${title}</h3><p class="soft">${facts.filter(Boolean).join(" · ")}</p></div>
+      ${job.fit ? html`<p class="badge fit">${strings.matches.fit[job.fit]}</p>` : nothing}
       ${isClosed ? html`<p class="badge">${strings.matches.closed}</p>` : nothing}
+      ${(job.warnings ?? []).map(({ text, quote }) => html`<div class="reasons warning"><p><strong>${strings.matches.warning}:</strong> ${text}</p><blockquote>${strings.shared.quoted(quote)}<cite>${strings.jobs.posting}</cite></blockquote></div>`)}
       ${this.#reasons(strings.matches.fits, "for", job.reasons_for)}${this.#reasons(strings.matches.drawbacks, "against", job.reasons_against)}
       <details class="advert" @toggle=${(event: Event) => (event.target as HTMLDetailsElement).open && this.#read(job)}><summary>${strings.jobs.posting}</summary>
         <p class="text">${this.adverts.get(job.id) ?? strings.shared.loading}</p></details>

@@ -3,7 +3,9 @@
 import type { LeftOut, ResumeView, ShownClaim, ShownQuote } from "../api.ts";
 
 export interface Reason { text: string; advert_quote: string; person_quote: string | null; person_source: string | null }
-export interface Pay { lowest: number | null; highest: number | null; currency: string; per: string }
+export interface Pay { lowest: number | null; highest: number | null; currency: string; per: string | null }
+export type Fit = "strong" | "good" | "stretch";
+export interface JobWarning { kind: string; text: string; quote: string }
 export type MatchStatus = "new" | "saved" | "hidden";
 export type Verdict = "up" | "down" | "not_this_kind";
 export interface JobMatch {
@@ -12,6 +14,11 @@ export interface JobMatch {
   company: string;
   place: string;
   is_remote: boolean;
+  /** Not sent by earlier servers. */
+  way?: "on_site" | "hybrid" | "remote" | null;
+  remote_within?: string[];
+  fit?: Fit | null;
+  warnings?: JobWarning[];
   pay: Pay | null;
   posted_at: string | null;
   url: string;
@@ -35,7 +42,9 @@ export interface Wishes {
   work_permits: string[];
   never: string[];
 }
-export interface JobSettings { is_on: boolean; wishes: Wishes; next_at: string | null; boards: string[] }
+export interface JobSettings { is_on: boolean; wishes: Wishes; next_at: string | null; boards: string[]; suggestions?: Suggestion[] }
+/** `because` are the user's words; empty if it comes from their profile. */
+export interface Suggestion { wish: "titles" | "places" | "never"; value: string; because: string }
 export interface Weight { says: string; weight: number }
 
 export type DocumentKind = "resume" | "cover_letter";

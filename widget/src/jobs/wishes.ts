@@ -67,11 +67,29 @@ export class JobWishes extends AgentElement {
         <div><button type="button" class="quiet" @click=${this.#forget}>${strings.wishes.forgetAll}</button></div></section>` : nothing}`;
   }
 
-  #form({ is_on: isOn, wishes, next_at: next, boards }: JobSettings) {
+  /** A field's value, or what the profile suggests for an empty one. */
+  #field(name: Listed, { wishes, suggestions = [] }: JobSettings) {
+    const { label, example } = strings.wishes.fields[name];
+    const suggested = suggestions.filter((each) => each.wish === name && !each.because);
+    const value = wishes[name].length ? wishes[name] : suggested.map((each) => each.value);
+    const said = suggestions.filter((each) => each.wish === name && each.because);
+    return html`<label>${label} <input class="field" name=${name} autocomplete="off" placeholder=${example} .value=${value.join(", ")}>
+      ${suggested.length && !wishes[name].length ? html`<span class="soft">${strings.wishes.ofProfile}</span>` : nothing}</label>
+      ${said.map((each) => html`<p class="soft suggestion">${strings.wishes.youSaid(each.because)} <button type="button" class="link" @click=${() => this.#add(each.value)}>${strings.wishes.add(each.value)}</button></p>`)}`;
+  }
+
+  #add(value: string) {
+    const { value: before } = this.renderRoot.querySelector<HTMLInputElement>("[name=never]")!;
+    const never = [...before.split(",").map((each) => each.trim()).filter(Boolean), value];
+    this.renderRoot.querySelector<HTMLInputElement>("[name=never]")!.value = [...new Set(never)].join(", ");
+  }
+
+  #form(settings: JobSettings) {
+    const { is_on: isOn, wishes, next_at: next, boards } = settings;
     return html`<form class="wishes" @submit=${this.#save}>
       <label class="check"><input type="checkbox" name="is_on" .checked=${isOn}> <span>${strings.wishes.searchNightly}${isOn && next ? html` <span class="soft">${strings.wishes.nextSearch(pointInTime(next))}</span>` : nothing}</span></label>
       ${boards.length ? html`<p class="soft">${strings.wishes.boards(boards.join(", "))}</p>` : html`<p class="problem">${strings.wishes.noBoard}</p>`}
-      ${LISTED.map((name) => html`<label>${strings.wishes.fields[name].label} <input class="field" name=${name} autocomplete="off" placeholder=${strings.wishes.fields[name].example} .value=${wishes[name].join(", ")}></label>`)}
+      ${LISTED.map((name) => this.#field(name, settings))}
       <label>${strings.wishes.remote} <select class="field" name="remote">${Object.entries(strings.wishes.remotes).map(([value, label]) => html`<option value=${value} ?selected=${wishes.remote === value}>${label}</option>`)}</select></label>
       <label>${strings.wishes.pay} <input class="field" name="pay_from" type="number" min="0" step="1000" .value=${String(wishes.pay_from ?? "")}></label>
       <label>${strings.wishes.currency} <input class="field" name="pay_currency" maxlength="3" pattern="[A-Za-z]{3}" placeholder=${strings.wishes.currencyExample} .value=${wishes.pay_currency ?? ""}></label>

@@ -19,6 +19,11 @@ export function payWords({ lowest, highest, currency, per }: Pay): string {
   return amount && strings.jobs.pay(amount, per);
 }
 
+const A_YEAR: Record<string, number> = { hour: 2_080, day: 260, week: 52, month: 12, year: 1 };
+
+/** The highest pay of a year, to sort by; -1 if amount or period is not stated. */
+export const payOfAYear = (pay: Pay | null) => (pay?.per ? (pay.highest ?? pay.lowest ?? -1) * A_YEAR[pay.per]! : -1);
+
 /** A day: "Nov 3, 2026"; empty if there is none. */
 export function dayWords(moment: string | null): string {
   const date = new Date(moment ?? NaN);

@@ -20,6 +20,7 @@ from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.domain.job import Advert, Application, ApplicationStatus, Pay, Reason
 from qwestly_agent.jobs.actions import APPLY, LONGEST_NOTE, UPDATE_APPLICATION, Notes, Step
 from qwestly_agent.jobs.search import QueryRule, titles_and_places
+from qwestly_agent.jobs.warnings import warnings_of
 from qwestly_agent.text.prompt_tags import PROFILE
 
 # --- jobs -------------------------------------------------------------------------------------------------------------
@@ -36,7 +37,7 @@ async def search_jobs(
     ctx: RunContext[AgentDeps], query: QueryText, place: Place = "", remote_only: bool = False
 ) -> dict[str, Any]:
     """Search job boards for current adverts, and list the matches of the nightly search (`matches`). Name any board
-    that could not be reached.
+    that could not be reached, what the user's wishes ruled out, and each warning with its quote.
 
     Args:
         query: A title or skills, in at most eight words, all of them the user's own.
@@ -120,7 +121,7 @@ async def _let_out(ctx: RunContext[AgentDeps], query: str) -> None:
 def _given_to_model(ctx: RunContext[AgentDeps]) -> str:
     """Return what the model was given about the user: profile and memories, messages, and results of tools."""
     requests = [each for each in ctx.messages if isinstance(each, ModelRequest)]
-    about = (each.instructions.partition(f"<{PROFILE}")[2] for each in requests[-1:] if each.instructions)
+    about = (each.instructions.rpartition(f"<{PROFILE}>")[2] for each in requests[-1:] if each.instructions)
     parts = (part for each in requests for part in each.parts)
     read = (str(part.content) for part in parts if isinstance(part, UserPromptPart | ToolReturnPart))
     return "\n".join((*about, *read))
@@ -131,9 +132,12 @@ def _advert(advert: Advert) -> dict[str, Any]:
         "title": advert.title,
         "company": advert.company,
         "place": advert.place,
-        "remote": advert.is_remote or None,
+        "way": advert.way,
+        "remote_within": list(advert.remote_within),
+        "visa": advert.visa,
         "pay": format_pay(advert.pay),
         "open_until": format_day(advert.ends_at) if advert.ends_at else None,
+        "warnings": [each.model_dump(exclude={"kind"}) for each in warnings_of(advert)],
         "url": advert.url,
         "from": advert.attribution,
     }
@@ -144,7 +148,8 @@ def format_pay(pay: Pay | None) -> str:
     if pay is None:
         return ""
     ends = dict.fromkeys(f"{each:,.0f}" for each in (pay.lowest, pay.highest) if each is not None)
-    return f"{' to '.join(ends)} {pay.currency} a {pay.per}".replace("  ", " ")
+    period = f"a {pay.per}" if pay.per else "(period not stated)"
+    return f"{' to '.join(ends)} {pay.currency} {period}".replace("  ", " ")
 
 
 def _reason(reason: Reason) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from qwestly_agent.jobs.view import (
     job_view,
     job_weights,
 )
-from qwestly_agent.jobs.wishes import weights_of
+from qwestly_agent.jobs.wishes import suggestions_of, weights_of, wishes_of
 from qwestly_agent.jobs.writer import next_night, start_requested
 
 router = APIRouter()
@@ -66,9 +66,10 @@ async def list_jobs(
 
 @router.get("/api/jobs/settings")
 async def read_job_settings(services: TheServices, user_id: TheUser) -> JobSettings:
-    """Return the wishes, and whether nightly searches are on."""
+    """Return the wishes, whether nightly searches are on, and suggestions from the profile and from memories."""
     search = await services.job_searches.get(user_id)
-    return job_settings(search, [each.title for each in services.job_boards.boards])
+    boards = [each.title for each in services.job_boards.boards]
+    return job_settings(search, boards, await suggestions_of(services, search))
 
 
 @router.put("/api/jobs/settings")
@@ -83,7 +84,8 @@ async def change_job_settings(body: PostedSettings, services: TheServices, user_
 @router.get("/api/jobs/weights")
 async def read_job_weights(services: TheServices, user_id: TheUser) -> JobWeights:
     """Return the weights learned from thumbs, in words."""
-    return job_weights(await weights_of(services.job_matches, await services.job_searches.get(user_id)))
+    search = await services.job_searches.get(user_id)
+    return job_weights(await weights_of(services.job_matches, search, await wishes_of(services, search)))
 
 
 @router.delete("/api/jobs/weights")
