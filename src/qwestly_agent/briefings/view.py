@@ -115,6 +115,7 @@ SOURCES_TOLD: Mapping[str, Told] = {
     "questions": Told("questions about what you said", "Your agent is not sure that it may.", "Answer", "approvals"),
     "follow_ups": Told("next steps", "You planned it, or you applied a week ago.", "Open", "applications"),
     "lessons": Told("what you learn", "To answer now is what helps you most to remember.", "Practice", "lessons"),
+    "new_lessons": Told("new lessons", "You asked for it.", "Read", "lessons"),
     "matches": Told("jobs", "It fits what you are looking for.", "See the job", "jobs"),
     "applications": Told("applications", "It is one of your applications.", "Open", "applications"),
     "activity": Told("what was done", "You asked for it, or your level allows it.", "See what was done", "activity"),

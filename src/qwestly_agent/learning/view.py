@@ -7,19 +7,18 @@ from typing import Literal
 from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.learning import Lesson, LessonStatus, Module
+from qwestly_agent.domain.learning import Lesson, LessonStage, LessonStatus, Module, due_questions
 from qwestly_agent.learning.progress import MOST_LESSONS, LearningProgress, progress_of
 from qwestly_agent.learning.tree import Tree
 from qwestly_agent.services import Services
-
-MOST_DUE = 20
 
 
 class PathModule(BaseModel):
     id: str
     title: str
     summary: str
-    state: Literal["open", "writing", "ready"]
+    state: Literal["open", "writing", "reading", "answered", "learned"]
+    """`open` without a lesson, else the stage of the newest one."""
     lesson_id: str | None
     """The newest lesson on the module."""
 
@@ -51,6 +50,7 @@ class LessonSummary(BaseModel):
     topic: str
     subject: str
     status: LessonStatus
+    stage: LessonStage
     label: str
     created_at: datetime
     due_at: datetime | None
@@ -60,7 +60,7 @@ class LearningView(BaseModel):
     progress: LearningProgress
     path: list[PathSubject]
     due: list[QuestionView]
-    """Longest due first."""
+    """Answered questions to repeat now, longest due first, at most ten a day."""
     lessons: list[LessonSummary]
     """Newest first."""
 
@@ -106,16 +106,15 @@ class AnswerView(BaseModel):
 async def view_learning(services: Services, user_id: str) -> LearningView:
     """Return the user's path, due questions and lessons."""
     tree, now = Tree(await services.topics.list_modules()), services.clock()
+    zone = (await services.user_settings.get(user_id)).zone
     lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
-    due = [(each.practices[number].due_at, each, number) for each in lessons for number in range(len(each.practices))]
-    waiting = sorted(((at, each, number) for at, each, number in due if at <= now), key=lambda each: each[0])
     return LearningView(
         progress=await progress_of(services, user_id, tree),
         path=[
             PathSubject(subject=subject, topics=[_topic(topic, tree, lessons) for topic in topics])
             for subject, topics in tree.topics_by_subject.items()
         ],
-        due=[question_view(lesson, number) for _, lesson, number in waiting[:MOST_DUE]],
+        due=[question_view(lesson, number) for lesson, number in due_questions(lessons, now, zone)],
         lessons=[lesson_summary(each) for each in lessons],
     )
 
@@ -127,9 +126,9 @@ def _topic(topic: str, tree: Tree, lessons: Sequence[Lesson]) -> PathTopic:
 def _module(module: Module, lessons: Sequence[Lesson]) -> PathModule:
     on_it = [each for each in lessons if each.module_id == module.id and each.status in ("ready", "writing")]
     newest = next((each for each in on_it if each.status == "ready"), on_it[0] if on_it else None)
-    state = "open" if newest is None else "ready" if newest.status == "ready" else "writing"
     fields = module.model_dump(include={"id", "title", "summary"})
-    return PathModule(**fields, state=state, lesson_id=newest.id if newest else None)
+    state = newest.stage if newest else "open"
+    return PathModule.model_validate({**fields, "state": state, "lesson_id": newest.id if newest else None})
 
 
 def question_view(lesson: Lesson, number: int) -> QuestionView:
@@ -181,6 +180,7 @@ def _fields_of(lesson: Lesson) -> dict[str, object]:
     return {
         **lesson.model_dump(include={"title", "topic", "subject", "status", "label"}),
         "lesson_id": lesson.id,
+        "stage": lesson.stage,
         "created_at": to_datetime(lesson.created_at),
         "due_at": None if lesson.due_at is None else to_datetime(lesson.due_at),
     }

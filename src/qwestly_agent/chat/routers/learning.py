@@ -74,7 +74,8 @@ async def answer_question(
     lesson_id: str, number: int, body: PostedAnswer, services: TheServices, user_id: TheUser
 ) -> AnswerView:
     """Answer a question; returns the correct option. The question is repeated when it is due."""
-    lesson = await answer(services, user_id, lesson_id, number, body.option, body.answers, body.felt)
+    zone = (await services.user_settings.get(user_id)).zone
+    lesson = await answer(services, user_id, lesson_id, number, body.option, body.answers, body.felt, zone)
     question = lesson.questions[number]
     return AnswerView(
         is_right=body.option == question.right,
