@@ -7,12 +7,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from qwestly_agent.learning.tree import folded
+from qwestly_agent.text.language import content_stems
 
 _PAGE = re.compile(
     r"^\[(?P<id>[a-z0-9-]+/[a-z0-9-]+)\][^\n]*\n(?P<text>.*?)(?=^\[[a-z0-9-]+/|</known>|\Z)", re.M | re.S
 )
 _SAID = re.compile(r"<said>(?P<text>.*?)</said>", re.DOTALL)
 _NUMBERED = re.compile(r"^(?P<number>\d+)\. (?P<text>.+)$", re.MULTILINE)
+_LISTED = re.compile(r"^\[([^\]\n]+)\] (.+)$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?](?=\s|$)")
 _ASKS = re.compile(r"\b(?:ask for|require|need|expect|looking for|you have|you bring)\b", re.IGNORECASE)
 _LONGEST = 180
@@ -236,6 +238,19 @@ def ask_about_lesson(texts: Sequence[str]) -> Object:
     return {"questions": questions}
 
 
+def explain_answer(texts: Sequence[str]) -> Object:
+    """Return other sentences of the lesson about the same words; for an example, first one of the person's records."""
+    lesson = dict(_LISTED.findall(html.unescape(texts[0].partition("<lesson>")[2].partition("</lesson>")[0])))
+    answered = re.search(r"answered by: (\S+)", texts[0])
+    about = lesson.pop(answered[1], "") if answered else ""
+    near = sorted(lesson.items(), key=lambda each: -len({*content_stems(each[1])} & {*content_stems(about)}))
+    of_them = html.unescape(texts[0].partition("<evidence>")[2].partition("</evidence>")[0])
+    works = [(name, said) for name, text in _LISTED.findall(of_them) for said in _sentences(text)[:1]]
+    example = [*works[:1], (answered[1], about)] if works and answered else []
+    told = example if "<evidence>" in texts[0] else near[:2]
+    return {"sentences": [{"text": text, "quotes": [{"source": name, "text": text}]} for name, text in told]}
+
+
 def find_gaps(texts: Sequence[str]) -> Object:
     """Return the first sentences of three pages of different topics."""
     pages = {page.partition("/")[0]: (page, text) for page, text in reversed([*_pages(texts[0])])}
@@ -272,6 +287,7 @@ def _sentences(text: str) -> list[str]:
 
 OF_LEARNING: Mapping[str, Callable[[Sequence[str]], Any]] = {
     "You write 3 questions on a lesson": ask_about_lesson,
+    "You explain to one person why": explain_answer,
     "You find what is between a person": find_gaps,
     "You plan a lesson": outline_lesson,
     "You decide how broad": read_granularity,

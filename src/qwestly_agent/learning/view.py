@@ -100,6 +100,8 @@ class AnswerView(BaseModel):
     """Index of the right option."""
     because: str
     """The lesson's sentence that answers the question."""
+    explained: list[SentenceView]
+    """The lesson's sentences on the same point, in order, with their quotes."""
     question: QuestionView
 
 
@@ -149,18 +151,7 @@ def lesson_summary(lesson: Lesson) -> LessonSummary:
 
 
 def lesson_detail(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
-    titles = {each.id: each.title for each in modules}
-    sentences = [
-        SentenceView(
-            point=each.point,
-            text=each.text,
-            quotes=[
-                QuoteView(module_id=quote.module_id, title=titles.get(quote.module_id, lesson.title), text=quote.text)
-                for quote in each.quotes
-            ],
-        )
-        for each in lesson.sentences
-    ]
+    sentences = _sentences(lesson, modules)
     is_ready = lesson.status == "ready"
     general = sum(not each.quotes for each in lesson.sentences) if is_ready else 0
     return LessonDetail.model_validate(
@@ -174,6 +165,33 @@ def lesson_detail(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
             "checked": is_ready and not general,
         }
     )
+
+
+def answer_view(lesson: Lesson, number: int, option: int, modules: Sequence[Module]) -> AnswerView:
+    question, sentences = lesson.questions[number], _sentences(lesson, modules)
+    because = sentences[question.sentence]
+    return AnswerView(
+        is_right=option == question.right,
+        right=question.right,
+        because=because.text,
+        explained=[each for each in sentences if each.point == because.point],
+        question=question_view(lesson, number),
+    )
+
+
+def _sentences(lesson: Lesson, modules: Sequence[Module]) -> list[SentenceView]:
+    titles = {each.id: each.title for each in modules}
+    return [
+        SentenceView(
+            point=each.point,
+            text=each.text,
+            quotes=[
+                QuoteView(module_id=quote.module_id, title=titles.get(quote.module_id, lesson.title), text=quote.text)
+                for quote in each.quotes
+            ],
+        )
+        for each in lesson.sentences
+    ]
 
 
 def _fields_of(lesson: Lesson) -> dict[str, object]:
