@@ -35,7 +35,7 @@ def guide(names: Mapping[str, Any]) -> str | Object:
     if "generate_content" in results:
         return _written(results["generate_content"])
     if "decline_to_teach" in results:
-        return _greeted(context, f"{NOT_TAUGHT} {_fresh(names['answered'])}")
+        return f"{NOT_TAUGHT} {_fresh(names['answered'])}"
     if _is_dangerous(said):
         return {"decline_to_teach": {"reason": NOT_TAUGHT}}
     if "offered: " in context and names.get("agrees"):
@@ -67,6 +67,13 @@ def guide(names: Mapping[str, Any]) -> str | Object:
 def agree(names: Mapping[str, Any]) -> str | Object:
     """Have the lesson written that was offered; without an offer, ask."""
     return guide({**names, "agrees": True, "names_nothing": "offered: " not in names["context"]})
+
+
+def decline(names: Mapping[str, Any]) -> str | Object:
+    """Decline what is near what is not taught, unless it is work against it."""
+    if _PROTECTS.search(names["message"]):
+        return guide(names)
+    return guide(names) if "decline_to_teach" in names["results"] else {"decline_to_teach": {"reason": NOT_TAUGHT}}
 
 
 def restart(names: Mapping[str, Any]) -> str | Object:

@@ -448,6 +448,25 @@ def test_the_demo_s_model_declines_by_the_tool_and_offers_what_is_legitimate(
     assert started == []
 
 
+# --- from chat to learning and back ---------------------------------------------------------------------------------
+
+
+def test_a_wish_to_learn_in_the_chat_is_handed_over_by_a_button_and_understood_there(client: Client) -> None:
+    answer = client.say("I want to learn to give feedback")
+    [offered] = [each.data for each in answer.events if each.name == "handover"]
+    assert offered == {"role": "learning", "words": "I want to learn to give feedback"}
+    there = client.say(offered["words"], role=offered["role"])
+    assert "feedback" in there.text
+    assert there.conversation_id != answer.conversation_id
+
+
+def test_what_is_not_about_learning_is_handed_back_to_the_chat(client: Client, started: Started) -> None:
+    answer = client.say("What do you remember about me?", role="learning")
+    [offered] = [each.data for each in answer.events if each.name == "handover"]
+    assert offered == {"role": "chat", "words": "What do you remember about me?"}
+    assert started == []
+
+
 # --- the page -----------------------------------------------------------------------------------------------------
 
 SECOND = "Hear what is not said"

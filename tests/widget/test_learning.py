@@ -177,6 +177,22 @@ def test_a_wrong_answer_is_explained_and_can_be_explained_again(page: Page, back
 
 
 @pytest.mark.thorough
+def test_a_button_below_an_answer_goes_on_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
+    page.goto("/#chat")
+    widget = ready(page)
+    talk = backend.stream("c1").begin()
+    talk.send("handover", role="learning", words=f"Teach me to negotiate {EVIL}")
+    talk.done("Your learning guide goes on with it.")
+    widget.say("I want to negotiate")
+    backend.stream("c2").begin().done("Shall we begin with “Salary negotiation”?")
+    page.get_by_role("button", name=f"Teach me to negotiate {EVIL}").click()
+    expect(widget.words).to_have_text("Shall we begin with “Salary negotiation”?")
+    second = backend.wait_for(2, "POST", "/api/chat")[1].body
+    assert (second["message"], second["role"]) == (f"Teach me to negotiate {EVIL}", "learning")
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.thorough
 def test_the_chat_tells_that_a_lesson_is_ready_and_opens_it(page: Page, backend: ScriptedBackend):
     fill(backend)
     page.goto("/#chat")

@@ -538,10 +538,16 @@ export class QwestlyChat extends HTMLElement {
         return turn;
       }
       const grows = name === "text_delta" && turn?.writing; // the turn reports new text itself
+      if (name === "handover") turn?.place(this.#handover(data));
       if (turn && Turn.hears(name)) turn[name](data);
       if (!grows) this.#changed();
     }
     throw new ChatError("network", strings.network.cut);
+  }
+
+  /** A button that goes on with these words in a new conversation of another role. */
+  #handover({ role, words }: { role: string; words: string }) {
+    return element("div", { class: "suggestions next" }, element("button", { type: "button", click: () => this.send(words, role) }, words));
   }
 
   /** Waits for a busy conversation once, for as long as the server asks. */
