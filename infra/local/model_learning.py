@@ -14,6 +14,7 @@ _PAGE = re.compile(
 )
 _SAID = re.compile(r"<said>(?P<text>.*?)</said>", re.DOTALL)
 _NUMBERED = re.compile(r"^(?P<number>\d+)\. (?P<text>.+)$", re.MULTILINE)
+_MUST_SAY = re.compile(r"^must say: (.+)$", re.MULTILINE)
 _LISTED = re.compile(r"^\[([^\]\n]+)\] (.+)$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?](?=\s|$)")
 _ASKS = re.compile(r"\b(?:ask for|require|need|expect|looking for|you have|you bring)\b", re.IGNORECASE)
@@ -216,11 +217,12 @@ def outline_lesson(texts: Sequence[str]) -> Object:
 def write_lesson(texts: Sequence[str]) -> Object:
     """Return the sentences of the first page verbatim, each under its heading."""
     [(page, text), *_] = [*_pages(texts[0]), ("", "")]
+    must_say = {*_MUST_SAY.findall(html.unescape(texts[0]))}
     written = [
         {"point": point, "text": each, "quotes": [{"source": page, "text": each}]}
-        for point, part in enumerate(re.split(r"^## .+$", text, flags=re.MULTILINE))
-        for each in _sentences(part)[:_MOST_A_POINT]
-        if point < 5
+        for point, part in enumerate(re.split(r"^## .+$", text, flags=re.MULTILINE)[:5])
+        for place, each in enumerate(_sentences(part))
+        if place < _MOST_A_POINT or each in must_say
     ]
     unknown = (
         "It is a field of its own, with words of its own.",

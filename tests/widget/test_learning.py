@@ -25,7 +25,7 @@ def question(number: int, **more: Any) -> dict[str, Any]:
 
 
 def fill(backend: ScriptedBackend) -> None:
-    quote = {"module_id": "a/b", "title": TITLE, "text": f"A summary is not agreement {EVIL}"}
+    quote = {"module_id": "a/b", "title": TITLE, "text": f"A summary is not agreement {EVIL}", "source": ""}
     summary = {"lesson_id": "les_1", "title": TITLE, "topic": "Active listening", "subject": "Leadership"}
     summary |= {"stage": "learned", "label": "Your lesson is ready"}
     module = {"id": "a/b", "title": TITLE, "summary": "Hold back.", "state": "learned", "lesson_id": "les_1"}

@@ -27,6 +27,17 @@ class _Frozen(BaseModel):
 # --- the library ------------------------------------------------------------------------------------------------------
 
 
+class ModuleQuestion(_Frozen):
+    """A question of the library on a module's use."""
+
+    asks: str
+    options: tuple[str, ...]
+    right: int
+    """Index of the correct option."""
+    because: str
+    """The sentence of the page that answers it, verbatim."""
+
+
 class Module(_Frozen):
     """A page of the library."""
 
@@ -39,8 +50,12 @@ class Module(_Frozen):
     summary: str
     order: int
     """Position within the topic."""
+    source: str = ""
+    """Where the page is from."""
     text: str = ""
     """Markdown; empty if only the tree was read."""
+    questions: tuple[ModuleQuestion, ...] = ()
+    """Empty if only the tree was read."""
 
 
 # --- a lesson ---------------------------------------------------------------------------------------------------------

@@ -69,6 +69,8 @@ class QuoteView(BaseModel):
     module_id: str
     title: str
     text: str
+    source: str
+    """Where the page is from."""
 
 
 class SentenceView(BaseModel):
@@ -180,13 +182,18 @@ def answer_view(lesson: Lesson, number: int, option: int, modules: Sequence[Modu
 
 
 def _sentences(lesson: Lesson, modules: Sequence[Module]) -> list[SentenceView]:
-    titles = {each.id: each.title for each in modules}
+    by_id = {each.id: each for each in modules}
     return [
         SentenceView(
             point=each.point,
             text=each.text,
             quotes=[
-                QuoteView(module_id=quote.module_id, title=titles.get(quote.module_id, lesson.title), text=quote.text)
+                QuoteView(
+                    module_id=quote.module_id,
+                    title=page.title if (page := by_id.get(quote.module_id)) else lesson.title,
+                    text=quote.text,
+                    source=page.source if page else "",
+                )
                 for quote in each.quotes
             ],
         )

@@ -7,7 +7,7 @@ import { untilDay } from "../time.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
 interface Question { lesson_id: string; number: number; text: string; options: string[]; due_at: string; answers: number; right_answers: number }
-interface Quote { module_id: string; title: string; text: string }
+interface Quote { module_id: string; title: string; text: string; source: string }
 type Stage = "writing" | "reading" | "answered" | "learned" | "failed" | "stopped";
 interface Summary { lesson_id: string; title: string; topic: string; subject: string; stage: Stage; label: string }
 interface Sentence { point: number; text: string; quotes: Quote[] }
@@ -240,7 +240,7 @@ export class QwestlyLearning extends AgentElement {
         const said = sentences.filter((each) => each.point === place);
         return said.length ? html`<section><h3>${point}</h3>
           <p>${said.map(({ text, quotes }) => html`${quotes.length ? text : html`<span class="unchecked">${text}<span class="soft"> ${strings.learning.notChecked}</span></span>`} `)}</p>
-          ${said.some(({ quotes }) => quotes.length) ? html`<details><summary>${strings.learning.whatLibrarySays}</summary>${said.flatMap(({ quotes }) => quotes).map(({ text, title: page }) => html`<blockquote cite=${page}>${strings.shared.quoted(text)}</blockquote>`)}</details>` : nothing}
+          ${said.some(({ quotes }) => quotes.length) ? html`<details><summary>${strings.learning.whatLibrarySays}</summary>${said.flatMap(({ quotes }) => quotes).map(({ text, title: page, source }) => html`<blockquote cite=${page} title=${source}>${strings.shared.quoted(text)}</blockquote>`)}</details>` : nothing}
         </section>` : nothing;
       })}</div>
       ${questions.length ? html`<section aria-labelledby="questions"><h3 id="questions">${strings.learning.questions}</h3><div class="questions">${questions.map((each) => this.#question(each))}</div></section>` : nothing}
