@@ -57,8 +57,8 @@ def test_our_own_library_is_whole_and_asks_three_questions_on_each_page() -> Non
 
 
 def test_a_question_that_its_page_does_not_answer_is_refused(write: Write) -> None:
-    question = "[{asks: What?, options: [a, b, c], right: 0, because: Nobody wrote this}]"
-    with pytest.raises(WrongUsage, match="“Nobody wrote this” does not stand in its text."):
+    question = '[{asks: "What?", options: [a, b, c], right: 0, because: Nobody wrote this}]'
+    with pytest.raises(WrongUsage, match="“Nobody wrote this” does not stand in its text"):
         read_library(write(questions=question))
 
 
