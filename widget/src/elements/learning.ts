@@ -211,8 +211,8 @@ export class QwestlyLearning extends AgentElement {
 
   #gap({ title, need, need_quote: quote, asked, have, have_quotes: haves, topic }: Gap, path: Learning["path"]) {
     const modules = path.flatMap(({ topics }) => topics).find((each) => each.topic === topic)?.modules ?? [];
-    const next = modules.find(({ state }) => state !== "open" && state !== "learned") ?? modules.find(({ state }) => state === "open") ?? modules[0];
-    return html`<li class="row"><div class="module"><strong>${title}</strong>${next ? this.#act(next) : nothing}</div><p>${need}</p>
+    return html`<li class="row"><p><strong>${title}</strong></p><p>${need}</p>
+      ${modules.map((module) => html`<div class="module"><span>${module.title}</span>${this.#act(module)}</div>`)}
       <details><summary>${strings.shared.why}</summary>${asked ? html`<p>${strings.learning.asked}</p><blockquote>${strings.shared.quoted(asked.quote)}</blockquote><p>${strings.learning.librarySays}</p>` : nothing}<blockquote>${strings.shared.quoted(quote.text)}</blockquote>
         ${have ? html`<p>${have}</p>${haves.map(({ text }) => html`<blockquote>${strings.shared.quoted(text)}</blockquote>`)}` : html`<p class="soft">${strings.learning.notMentioned}</p>`}</details></li>`;
   }
