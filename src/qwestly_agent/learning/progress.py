@@ -13,10 +13,11 @@ from fsrs.state import State
 from pydantic import BaseModel
 
 from qwestly_agent.base.clock import local_date
-from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
+from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.job import OVER, Advert
 from qwestly_agent.domain.learning import Gap, LearningPlan, Lesson, Practice, Rating, due_questions
 from qwestly_agent.learning.tree import Tree, folded
+from qwestly_agent.platform.records import compare_and_set
 from qwestly_agent.services import Services
 from qwestly_agent.stores.jobs import Applications, JobMatches
 
@@ -91,7 +92,15 @@ def reschedule(practice: Practice, rating: Rating, now: float, zone: str = "UTC"
     told = {"answers": practice.answers + 1, "right": practice.right + is_right, "is_known": is_right}
     if practice.last_at and now < practice.due_at and is_right:
         return practice.model_copy(update=told)
-    after, _ = _SCHEDULER.review_card(_card(practice, zone), _RATINGS[rating], _day(now, zone))
+    before = Card(
+        card_id=0,
+        state=State(practice.state),
+        step=practice.step,
+        stability=practice.stability,
+        difficulty=practice.difficulty,
+        last_review=_day(practice.last_at, zone) if practice.last_at else None,
+    )
+    after, _ = _SCHEDULER.review_card(before, _RATINGS[rating], _day(now, zone))
     return Practice(
         due_at=datetime.combine(after.due.date(), time.min, ZoneInfo(zone)).timestamp(),
         state=after.state.value,
@@ -103,28 +112,9 @@ def reschedule(practice: Practice, rating: Rating, now: float, zone: str = "UTC"
     )
 
 
-def _card(practice: Practice, zone: str) -> Card:
-    return Card(
-        card_id=0,
-        state=State(practice.state),
-        step=practice.step,
-        stability=practice.stability,
-        difficulty=practice.difficulty,
-        last_review=_day(practice.last_at, zone) if practice.last_at else None,
-    )
-
-
 def _day(at: float, zone: str) -> datetime:
     """Return the local day, as midnight of the same date in UTC: FSRS counts days between moments in UTC."""
     return datetime.combine(local_date(at, zone), time.min, UTC)
-
-
-def mastery(practices: list[Practice], now: float) -> float:
-    """Estimate the share of questions that the person could answer now."""
-    known = [
-        _SCHEDULER.get_card_retrievability(_card(each, "UTC"), _day(now, "UTC")) for each in practices if each.last_at
-    ]
-    return sum(known) / len(practices) if practices else 0.0
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------
@@ -153,8 +143,6 @@ class TopicProgress(BaseModel):
     """Number of the library's modules on the topic; 0 if it has none."""
     learnt: int
     """Number of modules with a learned lesson."""
-    remembered: float
-    """Estimated share of the topic's questions that the person could answer now: 0 to 1."""
 
 
 class Next(BaseModel):
@@ -188,7 +176,7 @@ async def progress_of(services: Services, user_id: str, tree: Tree) -> LearningP
         goal=plan.goal,
         goals=goals,
         gaps=list(plan.gaps) if plan.gaps_of == plan.goal else [],
-        topics=[_of_topic(topic, lessons, tree, now) for topic in dict.fromkeys(each.topic for each in lessons)],
+        topics=[_of_topic(topic, lessons, tree) for topic in dict.fromkeys(each.topic for each in lessons)],
         due=len(due_questions(lessons, now, settings.zone)),
         unread=sum(each.stage == "reading" for each in lessons),
         next=_next(plan, lessons, tree),
@@ -215,17 +203,14 @@ async def _chosen_jobs(services: Services, user_id: str) -> list[Goal]:
     return [Goal(text=each.goal, quote=each.title, source=f"job:{each.id}") for each in jobs]
 
 
-def _of_topic(topic: str, lessons: Sequence[Lesson], tree: Tree, now: float) -> TopicProgress:
+def _of_topic(topic: str, lessons: Sequence[Lesson], tree: Tree) -> TopicProgress:
     of_it = [each for each in lessons if each.topic == topic]
-    ready = [each for each in of_it if each.status == "ready"]
-    learned = {each.module_id for each in ready if each.stage == "learned"}
     return TopicProgress(
         topic=topic,
         subject=of_it[0].subject,
         lessons=len(of_it),
         modules=sum(each.topic == topic for each in tree.modules),
-        learnt=len(learned - {""}),
-        remembered=round(mastery([practice for each in ready for practice in each.practices], now), 2),
+        learnt=len({each.module_id for each in of_it if each.module_id and each.stage == "learned"}),
     )
 
 
@@ -259,9 +244,6 @@ def _texts(value: Any) -> list[Any]:
 # Record an answer to a lesson's question, once, and reschedule the question.
 
 
-TRIES = 5
-
-
 async def answer(
     services: Services,
     user_id: str,
@@ -277,8 +259,9 @@ async def answer(
 
     Raises `NotFound`, `Invalid` and `Unavailable`.
     """
-    for _ in range(TRIES):
-        lesson = await services.lessons.get(user_id, lesson_id)
+    now = services.clock()
+
+    def change(lesson: Lesson) -> Lesson:
         if not 0 <= number < len(lesson.practices):
             raise NotFound("There is no such question.")
         question, practice = lesson.questions[number], lesson.practices[number]
@@ -286,9 +269,11 @@ async def answer(
             raise Invalid(f"option: There are {len(question.options)} options.")
         if practice.answers != answers:
             return lesson
-        now = services.clock()
-        after = reschedule(practice, felt if option == question.right else "again", now, zone)
-        practices = [after if place == number else each for place, each in enumerate(lesson.practices)]
-        if await services.lessons.save_practices(lesson, practices, now):
-            return lesson.model_copy(update={"practices": tuple(practices)})
-    raise Unavailable
+        practices = [*lesson.practices]
+        practices[number] = reschedule(practice, felt if option == question.right else "again", now, zone)
+        return lesson.model_copy(update={"practices": tuple(practices)})
+
+    async def write(before: Lesson, after: Lesson) -> Lesson | None:
+        return after if await services.lessons.save_practices(before, list(after.practices), now) else None
+
+    return (await compare_and_set(lambda: services.lessons.get(user_id, lesson_id), change, write))[0]

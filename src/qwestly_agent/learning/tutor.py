@@ -10,12 +10,11 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.evidence import gather
 from qwestly_agent.cards.evidence import sources_of as evidence_sources
-from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import make_judge
-from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
+from qwestly_agent.grounding.model import QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.learning.model import ABOUT_THE_LIBRARY, WrittenQuote, clean_line
+from qwestly_agent.learning.model import ABOUT_THE_LIBRARY, WrittenQuote, cited, clean_line
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
@@ -88,63 +87,52 @@ async def explain(services: ModelServices, user_id: str, lesson_id: str, number:
         raise NotFound("There is no such question.")
     if not lesson.practices[number].answers:
         raise Invalid("Answer the question first.")
-    of_lesson = _sources(lesson)
-    evidence = {each.evidence.id: each.evidence for each in await gather(services, user_id)} if how == "example" else {}
-    person = evidence_sources(evidence)
-    note = NO_EXAMPLE if how == "example" else NOTHING_ELSE
+    of_lesson = {f"{OF_LESSON}{place}": each.text for place, each in enumerate(lesson.sentences)}
+    sources = {name: _source(name, text) for name, text in of_lesson.items()}
+    person = await _person(services, user_id) if how == "example" else {}
+    nothing = Explanation(sentences=[], note=NO_EXAMPLE if how == "example" else NOTHING_ELSE)
     if how == "example" and not person:
-        return Explanation(sentences=[], note=note)
+        return nothing
+    question = lesson.questions[number]
+    asked = f"question: {question.text}\nright: {question.options[question.right]}"
     written = await structured_output(
         services,
         user_id,
         services.models[WRITER],
         WrittenExplanation,
-        "\n".join([wrap(WISH, quoted(_asked(lesson, number))), wrap(LESSON, _listed(of_lesson)), *_told(person)]),
+        "\n".join(
+            [
+                wrap(WISH, quoted(f"{asked}\nanswered by: {OF_LESSON}{question.sentence}")),
+                wrap(LESSON, _listed(sources)),
+                *([wrap(EVIDENCE, _listed(person))] if person else []),
+            ]
+        ),
         name="lesson_tutor",
         instructions=ABOUT_EXPLANATIONS + (EXAMPLE if how == "example" else DIFFERENTLY),
         seconds=EXPLAIN_SECONDS,
         retries=1,
     )
-    sources = {**of_lesson, **person}
-    statements = [
-        Statement(text=clean_line(each.text), quotes=tuple(Quote(source=q.source, text=q.text) for q in each.quotes))
-        for each in written.sentences[:MOST]
-    ]
-    judge = make_judge(
-        partial(structured_output, services, user_id, services.judges[WRITER]),
-        seconds=JUDGE_SECONDS,
-        also=ABOUT_THE_LIBRARY + ABOUT_THEM,
+    sources |= person
+    statements = [cited(clean_line(each.text), each.quotes) for each in written.sentences[:MOST]]
+    ask = partial(structured_output, services, user_id, services.judges[WRITER])
+    verdicts = await ground(
+        statements, sources, make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_THE_LIBRARY + ABOUT_THEM)
     )
-    verdicts = await ground(statements, sources, judge) if statements else []
     kept = [
         ExplainedSentence(text=each.text, quotes=_quotes(each, sources))
         for each, verdict in zip(statements, verdicts, strict=True)
         if verdict.outcome == "supported"
     ]
     is_of_them = any(quote.of == "you" for each in kept for quote in each.quotes)
-    return (
-        Explanation(sentences=kept, note="")
-        if kept and (how != "example" or is_of_them)
-        else Explanation(sentences=[], note=note)
-    )
+    return Explanation(sentences=kept, note="") if kept and is_of_them == (how == "example") else nothing
 
 
-def _sources(lesson: Lesson) -> dict[str, QuotedSource]:
-    named = {f"{OF_LESSON}{number}": each.text for number, each in enumerate(lesson.sentences)}
-    return {
-        name: QuotedSource(id=name, text=quoted(text), trust="tool", language=language_of(text))
-        for name, text in named.items()
-    }
+async def _person(services: ModelServices, user_id: str) -> dict[str, QuotedSource]:
+    return evidence_sources({each.evidence.id: each.evidence for each in await gather(services, user_id)})
 
 
-def _asked(lesson: Lesson, number: int) -> str:
-    question = lesson.questions[number]
-    right = question.options[question.right]
-    return f"question: {question.text}\nright: {right}\nanswered by: {OF_LESSON}{question.sentence}"
-
-
-def _told(person: dict[str, QuotedSource]) -> list[str]:
-    return [wrap(EVIDENCE, _listed(person))] if person else []
+def _source(name: str, text: str) -> QuotedSource:
+    return QuotedSource(id=name, text=quoted(text), trust="tool", language=language_of(text))
 
 
 def _listed(sources: dict[str, QuotedSource]) -> str:
@@ -152,8 +140,5 @@ def _listed(sources: dict[str, QuotedSource]) -> str:
 
 
 def _quotes(statement: Statement, sources: dict[str, QuotedSource]) -> list[ExplanationQuote]:
-    found = (words for quote in statement.quotes if (words := find_quote(quote, sources)))
-    return [
-        ExplanationQuote(of="lesson" if each.source.id.startswith(OF_LESSON) else "you", text=each.text)
-        for each in found
-    ]
+    found = [words for quote in statement.quotes if (words := find_quote(quote, sources))]
+    return [ExplanationQuote(of="lesson" if OF_LESSON in each.source.id else "you", text=each.text) for each in found]
