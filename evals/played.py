@@ -12,6 +12,7 @@ from evals.talks import FOLDER, Answers, Case, Turn, load, problems_of
 DATASETS: Mapping[str, Path] = {
     "edge cases": FOLDER / "edge_cases/cases.yaml",
     "variants of edge cases": FOLDER / "edge_cases/variants.yaml",
+    "wordings of edge cases": FOLDER / "edge_cases/wordings.yaml",
     "tool choice": FOLDER / "tools/cases.yaml",
     "interviews": FOLDER / "interviews/cases.yaml",
     "injections": FOLDER / "injections/cases.yaml",

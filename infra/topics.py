@@ -1,7 +1,7 @@
 """Bring in the library of learning topics.
 
-ingest FOLDER    make the library FOLDER's Markdown: a file a module, with subject, topic, module, summary and order as
-                 its front matter. All of it is checked before anything is written.
+ingest FOLDER    make the library FOLDER's Markdown: a file a module, with subject, topic, module, summary, order and
+                 questions as its front matter. All of it is checked before anything is written.
 """
 
 import argparse
@@ -10,18 +10,34 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from infra.stages import WrongUsage, database_settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.learning import Module, Name
+from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.stores.learning import Topics
 
 SHORTEST_TEXT, LONGEST_TEXT = 200, 6_000
 _FRONT_MATTER = re.compile(r"\A---\n(?P<front>.*?)\n---\n(?P<text>.*)\Z", re.DOTALL)
+
+
+class Question(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    asks: Annotated[str, StringConstraints(min_length=1, max_length=300)]
+    options: Annotated[tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...], Field(min_length=3)]
+    right: Annotated[int, Field(ge=0)]
+    because: Annotated[str, StringConstraints(min_length=1, max_length=300)]
+
+    @model_validator(mode="after")
+    def _has_its_right_option(self) -> Self:
+        if self.right >= len(self.options) or len({*self.options}) < len(self.options):
+            raise ValueError("options are different, and one of them is right")
+        return self
 
 
 class FrontMatter(BaseModel):
@@ -33,6 +49,9 @@ class FrontMatter(BaseModel):
     also: tuple[Name, ...] = ()
     summary: Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
     order: Annotated[int, Field(ge=1, le=99)]
+    source: Annotated[str, StringConstraints(min_length=1, max_length=300)] = "written by the Qwestly team"
+    """Its address and a quote, if a page was read."""
+    questions: tuple[Question, ...] = ()
 
 
 def read_library(folder: Path) -> list[Module]:
@@ -65,11 +84,10 @@ def _module(path: Path, folder: Path) -> Module:
     text = found["text"].strip()
     if not SHORTEST_TEXT <= len(text) <= LONGEST_TEXT:
         raise WrongUsage(f"{where}: its text has {len(text)} characters, not {SHORTEST_TEXT} to {LONGEST_TEXT}.")
-    return Module(
-        id=f"{_slug(front.topic)}/{_slug(front.module)}",
-        title=front.module,
-        text=text,
-        **front.model_dump(exclude={"module"}),
+    if missing := next((each.because for each in front.questions if find_span(each.because, text) is None), ""):
+        raise WrongUsage(f"{where}: “{missing}” does not stand in its text.")
+    return Module.model_validate(
+        {**front.model_dump(), "id": f"{_slug(front.topic)}/{_slug(front.module)}", "title": front.module, "text": text}
     )
 
 

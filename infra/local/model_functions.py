@@ -8,7 +8,7 @@ from typing import Any
 
 from infra.local.model_interview import interviewer, onboard, write_interview
 from infra.local.model_jobs import compare_jobs, cover_advert
-from infra.local.model_learning import OF_LEARNING, agree, guide, restart
+from infra.local.model_learning import OF_LEARNING, agree, decline, guide, restart
 from infra.local.model_memory import compare_notes, correct, extract_notes, forget, remember
 from infra.local.model_resumes import parse_resume
 from qwestly_agent.text.language import content_stems
@@ -486,6 +486,7 @@ CHATS: dict[str, Callable[[Mapping[str, Any]], str | dict[str, Any]]] = {
     "agree": agree,
     "change_list": _change_list,
     "correct": correct,
+    "decline": decline,
     "find_jobs": _find_jobs,
     "forget": forget,
     "guide": guide,

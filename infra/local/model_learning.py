@@ -7,12 +7,15 @@ from difflib import get_close_matches
 from typing import Any
 
 from qwestly_agent.learning.tree import folded
+from qwestly_agent.text.language import content_stems
 
 _PAGE = re.compile(
     r"^\[(?P<id>[a-z0-9-]+/[a-z0-9-]+)\][^\n]*\n(?P<text>.*?)(?=^\[[a-z0-9-]+/|</known>|\Z)", re.M | re.S
 )
 _SAID = re.compile(r"<said>(?P<text>.*?)</said>", re.DOTALL)
 _NUMBERED = re.compile(r"^(?P<number>\d+)\. (?P<text>.+)$", re.MULTILINE)
+_MUST_SAY = re.compile(r"^must say: (.+)$", re.MULTILINE)
+_LISTED = re.compile(r"^\[([^\]\n]+)\] (.+)$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?](?=\s|$)")
 _ASKS = re.compile(r"\b(?:ask for|require|need|expect|looking for|you have|you bring)\b", re.IGNORECASE)
 _LONGEST = 180
@@ -33,7 +36,7 @@ def guide(names: Mapping[str, Any]) -> str | Object:
     if "generate_content" in results:
         return _written(results["generate_content"])
     if "decline_to_teach" in results:
-        return _greeted(context, f"{NOT_TAUGHT} {_fresh(names['answered'])}")
+        return f"{NOT_TAUGHT} {_fresh(names['answered'])}"
     if _is_dangerous(said):
         return {"decline_to_teach": {"reason": NOT_TAUGHT}}
     if "offered: " in context and names.get("agrees"):
@@ -65,6 +68,13 @@ def guide(names: Mapping[str, Any]) -> str | Object:
 def agree(names: Mapping[str, Any]) -> str | Object:
     """Have the lesson written that was offered; without an offer, ask."""
     return guide({**names, "agrees": True, "names_nothing": "offered: " not in names["context"]})
+
+
+def decline(names: Mapping[str, Any]) -> str | Object:
+    """Decline what is near what is not taught, unless it is work against it."""
+    if _PROTECTS.search(names["message"]):
+        return guide(names)
+    return guide(names) if "decline_to_teach" in names["results"] else {"decline_to_teach": {"reason": NOT_TAUGHT}}
 
 
 def restart(names: Mapping[str, Any]) -> str | Object:
@@ -207,11 +217,12 @@ def outline_lesson(texts: Sequence[str]) -> Object:
 def write_lesson(texts: Sequence[str]) -> Object:
     """Return the sentences of the first page verbatim, each under its heading."""
     [(page, text), *_] = [*_pages(texts[0]), ("", "")]
+    must_say = {*_MUST_SAY.findall(html.unescape(texts[0]))}
     written = [
         {"point": point, "text": each, "quotes": [{"source": page, "text": each}]}
-        for point, part in enumerate(re.split(r"^## .+$", text, flags=re.MULTILINE))
-        for each in _sentences(part)[:_MOST_A_POINT]
-        if point < 5
+        for point, part in enumerate(re.split(r"^## .+$", text, flags=re.MULTILINE)[:5])
+        for place, each in enumerate(_sentences(part))
+        if place < _MOST_A_POINT or each in must_say
     ]
     unknown = (
         "It is a field of its own, with words of its own.",
@@ -234,6 +245,19 @@ def ask_about_lesson(texts: Sequence[str]) -> Object:
         for n, (number, text) in enumerate(sentences[::step][:3])
     ]
     return {"questions": questions}
+
+
+def explain_answer(texts: Sequence[str]) -> Object:
+    """Return other sentences of the lesson about the same words; for an example, first one of the person's records."""
+    lesson = dict(_LISTED.findall(html.unescape(texts[0].partition("<lesson>")[2].partition("</lesson>")[0])))
+    answered = re.search(r"answered by: (\S+)", texts[0])
+    about = lesson.pop(answered[1], "") if answered else ""
+    near = sorted(lesson.items(), key=lambda each: -len({*content_stems(each[1])} & {*content_stems(about)}))
+    of_them = html.unescape(texts[0].partition("<evidence>")[2].partition("</evidence>")[0])
+    works = [(name, said) for name, text in _LISTED.findall(of_them) for said in _sentences(text)[:1]]
+    example = [*works[:1], (answered[1], about)] if works and answered else []
+    told = example if "<evidence>" in texts[0] else near[:2]
+    return {"sentences": [{"text": text, "quotes": [{"source": name, "text": text}]} for name, text in told]}
 
 
 def find_gaps(texts: Sequence[str]) -> Object:
@@ -272,6 +296,7 @@ def _sentences(text: str) -> list[str]:
 
 OF_LEARNING: Mapping[str, Callable[[Sequence[str]], Any]] = {
     "You write 3 questions on a lesson": ask_about_lesson,
+    "You explain to one person why": explain_answer,
     "You find what is between a person": find_gaps,
     "You plan a lesson": outline_lesson,
     "You decide how broad": read_granularity,

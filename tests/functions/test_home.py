@@ -74,10 +74,14 @@ class History:
         given = {"user_id": self.user_id, "run_id": "r", "conversation_id": None, "style": "standard", "label": "Here"}
         return self.add("drafts", Draft(id=f"card_{uuid.uuid4().hex}", status=status, **given, **self._times(days)))
 
-    def learns(self, title: str, due_in_days: tuple[float, ...]) -> str:
+    def learns(self, title: str, due_in_days: tuple[float, ...], *, unanswered: int = 0) -> str:
         now = self.world.clock()
+        answered = {"answers": 1, "right": 1, "is_known": True, "last_at": now - 4 * DAY}
         questions = tuple(LessonQuestion(text="Why?", options=("a", "b"), right=0, sentence=0) for _ in due_in_days)
-        practices: tuple[Practice, ...] = tuple(new_practice(now + days * DAY) for days in due_in_days)
+        practices: tuple[Practice, ...] = tuple(
+            new_practice(now + days * DAY).model_copy(update=answered if number >= unanswered else {})
+            for number, days in enumerate(due_in_days)
+        )
         given = {"user_id": self.user_id, "run_id": "r", "conversation_id": None, "topic": title, "title": title}
         lesson = Lesson(
             id=f"lesson_{uuid.uuid4().hex}", status="ready", questions=questions, practices=practices, **given,
@@ -106,7 +110,7 @@ def test_a_home_tells_what_needs_its_person_what_is_new_and_where_they_go(world:
     assert (home["name"], home["hour"]) == ("Tess", datetime.fromtimestamp(now - 5 * 3600, UTC).hour)
     assert home["counts"] == {
         "needs_you": 3, "found": 1, "changed": 1, "failed": 0, "done": 0, "under_way": 0, "remembered": 1,
-        "waiting": 1, "due": 2,
+        "waiting": 1, "due": 2, "unread": 0,
     }  # fmt: skip
     assert home["summary"] == ("3 things need you; 1 job was found; 1 application changed; 1 thing was remembered.")
     lines = {each["source"]: each for each in home["needs_you"]}
@@ -168,7 +172,8 @@ def live(history: History, chance: random.Random) -> None:
             case 4:
                 history.drafted(some(DraftStatus), days)
             case 5:
-                history.learns(title, tuple(chance.uniform(-3, 3) for _ in range(chance.randrange(4))))
+                due = tuple(chance.uniform(-3, 3) for _ in range(chance.randrange(4)))
+                history.learns(title, due, unanswered=chance.randrange(2))
             case _:
                 history.remembers(f"Likes {number} things.", days)
 
@@ -190,10 +195,15 @@ def counted_by_hand(history: History, since: float) -> Counter[str]:
         due = planned or usual
         counts["needs_you"] += each["status"] not in OVER and due is not None and due <= now
         counts["changed"] += each["status"] in CHANGED and each["updated_at"] > since
+    due_now = list[tuple[float, str]]()
     for each in documents("agent_lessons"):
-        due_now = sum(practice["due_at"] <= now for practice in json.loads(each["practices"]))
-        counts["due"] += due_now
-        counts["needs_you"] += due_now > 0
+        practices = json.loads(each["practices"])
+        due_now += [(one["due_at"], each["_id"]) for one in practices if one["answers"] and one["due_at"] <= now]
+        is_unread = any(not one["answers"] for one in practices)
+        counts["unread"] += is_unread
+        counts["done"] += is_unread and each["updated_at"] > since
+    counts["due"] = len(today := sorted(due_now)[:10])
+    counts["needs_you"] += len({name for _, name in today})
     still_open = {each["_id"] for each in database["agent_adverts"].find()}
     for each in documents("agent_job_matches"):
         counts["found"] += each["status"] == "new" and each["found_at"] > since and each["advert_id"] in still_open
@@ -234,7 +244,7 @@ def test_every_figure_in_home_briefing_mail_and_badge_counts_the_stores(
 
     world.run(brief)
     [briefing] = person.get("/api/briefings")["items"]
-    by_topic = Counter({name: count for name, count in by_hand.items() if name not in ("waiting", "due")})
+    by_topic = Counter({name: count for name, count in by_hand.items() if name not in ("waiting", "due", "unread")})
     told = Counter[str]()
     for line in briefing["lines"]:
         told[line["topic"]] += len(line["records"])

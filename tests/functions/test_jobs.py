@@ -373,7 +373,9 @@ def test_what_one_said_about_jobs_is_suggested_as_a_wish_and_decides_nothing_bef
     remembers(seeker, model, banks, LISBON)
     settings = seeker.get("/api/jobs/settings")
     assert settings["wishes"]["never"] == []
-    assert settings["suggestions"] == [{"wish": "never", "value": "banks", "because": "Please remember: no banks any more."}]
+    assert settings["suggestions"] == [
+        {"wish": "never", "value": "banks", "because": "Please remember: no banks any more."}
+    ]
     wishes = {"never": ["banks"]}
     saved = seeker.request("PUT", "/api/jobs/settings", json={"is_on": False, "wishes": wishes}).json()
     assert saved["suggestions"] == []

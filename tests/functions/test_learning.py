@@ -1,6 +1,7 @@
 """The learning guide through the front door: what it offers, what a yes begins, and how it speaks."""
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,9 @@ from infra.local.model_server import ModelServer, Reply
 from infra.topics import read_library
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.clients.aws import Workflows
-from qwestly_agent.domain.learning import Gap, LessonQuote
+from qwestly_agent.domain.learning import Gap, Lesson, LessonQuestion, LessonQuote, LessonSentence
 from qwestly_agent.domain.resume import ReadField, ResumeRecord
+from qwestly_agent.learning.progress import new_practice
 from qwestly_agent.memory.forget import forget_in_learning
 from qwestly_agent.stores import learning, resumes
 from qwestly_agent.text.trouble import Trouble
@@ -102,7 +104,7 @@ def test_a_search_tells_what_is_exact_and_what_is_near_five_at_the_most(client: 
     assert also["topics"][0] == {
         "topic": "Giving feedback",
         "subject": "Leadership",
-        "modules": ["Describe what you saw and what it did", "Take feedback without defending yourself"],
+        "modules": ["Describe what you saw and what it did"],
         "exact": True,
     }
     assert {each["subject"] for each in misspelt["topics"][:4]} == {"Leadership"}
@@ -444,3 +446,134 @@ def test_the_demo_s_model_declines_by_the_tool_and_offers_what_is_legitimate(
     assert ("decline_to_teach" in called) == wish["dangerous"], called
     assert ("not taught here" in answer.text) == wish["dangerous"]
     assert started == []
+
+
+# --- from chat to learning and back ---------------------------------------------------------------------------------
+
+
+def test_a_wish_to_learn_in_the_chat_is_handed_over_by_a_button_and_understood_there(client: Client) -> None:
+    answer = client.say("I want to learn to give feedback")
+    [offered] = [each.data for each in answer.events if each.name == "handover"]
+    assert offered == {"role": "learning", "words": "I want to learn to give feedback"}
+    there = client.say(offered["words"], role=offered["role"])
+    assert "feedback" in there.text
+    assert there.conversation_id != answer.conversation_id
+
+
+def test_what_is_not_about_learning_is_handed_back_to_the_chat(client: Client, started: Started) -> None:
+    answer = client.say("What do you remember about me?", role="learning")
+    [offered] = [each.data for each in answer.events if each.name == "handover"]
+    assert offered == {"role": "chat", "words": "What do you remember about me?"}
+    assert started == []
+
+
+# --- the page -----------------------------------------------------------------------------------------------------
+
+SECOND = "Hear what is not said"
+
+
+def test_the_module_that_was_chosen_is_the_one_that_is_written_and_only_once(
+    client: Client, chat: ChatServer, started: Started
+) -> None:
+    begun = client.request("POST", "/api/lessons", json={"module": SECOND})
+    again = client.request("POST", "/api/lessons", json={"module": SECOND}).json()
+    assert (begun.status_code, begun.json()["stage"], begun.json()["title"]) == (202, "writing", SECOND)
+    assert again["lesson_id"] == begun.json()["lesson_id"]
+    [lesson] = kept(chat, learning.LESSONS, client.user_id)
+    assert lesson["module_id"] == "active-listening/hear-what-is-not-said"
+    assert {name for name, _ in started} == {f"lesson-{lesson['_id']}"}
+    assert client.get("/api/updates")["active"] is True
+
+
+def test_a_topic_is_begun_with_its_next_module_and_what_the_library_lacks_is_not_begun(
+    client: Client, started: Started
+) -> None:
+    client.request("POST", "/api/lessons", json={"module": "Listen to understand before you answer"}).raise_for_status()
+    assert client.request("POST", "/api/lessons", json={"module": "active listening"}).json()["title"] == SECOND
+    before = len(started)
+    for name in ("Leadership", "Astrophysics"):
+        assert client.request("POST", "/api/lessons", json={"module": name}).status_code == 404
+    assert len(started) == before
+
+
+# --- answers and their explanations -------------------------------------------------------------------------------
+
+SUMMARY, ADVICE = "A summary is not agreement.", "Advice that comes too early ends the conversation."
+
+
+def ready_lesson(chat: ChatServer, user_id: str, **changes: Any) -> str:
+    now = time.time()
+    lesson = Lesson(
+        id=f"les_{user_id[-12:]}", user_id=user_id, run_id="r", conversation_id=None, subject="Leadership",
+        topic="Active listening", module_id="active-listening/listen-to-understand-before-you-answer",
+        title="Listen to understand before you answer", status="ready", outline=("What it is for",),
+        sentences=tuple(LessonSentence(point=0, text=each) for each in (SUMMARY, ADVICE)),
+        questions=(LessonQuestion(text="What is it?", options=("Agreement", "No agreement"), right=1, sentence=0),),
+        practices=(new_practice(now),), created_at=now, updated_at=now,
+    ).model_copy(update=changes)  # fmt: skip
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        collection = mongo[chat.settings.mongodb_database][learning.LESSONS]
+        collection.insert_one(learning.Lessons.to_document(lesson))
+    return lesson.id
+
+
+def answer(client: Client, lesson_id: str, option: int, answers: int = 0) -> dict[str, Any]:
+    path = f"/api/lessons/{lesson_id}/questions/0"
+    found = client.request("POST", path, json={"option": option, "answers": answers})
+    found.raise_for_status()
+    return found.json()
+
+
+def test_a_wrong_answer_is_explained_by_the_lesson_and_only_right_answers_make_it_learned(
+    client: Client, chat: ChatServer
+) -> None:
+    lesson_id = ready_lesson(chat, client.user_id)
+    assert (client.get("/api/home")["counts"]["unread"], client.get("/api/learning")["due"]) == (1, [])
+    wrong = answer(client, lesson_id, 0)
+    assert (wrong["is_right"], wrong["because"]) == (False, SUMMARY)
+    assert [each["text"] for each in wrong["explained"]] == [SUMMARY, ADVICE]
+    assert client.get(f"/api/lessons/{lesson_id}")["stage"] == "answered"
+    assert client.get("/api/home")["counts"]["unread"] == 0
+    answer(client, lesson_id, 1, answers=1)
+    assert client.get(f"/api/lessons/{lesson_id}")["stage"] == "learned"
+
+
+def explains(*sentences: tuple[str, str, str]) -> Reply:
+    told = [{"text": text, "quotes": [{"source": source, "text": quote}]} for text, source, quote in sentences]
+    return answers("You explain to one person why", sentences=told)
+
+
+def test_an_explanation_says_only_what_the_lesson_says(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    lesson_id = ready_lesson(chat, client.user_id)
+    path = f"/api/lessons/{lesson_id}/questions/0/explanation"
+    assert client.request("POST", path, json={"how": "differently"}).status_code == 422
+    answer(client, lesson_id, 0)
+    lie, invented = "Nine of ten summaries fail.", "Somebody else said so."
+    model.script(
+        explains((ADVICE, "lesson:1", ADVICE), (lie, "lesson:0", SUMMARY), (invented, "lesson:0", "Not there.")),
+        answers("You are the second reader", verdicts=[{"id": 0, "span": ADVICE, "why": ""}]),
+    )
+    told = client.request("POST", path, json={"how": "differently"}).json()
+    assert told == {"sentences": [{"text": ADVICE, "quotes": [{"of": "lesson", "text": ADVICE}]}], "note": ""}
+
+
+@pytest.mark.parametrize("quote", ["hired six people", "hired sixty people"])
+def test_an_example_from_their_work_quotes_what_is_known_of_them_or_is_none(
+    client: Client, chat: ChatServer, model: ModelServer, quote: str
+) -> None:
+    lesson_id = ready_lesson(chat, client.user_id)
+    answer(client, lesson_id, 0)
+    path = f"/api/lessons/{lesson_id}/questions/0/explanation"
+    assert client.request("POST", path, json={"how": "example"}).json()["sentences"] == []
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        summary = "Product manager who hired six people in two years."
+        mongo[chat.settings.mongodb_database]["candidates_enhanced"].insert_one(
+            {"_id": client.user_id, "user_id": client.user_id, "summary": summary}
+        )
+    model.script(explains(("Hired six people.", "profile", quote), (SUMMARY, "lesson:0", SUMMARY)))
+    told = client.request("POST", path, json={"how": "example"}).json()
+    is_there = quote == "hired six people"
+    assert [each["quotes"][0] for each in told["sentences"]] == (
+        [{"of": "you", "text": quote}, {"of": "lesson", "text": SUMMARY}] if is_there else []
+    )
+    assert bool(told["note"]) is not is_there

@@ -58,7 +58,9 @@ def has_lesson(chat: ChatServer, user_id: str, **changes: Any) -> str:
         questions=tuple(
             LessonQuestion(text=f"Question {n}?", options=("A", "B", "C"), right=1, sentence=0) for n in range(3)
         ),
-        practices=tuple(new_practice(now - 3 + n) for n in range(3)),
+        practices=tuple(
+            new_practice(now - 3 + n).model_copy(update={"answers": 1, "last_at": now - 2 * DAY}) for n in range(3)
+        ),
         created_at=now,
         updated_at=now,
     ).model_copy(update=changes)
@@ -83,7 +85,7 @@ def test_the_path_shows_what_was_learnt_and_what_is_due(client: Client, chat: Ch
     leadership = next(each for each in view["path"] if each["subject"] == "Leadership")
     [listening] = [each for each in leadership["topics"] if each["topic"] == "Active listening"]
     assert [(each["state"], each["lesson_id"]) for each in listening["modules"]] == [
-        ("ready", lesson_id),
+        ("answered", lesson_id),
         ("open", None),
     ]
     assert [each["text"] for each in view["due"]] == ["Question 0?", "Question 1?", "Question 2?"]
@@ -101,9 +103,9 @@ def test_a_lesson_shows_what_each_sentence_cites_and_not_which_option_is_right(
     lesson_id = has_lesson(chat, client.user_id)
     lesson = client.get(f"/api/lessons/{lesson_id}")
     cited, marked = lesson["sentences"]
-    assert cited["quotes"] == [
-        {"module_id": PAGE, "title": "Listen to understand before you answer", "text": "A summary is not agreement."}
-    ]
+    page = {"module_id": PAGE, "title": "Listen to understand before you answer"}
+    page |= {"source": "written by the Qwestly team"}
+    assert cited["quotes"] == [page | {"text": "A summary is not agreement."}]
     assert (marked["quotes"], lesson["checked"]) == ([], False)
     assert lesson["questions"][0].keys() == {
         "lesson_id",
@@ -119,20 +121,20 @@ def test_a_lesson_shows_what_each_sentence_cites_and_not_which_option_is_right(
 
 def test_a_right_answer_comes_back_later_than_a_wrong_one(client: Client, chat: ChatServer) -> None:
     lesson_id = has_lesson(chat, client.user_id)
-    right, wrong = answers(client, lesson_id, 0, 1, felt="easy"), answers(client, lesson_id, 1, 0, felt="easy")
+    right, wrong = (answers(client, lesson_id, n, 1 - n, seen=1, felt="easy") for n in range(2))
     assert (right["is_right"], wrong["is_right"], wrong["right"]) == (True, False, 1)
     assert wrong["because"] == "A summary is not agreement."
     assert seconds_until(right["question"]["due_at"]) > DAY
-    assert 0 < seconds_until(wrong["question"]["due_at"]) < DAY
+    assert 0 < seconds_until(wrong["question"]["due_at"]) <= DAY
     assert [each["number"] for each in client.get("/api/learning")["due"]] == [2]
 
 
 def test_an_answer_that_is_sent_twice_counts_once(client: Client, chat: ChatServer) -> None:
     lesson_id = has_lesson(chat, client.user_id)
-    first, again = answers(client, lesson_id, 0, 1), answers(client, lesson_id, 0, 1)
+    first, again = answers(client, lesson_id, 0, 1, seen=1), answers(client, lesson_id, 0, 1, seen=1)
     assert again == first
-    assert first["question"]["answers"] == 1
-    assert answers(client, lesson_id, 0, 1, seen=1)["question"]["answers"] == 2
+    assert first["question"]["answers"] == 2
+    assert answers(client, lesson_id, 0, 1, seen=2)["question"]["answers"] == 3
 
 
 def test_what_is_not_theirs_or_not_there_is_not_found(client: Client, chat: ChatServer) -> None:

@@ -91,7 +91,7 @@ def test_the_share_has_the_variant_and_everybody_else_the_base(
     ours, others = user(True), user(False)
     with_it, without = ours.say("Hello").conversation_id, others.say("Hello").conversation_id
     assert receipt(ours, with_it)["variant"] == "brief"
-    assert receipt(ours, with_it)["prompt_version"] == "default-12-brief"
+    assert receipt(ours, with_it)["prompt_version"] == "default-13-brief"
     assert receipt(others, without)["variant"] == BASE
     assert receipt(others, without)["prompt_version"] == design.VERSION
 
@@ -345,7 +345,7 @@ def test_the_base_says_nothing_of_going_back(
     [
         ({"design": "no_such"}, "no_such"),
         ({"prompts": {"chat": "default-0"}}, "There is no prompt 'default-0' of chat"),
-        ({"prompts": {"interview": "default-12"}}, "There is no prompt 'default-12' of interview"),
+        ({"prompts": {"interview": "default-13"}}, "There is no prompt 'default-13' of interview"),
         ({"models": {"fast": "nobody:x"}}, "provider:name"),
         ({"models": {"fast": "deepseek:deepseek-v4-pro"}}, "cannot judge"),
     ],

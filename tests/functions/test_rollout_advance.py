@@ -184,7 +184,7 @@ async def test_the_table_shows_what_is_declared_and_what_the_next_look_waits_for
     services: Services, operate: Operate
 ) -> None:
     shown = operate("begin", "brief")
-    assert "brief           default         2026-11-24          10 %              0  default-12-brief" in shown
+    assert "brief           default         2026-11-24          10 %              0  default-13-brief" in shown
     assert "brief: trying, 10 % of the users since 2027-01-15 08:00 UTC" in shown
     assert "next look: once there are 7.0 days, 2000 turns of the variant" in shown
     await counted(services, with_it=250, without=2_250)
@@ -204,7 +204,7 @@ async def test_the_table_counts_conversations_and_names_variants_that_are_no_lon
     ]
     await services.rollouts.database["agent_conversations"].insert_many(rows)
     shown = operate("show")
-    assert "10 %              2  default-12-brief" in shown
+    assert "10 %              2  default-13-brief" in shown
     assert "of-yesterday    no longer declared: they have the base                1" in shown
 
 

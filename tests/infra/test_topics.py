@@ -19,6 +19,7 @@ module: Hand over the outcome
 also: [delegating]
 summary: Agree on the result.
 order: 1
+questions: []
 ---
 
 {text}
@@ -45,10 +46,20 @@ async def topics(mongodb_uri: str, database_name: str) -> AsyncIterator[Topics]:
         yield Topics(client[database_name])
 
 
-def test_our_own_library_is_whole() -> None:
+def test_our_own_library_is_whole_and_asks_three_questions_on_each_page() -> None:
     modules = read_library(ROOT / "library")
-    assert len(modules) >= 30
-    assert len({each.subject for each in modules}) >= 5
+    assert len(modules) >= 12
+    for each in modules:
+        assert 600 <= len(each.text.split()) <= 900, each.id
+        assert len(each.questions) == 3, each.id
+        assert each.source, each.id
+    assert len({question.right for each in modules for question in each.questions}) == 3
+
+
+def test_a_question_that_its_page_does_not_answer_is_refused(write: Write) -> None:
+    question = '[{asks: "What?", options: [a, b, c], right: 0, because: Nobody wrote this}]'
+    with pytest.raises(WrongUsage, match="“Nobody wrote this” does not stand in its text"):
+        read_library(write(questions=question))
 
 
 @pytest.mark.anyio

@@ -129,6 +129,21 @@ def case(world: World, model: ModelServer) -> Case:
     return Case(world, learner.user_id, begin, lambda: newest().status == "ready", told=lambda: newest().label)
 
 
+def test_questions_of_the_library_are_asked_where_the_lesson_answers_all_of_them(learner: Learner) -> None:
+    told = [each.because for each in MODULES[PAGE].questions]
+    script = (
+        PLANS,
+        typed(WRITER, sentences=[sentence(each, each) for each in told]),
+        typed(JUDGE, verdicts=[{"id": number, "span": each} for number, each in enumerate(told)]),
+    )
+    status, lesson = learner.begins(*script)
+    assert (status, learner.asked(ASKER)) == ("SUCCEEDED", 0)
+    assert [(each.text, each.right) for each in lesson.questions] == [
+        (each.asks, each.right) for each in MODULES[PAGE].questions
+    ]
+    assert [lesson.sentences[each.sentence].text for each in lesson.questions] == told
+
+
 def test_every_sentence_cites_the_library_or_is_marked_and_three_questions_fall_due(
     learner: Learner, world: World
 ) -> None:

@@ -137,10 +137,18 @@ class ScriptedBackend:
         self.next_steps: list[dict[str, str]] = []
         self.events: list[dict[str, Any]] = []
         self.briefings: list[dict[str, Any]] = []
-        self.home: dict[str, Any] = {"name": "", "hour": 8, "summary": "", "counts": {"waiting": 0}, "first": None}
+        self.home: dict[str, Any] = {
+            "name": "",
+            "hour": 8,
+            "summary": "",
+            "counts": {"waiting": 0, "due": 0, "unread": 0},
+            "first": None,
+        }
         self.home |= {"needs_you": [], "new": [], "jobs": [], "missing": []}
         self.home |= {"going": {"goal": "", "step": None, "lesson": None}}
-        self.learning: dict[str, Any] = {"progress": {"goal": "", "goals": [], "gaps": [], "due": 0, "next": None}}
+        self.learning: dict[str, Any] = {
+            "progress": {"goal": "", "goals": [], "gaps": [], "due": 0, "unread": 0, "next": None}
+        }
         self.learning |= {"path": [], "due": [], "lessons": []}
         self.lessons: dict[str, dict[str, Any]] = {}
         self.interviews: dict[str, dict[str, Any]] = {}
@@ -344,9 +352,18 @@ class ScriptedBackend:
                 return JSONResponse(self.learning)
             case "GET", ["lessons", key] if key in self.lessons:
                 return JSONResponse(self.lessons[key])
+            case "POST", ["lessons"]:
+                summary = {"lesson_id": "les_2", "title": body["module"], "topic": "T", "subject": "S", "label": ""}
+                self.learning["lessons"] = [summary | {"stage": "writing"}, *self.learning["lessons"]]
+                return JSONResponse(self.learning["lessons"][0], 202)
+            case "POST", ["lessons", _, "questions", _, "explanation"]:
+                told = {"text": f"In other words {EVIL}.", "quotes": [{"of": "you", "text": f"My words {EVIL}"}]}
+                return JSONResponse({"sentences": [told], "note": ""})
             case "POST", ["lessons", key, "questions", number] if key in self.lessons:
                 question = self.lessons[key]["questions"][int(number)] | {"answers": body["answers"] + 1}
+                explained = self.lessons[key]["sentences"]
                 told = {"right": 1, "because": "A summary is not agreement.", "question": question}
+                told |= {"explained": explained}
                 return JSONResponse({"is_right": body["option"] == 1, **told})
             case "GET", ["interviews"]:
                 return JSONResponse({"items": list(self.interviews.values()), "next": None})

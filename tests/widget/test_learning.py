@@ -10,9 +10,10 @@ from playwright.sync_api import Page, expect
 
 from tests.widget.backend import ScriptedBackend
 from tests.widget.test_axe import WIDTHS, violations
-from tests.widget.test_elements import EVIL, view
+from tests.widget.test_elements import EVIL, event, view
 from tests.widget.test_widget import Widget, answered, asked, ready
 
+SECOND = "Hear what is not said"
 TITLE = "Listen to understand before you answer"
 
 
@@ -24,10 +25,10 @@ def question(number: int, **more: Any) -> dict[str, Any]:
 
 
 def fill(backend: ScriptedBackend) -> None:
-    quote = {"module_id": "a/b", "title": TITLE, "text": f"A summary is not agreement {EVIL}"}
+    quote = {"module_id": "a/b", "title": TITLE, "text": f"A summary is not agreement {EVIL}", "source": ""}
     summary = {"lesson_id": "les_1", "title": TITLE, "topic": "Active listening", "subject": "Leadership"}
-    summary |= {"status": "ready", "label": "Your lesson is ready"}
-    module = {"id": "a/b", "title": TITLE, "summary": "Hold back.", "state": "ready", "lesson_id": "les_1"}
+    summary |= {"stage": "learned", "label": "Your lesson is ready"}
+    module = {"id": "a/b", "title": TITLE, "summary": "Hold back.", "state": "learned", "lesson_id": "les_1"}
     modules = [module, module | {"id": "a/c", "title": "Hear what is not said", "state": "open", "lesson_id": None}]
     asked = {"job_id": "job_1", "requirement": "hiring", "quote": f"We ask for hiring {EVIL}"}
     gap: dict[str, Any] = {
@@ -42,8 +43,9 @@ def fill(backend: ScriptedBackend) -> None:
         "progress": {
             "goal": "Head of Product",
             "goals": [{"text": "Lead a team", "quote": "I want to lead a team", "source": "memory:m1"}],
-            "gaps": [gap | {"topic": "Leading product teams"}],
+            "gaps": [gap | {"topic": "Active listening"}],
             "due": 1,
+            "unread": 0,
             "next": {"topic": "Active listening", "module": "Hear what is not said", "why": "You have begun with it."},
         },
         "path": [{"subject": "Leadership", "topics": [{"topic": "Active listening", "modules": modules}]}],
@@ -80,7 +82,7 @@ def test_what_is_due_is_answered_and_says_when_it_comes_back(page: Page, backend
 def test_a_lesson_shows_what_it_cites_and_marks_what_nobody_checked(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
-    learning.get_by_role("button", name=f"Read {TITLE}").click()
+    learning.get_by_role("button", name=f"Read {TITLE}").first.click()
     expect(learning.get_by_role("heading", name=TITLE)).to_be_focused()
     expect(learning).to_contain_text("1 of its 2 sentences is general knowledge we haven’t checked")
     expect(learning).to_contain_text("One sentence was left out because our library doesn’t")
@@ -95,7 +97,7 @@ def test_a_lesson_shows_what_it_cites_and_marks_what_nobody_checked(page: Page, 
     [posted] = backend.asked("POST", "/api/lessons/les_1/questions/2")
     assert posted.body == {"option": 1, "answers": 0, "felt": "hard"}
     learning.get_by_role("button", name="Back").click()
-    expect(learning.get_by_role("button", name=f"Read {TITLE}")).to_be_focused()
+    expect(learning.get_by_role("button", name=f"Read {TITLE}").first).to_be_focused()
     assert page.evaluate("window.hacked") is None
 
 
@@ -114,26 +116,93 @@ def test_a_goal_is_chosen_and_shows_what_is_between(page: Page, backend: Scripte
     expect(learning).to_contain_text("What you still need for Lead a team")
 
 
+@pytest.mark.parametrize("place", ["gap", "next", "library", "field"])
+def test_the_chosen_module_is_written_at_once_and_becomes_ready_by_itself(
+    page: Page, backend: ScriptedBackend, place: str
+):
+    fill(backend)
+    learning = view(page, "Learning")
+    if place == "field":
+        learning.get_by_role("textbox", name="What do you want to learn?").fill(f"{SECOND.lower()} ")
+        learning.get_by_role("textbox", name="What do you want to learn?").press("Enter")
+    else:
+        starts = learning.get_by_role("button", name=f"Start lesson: {SECOND}")
+        expect(starts).to_have_count(3)
+        starts.nth(["gap", "next", "library"].index(place)).click()
+    [posted] = backend.wait_for(1, "POST", "/api/lessons")
+    assert posted.body["module"].lower() == SECOND.lower()
+    expect(learning.get_by_role("status").first).to_contain_text("We’re writing", timeout=1_000)
+    backend.learning["lessons"][0] |= {"stage": "reading", "title": SECOND}
+    backend.learning["progress"]["unread"] = 1
+    expect(learning.get_by_role("button", name=f"Read {SECOND}").first).to_be_visible(timeout=4_000)
+    tab = page.get_by_role("navigation", name="Views").get_by_role("button", name="Work")
+    expect(tab).to_contain_text("1 to answer, 1 to read", use_inner_text=True)
+
+
 @pytest.mark.thorough
-def test_a_lesson_is_begun_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
+def test_what_the_library_does_not_name_is_asked_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
     fill(backend)
     backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
     page.goto("/#chat")
     ready(page).rows.get_by_role("button", name="Mine").first.click()
     learning = view(page, "Learning")
     backend.stream("c2").begin().done("Shall we begin with “Active listening”?")
-    learning.get_by_role("button", name="Start lesson: Hear what is not said").click()
+    learning.get_by_role("textbox", name="What do you want to learn?").fill("to hear people out")
+    learning.get_by_role("button", name="Start lesson", exact=True).click()
     expect(Widget(page).words).to_have_text("Shall we begin with “Active listening”?")
     backend.stream("c2").begin().done("It is being written.")
     Widget(page).say("Yes")
     [first, second] = [call.body for call in backend.wait_for(2, "POST", "/api/chat")]
-    assert (first["message"], first["role"]) == ("Teach me Active listening", "learning")
+    assert (first["message"], first["role"]) == ("to hear people out", "learning")
     assert "conversation_id" not in first
     assert (second["conversation_id"], "role" in second) == ("c2", False)
     page.get_by_role("button", name="New conversation").first.click()
     backend.stream("c3").begin().done("Hello.")
     Widget(page).say("Hello")
     assert "role" not in backend.wait_for(3, "POST", "/api/chat")[2].body
+
+
+@pytest.mark.thorough
+def test_a_wrong_answer_is_explained_and_can_be_explained_again(page: Page, backend: ScriptedBackend):
+    fill(backend)
+    learning = view(page, "Learning")
+    learning.get_by_role("button", name="Nothing").click()
+    explained = learning.get_by_role("group", name="Explanation")
+    expect(explained).to_contain_text(f"Many books treat it {EVIL}.")
+    explained.get_by_role("button", name="An example from my work").click()
+    expect(explained).to_contain_text(f"In other words {EVIL}.You: “My words {EVIL}”")
+    [posted] = backend.asked("POST", "/api/lessons/les_1/questions/0/explanation")
+    assert posted.body == {"how": "example"}
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.thorough
+def test_a_button_below_an_answer_goes_on_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
+    page.goto("/#chat")
+    widget = ready(page)
+    talk = backend.stream("c1").begin()
+    talk.send("handover", role="learning", words=f"Teach me to negotiate {EVIL}")
+    talk.done("Your learning guide goes on with it.")
+    widget.say("I want to negotiate")
+    backend.stream("c2").begin().done("Shall we begin with “Salary negotiation”?")
+    page.get_by_role("button", name=f"Teach me to negotiate {EVIL}").click()
+    expect(widget.words).to_have_text("Shall we begin with “Salary negotiation”?")
+    second = backend.wait_for(2, "POST", "/api/chat")[1].body
+    assert (second["message"], second["role"]) == (f"Teach me to negotiate {EVIL}", "learning")
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.thorough
+def test_the_chat_tells_that_a_lesson_is_ready_and_opens_it(page: Page, backend: ScriptedBackend):
+    fill(backend)
+    page.goto("/#chat")
+    ready(page)
+    backend.wait_for(1, "GET", "/api/updates")
+    told = event("les_1:ready", "Your lesson is ready", type="lesson.ready", data={"lesson_id": "les_1"})
+    backend.happen("activity", "les_1:ready", told)
+    page.locator("qwestly-chat").evaluate("chat => chat.refresh()")
+    page.get_by_role("button", name="Open the lesson").click()
+    expect(page.locator("qwestly-learning").get_by_role("heading", name=TITLE)).to_be_visible()
 
 
 @pytest.mark.thorough
@@ -161,9 +230,9 @@ def test_neither_path_nor_lesson_breaks_a_rule_of_accessibility(
     found = violations(page)
     picture(page, f"path-{scheme}-{width}")
     learning.get_by_role("button", name="Nothing").click()
-    expect(learning.get_by_role("status").first).to_be_visible()
+    expect(learning.get_by_role("group", name="Explanation")).to_be_visible()
     found += violations(page)
-    learning.get_by_role("button", name=f"Read {TITLE}").click()
+    learning.get_by_role("button", name=f"Read {TITLE}").first.click()
     expect(learning.get_by_role("heading", name=TITLE)).to_be_visible()
     found += violations(page)
     picture(page, f"lesson-{scheme}-{width}")

@@ -239,6 +239,7 @@ function showPlace({ place, id }) {
   show(view);
   if (part) find("qwestly-jobs").open(part);
   if (id && view === "approvals") find("qwestly-approvals").open(id);
+  if (id && view === "learning") find("qwestly-learning").open(id);
 }
 
 /** To the composer of the chat, or to another view as a whole. */
@@ -274,15 +275,17 @@ function startAnew() {
   views[views.indexOf(chat)] = elements[elements.indexOf(chat)] = fresh;
 }
 
-const counts = { waiting: 0, briefings: 0 };
+const counts = { waiting: 0, briefings: 0, due: 0, unread: 0 };
 
 /** On the group's button all counts, on each part's its own. */
 function showCounts(changed) {
-  const { waiting, briefings } = Object.assign(counts, changed);
+  const { waiting, briefings, due, unread } = Object.assign(counts, changed);
   const words = [waiting && `${waiting} waiting`, briefings && `${briefings} new briefing`].filter(Boolean);
   showBadge(".views [data-group=home]", waiting + briefings, words.join(", "));
   showBadge(".tabs [data-view=approvals]", waiting, words[0]);
   showBadge(".tabs [data-view=activity]", briefings, words.at(-1));
+  const learning = [due && `${due} to answer`, unread && `${unread} to read`].filter(Boolean).join(", ");
+  for (const button of [".views [data-group=work]", ".tabs [data-view=learning]"]) showBadge(button, due + unread, learning);
   document.title = waiting ? `(${waiting}) ${TITLE}` : TITLE;
 }
 
@@ -358,13 +361,14 @@ listen("showbriefing", ({ id }) => {
   show("activity");
   find("qwestly-briefing").open(id);
 });
-listen("asklesson", ({ topic }) => {
+listen("asklesson", ({ words }) => {
   show("chat");
-  find("qwestly-chat").send(`Teach me ${topic}`, "learning");
+  find("qwestly-chat").send(words, "learning");
 });
 listen("activity", readSeen);
 listen("erased", startAnew);
 listen("approvalswaiting", ({ count }) => showCounts({ waiting: count }));
+listen("lessonswaiting", showCounts);
 listen("briefingsunread", ({ count }) => showCounts({ briefings: count }));
 listen("briefed", () => find("qwestly-briefing").refresh?.());
 if (localStorage.getItem("backstage") && !matchMedia("(max-width: 899.98px)").matches) toggleBackstage(true);

@@ -36,6 +36,11 @@ def to_datetime(seconds: float) -> datetime:
     return datetime.fromtimestamp(round(seconds, 3), UTC)
 
 
+def local_date(at: float, zone: str) -> date:
+    """Return the day in this zone of the IANA's database."""
+    return to_datetime(at).astimezone(ZoneInfo(zone)).date()
+
+
 def to_iso(seconds: float) -> str:
     """Format as ISO 8601 with `Z`, rounded down to whole milliseconds, so that a search starting at this time finds the
     moment itself."""
@@ -88,8 +93,7 @@ class Page(BaseModel, Generic[Item]):
 def format_day(at: float, zone: str = "UTC", now: float | None = None) -> str:
     """Format as "Monday, November 23, 2026", or relative to `now`: without the year in the same one, and "today" or
     "yesterday". `zone` is of the IANA's database."""
-    day = to_datetime(at).astimezone(ZoneInfo(zone)).date()
-    today = None if now is None else to_datetime(now).astimezone(ZoneInfo(zone)).date()
+    day, today = local_date(at, zone), None if now is None else local_date(now, zone)
     if today and 0 <= (today - day).days <= 1:
         return "today" if day == today else "yesterday"
     return format_date(day).removesuffix(f", {today.year}" if today else "")

@@ -5,14 +5,14 @@ To add a source, write a function and add it to `SOURCES`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Gathered, Item, Topic
 from qwestly_agent.domain.job import STATUS_TOLD, Application, job_name
-from qwestly_agent.domain.learning import Lesson
+from qwestly_agent.domain.learning import Lesson, due_questions
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Draft, describe_status
@@ -109,10 +109,30 @@ async def memories(services: Services, user_id: str, since: float) -> list[Item]
 
 
 async def lessons(services: Services, user_id: str, since: float) -> list[Item]:
-    """List lessons with questions that are due, repeated until they are answered."""
-    now = services.clock()
+    """List lessons with questions to repeat, at most ten of these a day, repeated until they are answered."""
+    found, settings = await asyncio.gather(
+        services.lessons.newest(user_id, MOST_RECORDS, status="ready"), services.user_settings.get(user_id)
+    )
+    due = due_questions(found, services.clock(), settings.zone)
+    lessons = {lesson.id: lesson for lesson, _ in due}
+    return [_of_lesson(each, [n for lesson, n in due if lesson.id == each.id], since) for each in lessons.values()]
+
+
+async def new_lessons(services: Services, user_id: str, since: float) -> list[Item]:
+    """List lessons that became ready since, until all their questions are answered."""
     found = await services.lessons.newest(user_id, MOST_RECORDS, status="ready")
-    return [_of_lesson(each, since, now) for each in found if each.due_at is not None and each.due_at <= now]
+    return [
+        Item(
+            id=f"new_lessons:{each.id}",
+            source="new_lessons",
+            topic="done",
+            at=each.updated_at,
+            title=f"Your lesson is ready: {each.title}",
+            records=(each.id,),
+        )
+        for each in found
+        if each.stage == "reading" and each.updated_at > since
+    ]
 
 
 async def matches(services: Services, user_id: str, since: float) -> list[Item]:
@@ -159,6 +179,7 @@ SOURCES: Mapping[str, Source] = {
         questions,
         follow_ups,
         lessons,
+        new_lessons,
         matches,
         applications,
         activity,
@@ -213,8 +234,8 @@ def _of_event(event: ActivityEvent, about: str) -> Item:
     return _item("activity", event.id, _CARRIED_OUT[event.type], event.at, title)
 
 
-def _of_lesson(lesson: Lesson, since: float, now: float) -> Item:
-    due = [each.due_at for each in lesson.practices if each.due_at <= now]
+def _of_lesson(lesson: Lesson, numbers: Sequence[int], since: float) -> Item:
+    due = [lesson.practices[number].due_at for number in numbers]
     title = f"Answer {len(due)} question{'' if len(due) == 1 else 's'} of your lesson: {lesson.title}"
     return _item("lessons", lesson.id, "needs_you", max(due), title, due_at=min(due), new=max(due) > since)
 

@@ -115,6 +115,7 @@ SOURCES_TOLD: Mapping[str, Told] = {
     "questions": Told("questions about what you said", "Your agent is not sure that it may.", "Answer", "approvals"),
     "follow_ups": Told("next steps", "You planned it, or you applied a week ago.", "Open", "applications"),
     "lessons": Told("what you learn", "You remember best what you answer when it is due.", "Practice", "lessons"),
+    "new_lessons": Told("new lessons", "You asked for it.", "Read", "lessons"),
     "matches": Told("jobs", "It fits what you are looking for.", "See the job", "jobs"),
     "applications": Told("applications", "Its status in your list changed.", "Open", "applications"),
     "activity": Told("what was done", "You approved it, or let your agent do it.", "See what was done", "activity"),

@@ -19,6 +19,7 @@ from qwestly_agent.base.errors import Invalid
 from qwestly_agent.cards.drafts import DraftView, draft_view
 from qwestly_agent.domain.activity import ActivityEvent, Role, Severity
 from qwestly_agent.domain.approval import LEVEL_NAMES, SENT, Approval, sha256_hex
+from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.services import Services
 from qwestly_agent.stores.activity import CopiedEvent
 from qwestly_agent.stores.approvals import Approvals
@@ -228,8 +229,8 @@ class Updates(BaseModel):
     cursor: str
     """Opaque: pass it as `after` next time. An item can appear twice, with the same `id` and `at`."""
     active: bool
-    """True if a draft or an effect is in progress, or if a turn was running at the last read: poll again soon. Pending
-    items and long-unknown outcomes change rarely."""
+    """True if a draft, a lesson or an effect is in progress, or if a turn was running at the last read: poll again
+    soon. Pending items and long-unknown outcomes change rarely."""
 
 
 # --- the cursor -------------------------------------------------------------------------------------------------------
@@ -285,6 +286,8 @@ class _Read:
     brake: Pause
     turns: Collection[str]
     """Running turns."""
+    lessons: Sequence[Lesson]
+    """Those that are being written."""
     tells_brake: bool
     news: Sequence[EventView] = ()
 
@@ -310,13 +313,20 @@ async def updates(services: Services, user_id: str, after: str | None, token: st
 
 
 async def _read_state(services: Services, user_id: str) -> _Read:
-    approvals, drafts, brake, turns = await asyncio.gather(
+    approvals, drafts, brake, (turns, lessons) = await asyncio.gather(
         services.approvals.list_open(user_id, MOST_ITEMS),
         _drafts_now(services.drafts, services.clock, user_id),
         pause.read(services.signals, user_id),
-        services.conversations.list_running_runs(user_id, services.clock()),
+        _read_running(services, user_id),
     )
-    return _Read(approvals, drafts, brake, turns, tells_brake=True)
+    return _Read(approvals, drafts, brake, turns, lessons, tells_brake=True)
+
+
+async def _read_running(services: Services, user_id: str) -> tuple[Collection[str], Sequence[Lesson]]:
+    now = services.clock()
+    return await asyncio.gather(
+        services.conversations.list_running_runs(user_id, now), services.lessons.list_under_way(user_id, now)
+    )
 
 
 async def _read_named(
@@ -324,12 +334,12 @@ async def _read_named(
 ) -> _Read:
     """Read the records named by these events, and running work."""
     tells_brake = cursor.is_pausing or any(each.type.startswith("brake.") for each in news)
-    named, drafts, under_way, brake, turns, views = await asyncio.gather(
+    named, drafts, under_way, brake, (turns, lessons), views = await asyncio.gather(
         services.approvals.get_many(user_id, _ids("approval_id", news)),
         services.drafts.get_many(user_id, _ids("draft_id", news)),
         services.drafts.list_active(user_id, MOST_ITEMS),
         pause.read(services.signals, user_id),
-        services.conversations.list_running_runs(user_id, services.clock()),
+        _read_running(services, user_id),
         event_views(services.approvals, services.memories, user_id, news, services.clock()),
     )
     running = [each for each in under_way if each.status == "running"]
@@ -337,7 +347,7 @@ async def _read_named(
     waiting = await services.approvals.list_open(user_id, MOST_ITEMS) if tells_brake or cursor.is_active else []
     sent = await refresh_outcomes(services, [each for each in waiting if each.status in CARRIED_OUT], token)
     told = _once([*named, *(waiting if tells_brake else ()), *sent])
-    return _Read(told, _once([*drafts, *running]), brake, turns, tells_brake, views)
+    return _Read(told, _once([*drafts, *running]), brake, turns, lessons, tells_brake, views)
 
 
 async def _answer(services: Services, user_id: str, cursor: Cursor, read: _Read) -> Updates:
@@ -356,7 +366,7 @@ async def _answer(services: Services, user_id: str, cursor: Cursor, read: _Read)
     items.sort(key=lambda item: item.at)
     is_drafting = any(each.status == "running" for each in read.drafts)
     is_sending = any(_ends_soon(each, services.clock()) for each in read.approvals)
-    active = bool(read.turns) or is_drafting or is_sending
+    active = bool(read.turns or read.lessons) or is_drafting or is_sending
     cursor = replace(cursor, is_active=active, is_pausing=is_pausing)
     return Updates(items=items, cursor=str(cursor), active=active)
 

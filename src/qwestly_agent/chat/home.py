@@ -46,7 +46,9 @@ class HomeCounts(BaseModel):
     waiting: int = 0
     """Pending approvals and questions: the badge of the queue."""
     due: int = 0
-    """Questions of lessons that are due."""
+    """Questions of lessons to repeat now, at most ten a day."""
+    unread: int = 0
+    """Lessons that are ready and have a question without an answer."""
 
 
 class HomeStep(BaseModel):
@@ -116,7 +118,7 @@ async def home_of(services: Services, user_id: str) -> HomeView:
         at=now,
         since=now - NEW_SECONDS,
         summary=counted(gathered.counts, {}),
-        counts=HomeCounts(**gathered.counts, waiting=len(waiting), due=progress.due),
+        counts=HomeCounts(**gathered.counts, waiting=len(waiting), due=progress.due, unread=progress.unread),
         needs_you=[each for each in views if each.topic == "needs_you"],
         first=approval_view(open_first, is_paused=is_paused) if open_first else None,
         new=[each for each in views if each.topic not in ("needs_you", "found")],

@@ -1,14 +1,21 @@
 """Types of learning: modules of the library, lessons with their questions, offers, and a person's goals."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
+from qwestly_agent.base.clock import local_date
+
 Granularity: TypeAlias = Literal["subject", "topic", "module", "nothing"]
 """`subject` is broad, `topic` is one skill or concept, `module` is very specific; `nothing` cannot be learned."""
 LessonStatus: TypeAlias = Literal["writing", "ready", "failed", "stopped"]
+LessonStage: TypeAlias = Literal["writing", "reading", "answered", "learned", "failed", "stopped"]
+"""As a status, but of a ready lesson what its answers show: not all are given, all are, or all were right at last."""
 DecisionKind: TypeAlias = Literal["goal", "next", "later", "never"]
 Rating: TypeAlias = Literal["again", "hard", "good", "easy"]
+MOST_A_DAY = 10
+"""Questions that a person is asked to repeat on one day."""
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
 
@@ -18,6 +25,17 @@ class _Frozen(BaseModel):
 
 
 # --- the library ------------------------------------------------------------------------------------------------------
+
+
+class ModuleQuestion(_Frozen):
+    """A question of the library on a module's use."""
+
+    asks: str
+    options: tuple[str, ...]
+    right: int
+    """Index of the correct option."""
+    because: str
+    """The sentence of the page that answers it, verbatim."""
 
 
 class Module(_Frozen):
@@ -32,8 +50,12 @@ class Module(_Frozen):
     summary: str
     order: int
     """Position within the topic."""
+    source: str = ""
+    """Where the page is from."""
     text: str = ""
     """Markdown; empty if only the tree was read."""
+    questions: tuple[ModuleQuestion, ...] = ()
+    """Empty if only the tree was read."""
 
 
 # --- a lesson ---------------------------------------------------------------------------------------------------------
@@ -73,6 +95,8 @@ class Practice(_Frozen):
     last_at: float | None = None
     answers: int = 0
     right: int = 0
+    is_known: bool = False
+    """True if the last answer was right."""
 
 
 class Lesson(_Frozen):
@@ -108,6 +132,24 @@ class Lesson(_Frozen):
     @property
     def due_at(self) -> float | None:
         return min((each.due_at for each in self.practices), default=None)
+
+    @property
+    def stage(self) -> LessonStage:
+        if self.status != "ready":
+            return self.status
+        if not all(each.answers for each in self.practices):
+            return "reading"
+        return "learned" if all(each.is_known for each in self.practices) else "answered"
+
+
+def due_questions(lessons: Sequence[Lesson], now: float, zone: str) -> list[tuple[Lesson, int]]:
+    """Return the answered questions to repeat now, with their numbers, longest due first: at most `MOST_A_DAY`,
+    counting those that were repeated today."""
+    today = local_date(now, zone)
+    asked = [(each, number, practice) for each in lessons for number, practice in enumerate(each.practices)]
+    repeated = sum(each.answers > 1 and local_date(each.last_at or 0.0, zone) == today for *_, each in asked)
+    due = sorted((each for each in asked if each[2].answers and each[2].due_at <= now), key=lambda each: each[2].due_at)
+    return [(lesson, number) for lesson, number, _ in due[: max(0, MOST_A_DAY - repeated)]]
 
 
 # --- what a person wants ----------------------------------------------------------------------------------------------

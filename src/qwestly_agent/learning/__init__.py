@@ -14,5 +14,5 @@ WRITE_LESSON = Workflow(
     work="lessons",
     model="model.LessonState",
     routers=("learning",),
-    reasons={"lesson": "You confirmed its topic."},
+    reasons={"lesson": "You asked for it."},
 )

@@ -7,7 +7,7 @@ from pydantic import BaseModel, StringConstraints
 
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.learning import Lesson, Module
-from qwestly_agent.grounding.model import QuotedSource
+from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.text.clean import quoted, safe_text, visible, well_formed
 from qwestly_agent.text.language import language_of
 from qwestly_agent.workflow_state import End, WorkState
@@ -45,6 +45,10 @@ there in general holds in general. All else is as above."""
 class WrittenQuote(BaseModel):
     source: Annotated[str, StringConstraints(max_length=200)]
     text: Annotated[str, StringConstraints(min_length=1, max_length=600)]
+
+
+def cited(text: str, quotes: Sequence[WrittenQuote]) -> Statement:
+    return Statement(text=text, quotes=tuple(Quote(source=each.source, text=each.text) for each in quotes))
 
 
 def library_sources(modules: Sequence[Module]) -> Mapping[str, QuotedSource]:

@@ -1,19 +1,23 @@
 """Compute what a person has learned, what is due, and what comes next, without a model."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, time
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from fsrs import Card, Scheduler
 from fsrs import Rating as FsrsRating
 from fsrs.state import State
 from pydantic import BaseModel
 
-from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
+from qwestly_agent.base.clock import local_date
+from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.job import OVER, Advert
-from qwestly_agent.domain.learning import Gap, LearningPlan, Lesson, Practice, Rating
+from qwestly_agent.domain.learning import Gap, LearningPlan, Lesson, Practice, Rating, due_questions
 from qwestly_agent.learning.tree import Tree, folded
+from qwestly_agent.platform.records import compare_and_set
 from qwestly_agent.services import Services
 from qwestly_agent.stores.jobs import Applications, JobMatches
 
@@ -62,11 +66,12 @@ async def posting_of(services: Services, user_id: str, goal: str) -> tuple[str, 
 
 # --- practice ---------------------------------------------------------------------------------------------------------
 # When a question is due again, computed by `fsrs`, a published algorithm of spaced repetition, with its default
-# parameters.
+# parameters, in whole local days: what was answered in the evening is due in the morning of its day.
 
 
-# Without fuzzing: randomness is an argument here, and a person's few questions need not be spread over days.
-_SCHEDULER = Scheduler(enable_fuzzing=False)
+# Without steps of minutes, as a lesson is one sitting a day (`enable_short_term=False` in other ports of FSRS). Without
+# fuzzing: randomness is an argument here, and a person's few questions need not be spread over days.
+_SCHEDULER = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
 _RATINGS: Mapping[Rating, FsrsRating] = {
     "again": FsrsRating.Again,
     "hard": FsrsRating.Hard,
@@ -80,46 +85,36 @@ def new_practice(now: float) -> Practice:
     return Practice(due_at=now, state=State.Learning.value, step=0)
 
 
-def reschedule(practice: Practice, rating: Rating, now: float) -> Practice:
+def reschedule(practice: Practice, rating: Rating, now: float, zone: str = "UTC") -> Practice:
     """Return the schedule of a question after an answer. A right answer before the question is due moves nothing: it
     shows no more than that the person still knows what they just read."""
-    if practice.last_at and now < practice.due_at and rating != "again":
-        return practice.model_copy(update={"answers": practice.answers + 1, "right": practice.right + 1})
-    card = Card(
+    is_right = rating != "again"
+    told = {"answers": practice.answers + 1, "right": practice.right + is_right, "is_known": is_right}
+    if practice.last_at and now < practice.due_at and is_right:
+        return practice.model_copy(update=told)
+    before = Card(
         card_id=0,
         state=State(practice.state),
         step=practice.step,
         stability=practice.stability,
         difficulty=practice.difficulty,
-        due=to_datetime(practice.due_at),
-        last_review=to_datetime(practice.last_at) if practice.last_at else None,
+        last_review=_day(practice.last_at, zone) if practice.last_at else None,
     )
-    after, _ = _SCHEDULER.review_card(card, _RATINGS[rating], to_datetime(now))
+    after, _ = _SCHEDULER.review_card(before, _RATINGS[rating], _day(now, zone))
     return Practice(
-        due_at=after.due.timestamp(),
+        due_at=datetime.combine(after.due.date(), time.min, ZoneInfo(zone)).timestamp(),
         state=after.state.value,
         step=after.step,
         stability=after.stability,
         difficulty=after.difficulty,
         last_at=now,
-        answers=practice.answers + 1,
-        right=practice.right + (rating != "again"),
+        **told,
     )
 
 
-def mastery(practices: list[Practice], now: float) -> float:
-    """Estimate the share of questions that the person could answer now."""
-    known = [
-        _SCHEDULER.get_card_retrievability(
-            Card(
-                0, State(each.state), each.step, each.stability, each.difficulty, last_review=to_datetime(each.last_at)
-            ),
-            to_datetime(now),
-        )
-        for each in practices
-        if each.last_at
-    ]
-    return sum(known) / len(practices) if practices else 0.0
+def _day(at: float, zone: str) -> datetime:
+    """Return the local day, as midnight of the same date in UTC: FSRS counts days between moments in UTC."""
+    return datetime.combine(local_date(at, zone), time.min, UTC)
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------
@@ -147,9 +142,7 @@ class TopicProgress(BaseModel):
     modules: int
     """Number of the library's modules on the topic; 0 if it has none."""
     learnt: int
-    """Number of modules with a finished lesson."""
-    remembered: float
-    """Estimated share of the topic's questions that the person could answer now: 0 to 1."""
+    """Number of modules with a learned lesson."""
 
 
 class Next(BaseModel):
@@ -164,22 +157,28 @@ class LearningProgress(BaseModel):
     gaps: list[Gap]
     topics: list[TopicProgress]
     due: int
-    """Number of questions that are due now."""
+    """Number of questions to repeat now, at most ten a day."""
+    unread: int
+    """Number of lessons that are ready and have a question without an answer."""
     next: Next | None
 
 
 async def progress_of(services: Services, user_id: str, tree: Tree) -> LearningProgress:
-    plan = await services.learning.get(user_id)
+    plan, settings, found = await asyncio.gather(
+        services.learning.get(user_id),
+        services.user_settings.get(user_id),
+        services.lessons.newest(user_id, MOST_LESSONS),
+    )
     now = services.clock()
-    lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
-    due = sum(practice.due_at <= now for lesson in lessons for practice in lesson.practices)
+    lessons = [services.lessons.as_seen(each, now) for each in found]
     goals = await _goals(services, user_id, plan)
     return LearningProgress(
         goal=plan.goal,
         goals=goals,
         gaps=list(plan.gaps) if plan.gaps_of == plan.goal else [],
-        topics=[_of_topic(topic, lessons, tree, now) for topic in dict.fromkeys(each.topic for each in lessons)],
-        due=due,
+        topics=[_of_topic(topic, lessons, tree) for topic in dict.fromkeys(each.topic for each in lessons)],
+        due=len(due_questions(lessons, now, settings.zone)),
+        unread=sum(each.stage == "reading" for each in lessons),
         next=_next(plan, lessons, tree),
     )
 
@@ -204,26 +203,27 @@ async def _chosen_jobs(services: Services, user_id: str) -> list[Goal]:
     return [Goal(text=each.goal, quote=each.title, source=f"job:{each.id}") for each in jobs]
 
 
-def _of_topic(topic: str, lessons: Sequence[Lesson], tree: Tree, now: float) -> TopicProgress:
+def _of_topic(topic: str, lessons: Sequence[Lesson], tree: Tree) -> TopicProgress:
     of_it = [each for each in lessons if each.topic == topic]
-    ready = [each for each in of_it if each.status == "ready"]
     return TopicProgress(
         topic=topic,
         subject=of_it[0].subject,
         lessons=len(of_it),
         modules=sum(each.topic == topic for each in tree.modules),
-        learnt=len({each.module_id for each in ready if each.module_id}),
-        remembered=round(mastery([practice for each in ready for practice in each.practices], now), 2),
+        learnt=len({each.module_id for each in of_it if each.module_id and each.stage == "learned"}),
     )
 
 
 def _next(plan: LearningPlan, lessons: Sequence[Lesson], tree: Tree) -> Next | None:
-    """Return the first module without a lesson, in the order of decisions, gaps and topics begun."""
-    had = {each.module_id for each in lessons if each.status in ("writing", "ready")}
+    """Return the first module without a lesson, in the order of decisions, gaps without a lesson, gaps, and topics
+    begun."""
+    kept = [each for each in lessons if each.status in ("writing", "ready")]
+    had, begun = {each.module_id for each in kept}, {each.topic for each in kept}
+    gaps = sorted(plan.gaps, key=lambda gap: gap.topic in begun)
     never = {each.text.casefold() for each in plan.decisions if each.kind in ("never", "later")}
     wanted = [
         *((each.text, "You decided on it.") for each in reversed(plan.decisions) if each.kind == "next"),
-        *((each.topic, f"It is between you and your goal: {each.title}.") for each in plan.gaps),
+        *((each.topic, f"It is between you and your goal: {each.title}.") for each in gaps),
         *((each.topic, "You have begun with it.") for each in lessons),
     ]
     for name, why in wanted:
@@ -244,19 +244,24 @@ def _texts(value: Any) -> list[Any]:
 # Record an answer to a lesson's question, once, and reschedule the question.
 
 
-TRIES = 5
-
-
 async def answer(
-    services: Services, user_id: str, lesson_id: str, number: int, option: int, answers: int, felt: Rating
+    services: Services,
+    user_id: str,
+    lesson_id: str,
+    number: int,
+    option: int,
+    answers: int,
+    felt: Rating,
+    zone: str = "UTC",
 ) -> Lesson:
     """Return the lesson after the answer. `answers` is the number of answers that the client has seen, so that a
-    repeated request changes nothing. A wrong answer is always rated `again`.
+    repeated request changes nothing. A wrong answer is always rated `again`. `zone` is the user's.
 
     Raises `NotFound`, `Invalid` and `Unavailable`.
     """
-    for _ in range(TRIES):
-        lesson = await services.lessons.get(user_id, lesson_id)
+    now = services.clock()
+
+    def change(lesson: Lesson) -> Lesson:
         if not 0 <= number < len(lesson.practices):
             raise NotFound("There is no such question.")
         question, practice = lesson.questions[number], lesson.practices[number]
@@ -264,9 +269,11 @@ async def answer(
             raise Invalid(f"option: There are {len(question.options)} options.")
         if practice.answers != answers:
             return lesson
-        now = services.clock()
-        after = reschedule(practice, felt if option == question.right else "again", now)
-        practices = [after if place == number else each for place, each in enumerate(lesson.practices)]
-        if await services.lessons.save_practices(lesson, practices, now):
-            return lesson.model_copy(update={"practices": tuple(practices)})
-    raise Unavailable
+        practices = [*lesson.practices]
+        practices[number] = reschedule(practice, felt if option == question.right else "again", now, zone)
+        return lesson.model_copy(update={"practices": tuple(practices)})
+
+    async def write(before: Lesson, after: Lesson) -> Lesson | None:
+        return after if await services.lessons.save_practices(before, list(after.practices), now) else None
+
+    return (await compare_and_set(lambda: services.lessons.get(user_id, lesson_id), change, write))[0]

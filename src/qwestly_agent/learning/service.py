@@ -33,7 +33,7 @@ from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote, find_span
-from qwestly_agent.learning.model import ABOUT_THE_LIBRARY, WrittenQuote, clean_line, library_sources
+from qwestly_agent.learning.model import ABOUT_THE_LIBRARY, WrittenQuote, cited, clean_line, library_sources
 from qwestly_agent.learning.progress import LearningProgress, posting_of, progress_of
 from qwestly_agent.learning.tree import FoundTopic, Node, Tree, folded
 from qwestly_agent.learning.view import LearningView, view_learning
@@ -201,7 +201,7 @@ async def find_gaps(services: ModelServices, user_id: str, tree: Tree, goal: str
     ask = partial(structured_output, services, user_id, services.judges[WRITER])
     of_library = make_judge(ask, seconds=JUDGE_SECONDS, also=ABOUT_THE_LIBRARY)
     of_person = make_judge(ask, seconds=JUDGE_SECONDS)
-    needs, haves = [_statement(e.need, e.need_quotes) for e in gaps], [_statement(e.have, e.have_quotes) for e in gaps]
+    needs, haves = [cited(e.need, e.need_quotes) for e in gaps], [cited(e.have, e.have_quotes) for e in gaps]
     said = [number for number, each in enumerate(haves) if each.text and each.quotes]
     need_verdicts, have_verdicts, asked = await asyncio.gather(
         ground(needs, library, of_library),
@@ -246,10 +246,6 @@ async def _requirements(
         else None
         for each, quote, verdict in zip(gaps, quotes, verdicts, strict=True)
     ]
-
-
-def _statement(text: str, quotes: Sequence[WrittenQuote]) -> Statement:
-    return Statement(text=text, quotes=tuple(Quote(source=each.source, text=each.text) for each in quotes))
 
 
 def _of_library(statement: Statement, library: Mapping[str, QuotedSource]) -> LessonQuote:

@@ -7,19 +7,18 @@ from typing import Literal
 from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.learning import Lesson, LessonStatus, Module
+from qwestly_agent.domain.learning import Lesson, LessonStage, LessonStatus, Module, due_questions
 from qwestly_agent.learning.progress import MOST_LESSONS, LearningProgress, progress_of
 from qwestly_agent.learning.tree import Tree
 from qwestly_agent.services import Services
-
-MOST_DUE = 20
 
 
 class PathModule(BaseModel):
     id: str
     title: str
     summary: str
-    state: Literal["open", "writing", "ready"]
+    state: Literal["open", "writing", "reading", "answered", "learned"]
+    """`open` without a lesson, else the stage of the newest one."""
     lesson_id: str | None
     """The newest lesson on the module."""
 
@@ -51,6 +50,7 @@ class LessonSummary(BaseModel):
     topic: str
     subject: str
     status: LessonStatus
+    stage: LessonStage
     label: str
     created_at: datetime
     due_at: datetime | None
@@ -60,7 +60,7 @@ class LearningView(BaseModel):
     progress: LearningProgress
     path: list[PathSubject]
     due: list[QuestionView]
-    """Longest due first."""
+    """Answered questions to repeat now, longest due first, at most ten a day."""
     lessons: list[LessonSummary]
     """Newest first."""
 
@@ -69,6 +69,8 @@ class QuoteView(BaseModel):
     module_id: str
     title: str
     text: str
+    source: str
+    """Where the page is from."""
 
 
 class SentenceView(BaseModel):
@@ -100,22 +102,23 @@ class AnswerView(BaseModel):
     """Index of the right option."""
     because: str
     """The lesson's sentence that answers the question."""
+    explained: list[SentenceView]
+    """The lesson's sentences on the same point, in order, with their quotes."""
     question: QuestionView
 
 
 async def view_learning(services: Services, user_id: str) -> LearningView:
     """Return the user's path, due questions and lessons."""
     tree, now = Tree(await services.topics.list_modules()), services.clock()
+    zone = (await services.user_settings.get(user_id)).zone
     lessons = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
-    due = [(each.practices[number].due_at, each, number) for each in lessons for number in range(len(each.practices))]
-    waiting = sorted(((at, each, number) for at, each, number in due if at <= now), key=lambda each: each[0])
     return LearningView(
         progress=await progress_of(services, user_id, tree),
         path=[
             PathSubject(subject=subject, topics=[_topic(topic, tree, lessons) for topic in topics])
             for subject, topics in tree.topics_by_subject.items()
         ],
-        due=[question_view(lesson, number) for _, lesson, number in waiting[:MOST_DUE]],
+        due=[question_view(lesson, number) for lesson, number in due_questions(lessons, now, zone)],
         lessons=[lesson_summary(each) for each in lessons],
     )
 
@@ -127,9 +130,9 @@ def _topic(topic: str, tree: Tree, lessons: Sequence[Lesson]) -> PathTopic:
 def _module(module: Module, lessons: Sequence[Lesson]) -> PathModule:
     on_it = [each for each in lessons if each.module_id == module.id and each.status in ("ready", "writing")]
     newest = next((each for each in on_it if each.status == "ready"), on_it[0] if on_it else None)
-    state = "open" if newest is None else "ready" if newest.status == "ready" else "writing"
     fields = module.model_dump(include={"id", "title", "summary"})
-    return PathModule(**fields, state=state, lesson_id=newest.id if newest else None)
+    state = newest.stage if newest else "open"
+    return PathModule.model_validate({**fields, "state": state, "lesson_id": newest.id if newest else None})
 
 
 def question_view(lesson: Lesson, number: int) -> QuestionView:
@@ -150,18 +153,7 @@ def lesson_summary(lesson: Lesson) -> LessonSummary:
 
 
 def lesson_detail(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
-    titles = {each.id: each.title for each in modules}
-    sentences = [
-        SentenceView(
-            point=each.point,
-            text=each.text,
-            quotes=[
-                QuoteView(module_id=quote.module_id, title=titles.get(quote.module_id, lesson.title), text=quote.text)
-                for quote in each.quotes
-            ],
-        )
-        for each in lesson.sentences
-    ]
+    sentences = _sentences(lesson, modules)
     is_ready = lesson.status == "ready"
     general = sum(not each.quotes for each in lesson.sentences) if is_ready else 0
     return LessonDetail.model_validate(
@@ -177,10 +169,43 @@ def lesson_detail(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
     )
 
 
+def answer_view(lesson: Lesson, number: int, option: int, modules: Sequence[Module]) -> AnswerView:
+    question, sentences = lesson.questions[number], _sentences(lesson, modules)
+    because = sentences[question.sentence]
+    return AnswerView(
+        is_right=option == question.right,
+        right=question.right,
+        because=because.text,
+        explained=[each for each in sentences if each.point == because.point],
+        question=question_view(lesson, number),
+    )
+
+
+def _sentences(lesson: Lesson, modules: Sequence[Module]) -> list[SentenceView]:
+    by_id = {each.id: each for each in modules}
+    return [
+        SentenceView(
+            point=each.point,
+            text=each.text,
+            quotes=[
+                QuoteView(
+                    module_id=quote.module_id,
+                    title=page.title if (page := by_id.get(quote.module_id)) else lesson.title,
+                    text=quote.text,
+                    source=page.source if page else "",
+                )
+                for quote in each.quotes
+            ],
+        )
+        for each in lesson.sentences
+    ]
+
+
 def _fields_of(lesson: Lesson) -> dict[str, object]:
     return {
         **lesson.model_dump(include={"title", "topic", "subject", "status", "label"}),
         "lesson_id": lesson.id,
+        "stage": lesson.stage,
         "created_at": to_datetime(lesson.created_at),
         "due_at": None if lesson.due_at is None else to_datetime(lesson.due_at),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.base.errors import Invalid
+from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.learning import Lesson, Module
 from qwestly_agent.learning import WRITE_LESSON
@@ -14,13 +14,30 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 # --- start ------------------------------------------------------------------------------------------------------------
-# Start to write a lesson on the next module of a topic, or on a topic that the library lacks.
+# Start to write a lesson: on a module that was chosen on the page, on the next module of a topic, or on a topic
+# that the library lacks.
 
 
 MOST_A_DAY = 20
+KEPT = ("writing", "ready")
 DAY_SECONDS = 86_400.0
 MOST_READ = 200
 """Number of the user's lessons that are read to see what they have learned."""
+
+
+async def start_chosen(services: Services, user_id: str, name: str) -> Lesson:
+    """Start a lesson on the library's module with this title, or on the next module of this topic, or return the one
+    that there is. Raises `NotFound` for any other name, and what `start_lesson` raises."""
+    tree, before = Tree(await services.topics.list_modules()), await _lessons(services, user_id)
+    module = _next_module(tree, name, before)
+    if module is None:
+        raise NotFound("The library has no such module.")
+    on_it = [each for each in before if each.module_id == module.id]
+    if kept := next((each for each in on_it if each.status in KEPT), None):
+        return kept
+    return await start_lesson(
+        services, tree, user_id=user_id, run_id=services.new_id(), topic=module.title, asked_at=f"chosen {len(on_it)}"
+    )
 
 
 async def start_lesson(
@@ -29,20 +46,20 @@ async def start_lesson(
     *,
     user_id: str,
     run_id: str,
-    conversation_id: str,
     topic: str,
-    wish: str,
-    language: str,
     asked_at: str,
+    conversation_id: str | None = None,
+    wish: str = "",
+    language: str = "",
 ) -> Lesson:
-    """Start a lesson, or return the existing one for the same offer. `asked_at` identifies the offer.
+    """Start a lesson, or return the existing one for the same offer or choice. `asked_at` identifies it.
 
     Raises `Invalid`, `Braked` and `Unavailable`.
     """
     await pause.check(services.signals, user_id)
     now = services.clock()
-    lesson_id = f"les_{sha256_hex(user_id, conversation_id, asked_at, topic)[:32]}"
-    before = [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_READ)]
+    lesson_id = f"les_{sha256_hex(user_id, conversation_id or '', asked_at, topic)[:32]}"
+    before = await _lessons(services, user_id)
     known = next((each for each in before if each.id == lesson_id), None)
     if known is None:
         if sum(each.created_at > now - DAY_SECONDS for each in before) >= MOST_A_DAY:
@@ -65,6 +82,11 @@ async def start_lesson(
     return await WRITE_LESSON.begin(services, known)
 
 
+async def _lessons(services: Services, user_id: str) -> list[Lesson]:
+    now = services.clock()
+    return [services.lessons.as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_READ)]
+
+
 def _next_module(tree: Tree, name: str, lessons: Sequence[Lesson]) -> Module | None:
     """Return the module with this name. For a topic, return its first module without a lesson, otherwise its first."""
     node = tree.find(name)
@@ -72,7 +94,7 @@ def _next_module(tree: Tree, name: str, lessons: Sequence[Lesson]) -> Module | N
         return None
     if node.granularity == "module":
         return next(each for each in tree.modules if each.id == node.module_id)
-    had: Collection[str] = {each.module_id for each in lessons if each.status in ("writing", "ready")}
+    had: Collection[str] = {each.module_id for each in lessons if each.status in KEPT}
     modules = [each for each in tree.modules if each.topic == node.topic]
     return next((each for each in modules if each.id not in had), modules[0])
 

@@ -34,7 +34,7 @@ class Variant:
     """Percent of users at the start."""
 
 
-VARIANTS: tuple[Variant, ...] = (Variant(name="brief", since=date(2026, 11, 24), prompts={"chat": "default-12-brief"}),)
+VARIANTS: tuple[Variant, ...] = (Variant(name="brief", since=date(2026, 11, 24), prompts={"chat": "default-13-brief"}),)
 
 
 # --- choose -----------------------------------------------------------------------------------------------------------

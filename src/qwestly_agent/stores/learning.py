@@ -29,11 +29,11 @@ TOPICS = MongoCollection(
 
 class Topics(Store):
     async def list_modules(self) -> list[Module]:
-        """List all modules without their texts, ordered by subject, topic and position."""
-        return await self._read({}, {"text": 0})
+        """List all modules without their texts and questions, ordered by subject, topic and position."""
+        return await self._read({}, {"text": 0, "questions": 0})
 
     async def list_modules_of(self, topic: str) -> list[Module]:
-        """List the modules of a topic with their texts, in order."""
+        """List the modules of a topic with their texts and questions, in order."""
         return await self._read({"topic": topic}, {})
 
     async def replace_all(self, modules: Sequence[Module]) -> tuple[int, int, int]:

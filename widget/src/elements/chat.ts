@@ -91,7 +91,7 @@ export class QwestlyChat extends HTMLElement {
   #status!: HTMLElement;
   #happened!: HTMLElement;
   #queue!: Queue;
-  #briefed = element("div", { class: "news", role: "status", hidden: true });
+  #news = element("div", { class: "news", role: "status", hidden: true });
 
   constructor() {
     super();
@@ -538,10 +538,16 @@ export class QwestlyChat extends HTMLElement {
         return turn;
       }
       const grows = name === "text_delta" && turn?.writing; // the turn reports new text itself
+      if (name === "handover") turn?.place(this.#handover(data));
       if (turn && Turn.hears(name)) turn[name](data);
       if (!grows) this.#changed();
     }
     throw new ChatError("network", strings.network.cut);
+  }
+
+  /** A button that goes on with these words in a new conversation of another role. */
+  #handover({ role, words }: { role: string; words: string }) {
+    return element("div", { class: "suggestions next" }, element("button", { type: "button", click: () => this.send(words, role) }, words));
   }
 
   /** Waits for a busy conversation once, for as long as the server asks. */
@@ -656,7 +662,7 @@ export class QwestlyChat extends HTMLElement {
     for (const each of items) {
       if (each.type === "approval") this.#takeApproval(each.approval, first);
       else if (each.type === "brake") this.#brake.learn(each.brake);
-      else if (each.type === "activity" && each.activity.type === "briefing.told" && !first) this.#showBriefed(each.activity);
+      else if (each.type === "activity" && !first) this.#showNews(each.activity);
     }
     if (drafts.length) this.#placeAll();
     const failed = drafts.findLast(({ status }) => status === "failed");
@@ -665,16 +671,21 @@ export class QwestlyChat extends HTMLElement {
     this.#memories.tick();
   }
 
-  /** Shows a line above the composer that a new briefing is ready, with a button that opens it. */
-  #showBriefed({ title, data }: EventView) {
-    const told = { bubbles: true, composed: true, detail: { id: data["briefing_id"] } };
-    const open = () => {
-      this.#briefed.hidden = true;
-      this.dispatchEvent(new CustomEvent("showbriefing", told));
+  /** Shows a line above the composer that a briefing or a lesson is ready, with a button that opens it. */
+  #showNews({ type, title, data }: EventView) {
+    const told = (detail: object) => ({ bubbles: true, composed: true, detail });
+    const show = (label: string, event: () => Event) => {
+      const open = () => {
+        this.#news.hidden = true;
+        this.dispatchEvent(event());
+      };
+      this.#news.replaceChildren(element("span", {}, `${title}.`), element("button", { type: "button", class: "quiet-button", click: open }, label));
+      this.#news.hidden = false;
     };
-    this.#briefed.replaceChildren(element("span", {}, `${title}.`), element("button", { type: "button", class: "quiet-button", click: open }, strings.shared.openBriefing));
-    this.#briefed.hidden = false;
-    this.dispatchEvent(new CustomEvent("briefed", told));
+    if (type === "lesson.ready") show(strings.learning.open, () => new CustomEvent("showplace", told({ place: "lessons", id: data["lesson_id"] })));
+    if (type !== "briefing.told") return;
+    show(strings.shared.openBriefing, () => new CustomEvent("showbriefing", told({ id: data["briefing_id"] })));
+    this.dispatchEvent(new CustomEvent("briefed", told({ id: data["briefing_id"] })));
   }
 
   #takeApproval(view: ApprovalView, first: boolean) {
@@ -890,7 +901,7 @@ export class QwestlyChat extends HTMLElement {
     this.#counter = element("p", { class: "counter", id: "counter" });
     const told = element("p", { class: "told", id: "told" }, strings.chat.disclosure);
     const box = element("div", { class: "box", click: () => this.#input.focus() }, this.#input, this.#button, this.#resume.button);
-    return element("div", { class: "composer" }, this.#notice, this.#briefed, this.#resume.line, this.#resume.file, this.#brake.line, box, told, this.#counter);
+    return element("div", { class: "composer" }, this.#notice, this.#news, this.#resume.line, this.#resume.file, this.#brake.line, box, told, this.#counter);
   }
 
   #enter(event: KeyboardEvent) {

@@ -26,7 +26,7 @@ interface Home {
   name: string;
   hour: number;
   summary: string;
-  counts: { waiting: number };
+  counts: { waiting: number; due: number; unread: number };
   needs_you: Line[];
   first: ApprovalView | null;
   new: Line[];
@@ -93,7 +93,9 @@ export class QwestlyHome extends AgentElement {
       // What was decided here stays until its outcome is known.
       if (before && before !== home.first?.approval_id && this.#known.isUnderWay(before)) await this.#known.readAll();
       this.home = home;
-      this.dispatchEvent(new CustomEvent("approvalswaiting", { detail: { count: home.counts.waiting }, bubbles: true, composed: true }));
+      const { waiting, due, unread } = home.counts;
+      this.dispatchEvent(new CustomEvent("approvalswaiting", { detail: { count: waiting }, bubbles: true, composed: true }));
+      this.dispatchEvent(new CustomEvent("lessonswaiting", { detail: { due, unread }, bubbles: true, composed: true }));
     });
   }
 

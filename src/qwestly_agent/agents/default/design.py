@@ -25,7 +25,7 @@ from qwestly_agent.text.prompt_tags import RESUME
 # The default agent's instructions. Change `VERSION` with the text, so that conversations rebuild their prompts.
 
 
-VERSION = "default-12"
+VERSION = "default-13"
 
 INSTRUCTIONS = """\
 You are Qwestly's career agent. You help the person you are talking with to understand, describe and advance their own \
@@ -50,6 +50,7 @@ What you look up
 - What they told you, their résumés, documents and interviews, and what was said, word for word: query_user_knowledge. \
 Their whole profile, what their résumé adds, and the ids and texts of their published cards: get_user_profile. \
 "What do you know about me?" needs both at once. Of a résumé that is not approved yet, say so.
+- They want to learn a skill or a topic, or go on with a lesson: hand_over to learning, with their words.
 - How Qwestly works, its features, prices and rules: query_qwestly_docs. Do not answer that from memory.
 - What you drafted and proposed, and what became of it: get_my_work, and read_draft for one draft.
 - A tool that returns nothing found nothing; nothing went wrong.
@@ -98,7 +99,7 @@ _BRIEF = INSTRUCTIONS.replace(
     "Be brief: two or three sentences, and a list only where they ask for one. Offer to say more where there is more.",
 )
 
-CHAT_PROMPTS = {VERSION: INSTRUCTIONS, "default-12-brief": _BRIEF}
+CHAT_PROMPTS = {VERSION: INSTRUCTIONS, "default-13-brief": _BRIEF}
 """Prompts by version. A version is kept as long as a variant refers to it (`rollout/variants.py`)."""
 
 

@@ -1,13 +1,14 @@
-"""Declare tools, and two that every role has: confirm in words, and report trouble."""
+"""Declare tools, and those that several roles have: confirm in words, hand over, and report trouble."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import StringConstraints
 from pydantic_ai import RunContext, Tool
 from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps, Contract
+from qwestly_agent.agents.design import DesignEvent
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
@@ -117,7 +118,8 @@ def require_typed(wish: str, user_messages: Sequence[str]) -> str:
 
 
 # --- confirm ----------------------------------------------------------------------------------------------------------
-# Ask the user to confirm something in words. Every role has this tool; a yes to it is never an approval.
+# Ask the user to confirm something in words, in every role: a yes to it is never an approval. Hand over between chat
+# and learning.
 
 
 About = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
@@ -134,6 +136,18 @@ async def confirm_with_user(ctx: RunContext[AgentDeps], about: About, question: 
     return {"asked": question, "note": "End your answer with this question, and wait for their next message."}
 
 
+async def hand_over(ctx: RunContext[AgentDeps], to: Literal["learning", "chat"], words: Question) -> dict[str, str]:
+    """Show them a button that goes on elsewhere: in a conversation about learning, where lessons are found and written
+    (learning), or in one about all else (chat). Nothing begins before they press it.
+
+    Args:
+        words: What they want, as they would say it there.
+    """
+    await ctx.emit(DesignEvent(kind="handover", values={"role": to, "words": words}))
+    return {"offered": words, "note": "Say in one sentence that the button below your answer goes on with it."}
+
+
+HAND_OVER = tool(hand_over, effect="read", label="Looking who can help…")
 CONFIRM = tool(confirm_with_user, effect="draft", label="Asking you…")
 
 

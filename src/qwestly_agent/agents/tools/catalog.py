@@ -165,6 +165,7 @@ _DESCRIBED = [
     *cards.PUBLISHING_TOOLS,
     *work.TOOLS,
     base.CONFIRM,
+    base.HAND_OVER,
 ]
 
 TOOLS = [*_DESCRIBED, work.capabilities_tool(_DESCRIBED), base.REPORT_TROUBLE]

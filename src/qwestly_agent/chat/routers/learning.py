@@ -9,16 +9,19 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.learning.progress import answer
 from qwestly_agent.learning.service import choose_goal
+from qwestly_agent.learning.tutor import Explanation, How, explain
 from qwestly_agent.learning.view import (
     AnswerView,
     LearningView,
     LessonDetail,
     LessonList,
+    LessonSummary,
+    answer_view,
     lesson_detail,
     lesson_summary,
-    question_view,
     view_learning,
 )
+from qwestly_agent.learning.writer import start_chosen
 
 router = APIRouter()
 
@@ -28,6 +31,19 @@ class PostedGoal(BaseModel):
 
     goal: Annotated[str, StringConstraints(max_length=200, strip_whitespace=True)]
     """Empty removes it."""
+
+
+class PostedLesson(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    module: Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
+    """A module's title, or a topic for its next module."""
+
+
+class PostedHow(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    how: How
 
 
 class PostedAnswer(BaseModel):
@@ -52,6 +68,13 @@ async def put_goal(body: PostedGoal, services: TheServices, user_id: TheUser) ->
     return await choose_goal(services, user_id, body.goal)
 
 
+@router.post("/api/lessons", status_code=202)
+async def begin_lesson(body: PostedLesson, services: TheServices, user_id: TheUser) -> LessonSummary:
+    """Have a lesson written on a module of the library; `stage` shows when it can be read. A module that has a lesson
+    keeps it. 404 `not_found`, 422 above the lessons of a day, 423 `braked`."""
+    return lesson_summary(await start_chosen(services, user_id, body.module))
+
+
 @router.get("/api/lessons")
 async def list_lessons(
     services: TheServices, user_id: TheUser, limit: Annotated[int, Query(ge=1, le=50)] = 20
@@ -73,15 +96,20 @@ async def read_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -
 async def answer_question(
     lesson_id: str, number: int, body: PostedAnswer, services: TheServices, user_id: TheUser
 ) -> AnswerView:
-    """Answer a question; returns the correct option. The question is repeated when it is due."""
-    lesson = await answer(services, user_id, lesson_id, number, body.option, body.answers, body.felt)
-    question = lesson.questions[number]
-    return AnswerView(
-        is_right=body.option == question.right,
-        right=question.right,
-        because=lesson.sentences[question.sentence].text,
-        question=question_view(lesson, number),
-    )
+    """Answer a question; returns the correct option, and the lesson's sentences that explain it. The question is
+    repeated when it is due."""
+    zone = (await services.user_settings.get(user_id)).zone
+    lesson = await answer(services, user_id, lesson_id, number, body.option, body.answers, body.felt, zone)
+    return answer_view(lesson, number, body.option, await services.topics.list_modules())
+
+
+@router.post("/api/lessons/{lesson_id}/questions/{number}/explanation")
+async def explain_answer(
+    lesson_id: str, number: int, body: PostedHow, services: TheServices, user_id: TheUser
+) -> Explanation:
+    """Explain the answer to an answered question in other words, or by an example from the person's work. Each sentence
+    is checked against quotes of the lesson or of their records. 422 before an answer, 423 `braked`."""
+    return await explain(services, user_id, lesson_id, number, body.how)
 
 
 @router.delete("/api/lessons/{lesson_id}", status_code=204)
