@@ -1,5 +1,7 @@
 """What a person's wishes rule out, and what they do not: an advert that says nothing of it is not ruled out."""
 
+import random
+import re
 from typing import Any
 
 import pytest
@@ -112,3 +114,22 @@ def test_it_is_reported_what_the_wishes_ruled_out() -> None:
     assert [each.id for each in fits] == ["0"]
     assert reported == ("3 jobs found; your wish for Berlin ruled out 2.",)
     assert without_excluded(adverts[:1], JobWishes()) == (adverts[:1], ())
+
+
+def test_each_of_200_searches_tells_how_many_jobs_were_found_and_which_wish_hid_how_many() -> None:
+    chance = random.Random(3)
+    towns = (("Berlin", "DE"), ("Porto", "PT"), ("Leeds", "GB"), ("Austin", "US"))
+    for _ in range(200):
+        adverts = [
+            advert(id=str(number), country=country, areas=(town,), way=chance.choice(("on_site", "remote", None)))
+            for number, (town, country) in enumerate(chance.choices(towns, k=chance.randint(1, 12)))
+        ]
+        wishes = JobWishes(
+            places=tuple(town for town, _ in chance.sample(towns, chance.randint(0, 2))),
+            remote=chance.choice(("any", "only", "no")),
+            never=chance.choice(((), ("Kestrel",))),
+        )
+        fits, told = without_excluded(adverts, wishes)
+        hidden = len(adverts) - len(fits)
+        assert sum(map(int, re.findall(r"ruled out (\d+)", " ".join(told)))) == hidden
+        assert not hidden or told[0].startswith(f"{len(adverts)} job")
