@@ -136,18 +136,22 @@ async def confirm_with_user(ctx: RunContext[AgentDeps], about: About, question: 
     return {"asked": question, "note": "End your answer with this question, and wait for their next message."}
 
 
-async def hand_over(ctx: RunContext[AgentDeps], to: Literal["learning", "chat"], words: Question) -> dict[str, str]:
-    """Show them a button that goes on elsewhere: in a conversation about learning, where lessons are found and written
-    (learning), or in one about all else (chat). Nothing begins before they press it.
+def hand_over_tool(to: Literal["learning", "chat"], when: str) -> Tool[AgentDeps]:
+    """Return the tool that shows a button which says the user's wish in a new conversation of this role."""
 
-    Args:
-        words: What they want, as they would say it there.
-    """
-    await ctx.emit(DesignEvent(kind="handover", values={"role": to, "words": words}))
-    return {"offered": words, "note": "Say in one sentence that the button below your answer goes on with it."}
+    async def hand_over(ctx: RunContext[AgentDeps], words: str) -> dict[str, str]:
+        if not 0 < len(words) <= MOST_HANDED_OVER:
+            raise ToolFailed("Give their wish in a sentence.")
+        await ctx.emit(DesignEvent(kind="handover", values={"role": to, "words": words}))
+        return {"offered": words, "note": "Say in one sentence that the button below your answer goes on with it."}
+
+    hand_over.__doc__ = f"If they want {when}: show a button to the {to} agent."
+    return tool(hand_over, effect="read", label="Looking who can help…")
 
 
-HAND_OVER = tool(hand_over, effect="read", label="Looking who can help…")
+MOST_HANDED_OVER = 500
+HAND_OVER_TO_LEARNING = hand_over_tool("learning", "to learn something")
+HAND_OVER_TO_CHAT = hand_over_tool("chat", "something else")
 CONFIRM = tool(confirm_with_user, effect="draft", label="Asking you…")
 
 

@@ -165,7 +165,7 @@ _DESCRIBED = [
     *cards.PUBLISHING_TOOLS,
     *work.TOOLS,
     base.CONFIRM,
-    base.HAND_OVER,
+    base.HAND_OVER_TO_LEARNING,
 ]
 
 TOOLS = [*_DESCRIBED, work.capabilities_tool(_DESCRIBED), base.REPORT_TROUBLE]
