@@ -618,7 +618,6 @@ const ENGLISH = {
     original: "View original posting",
     posted: (day: string) => `posted ${day}`,
     noneFits: "No job here fits like that.",
-    remote: "Remote",
     remoteWithin: (places: string) => `Remote within ${places}`,
     ways: { on_site: "", hybrid: "Hybrid", remote: "Remote" },
     search: "Search now",

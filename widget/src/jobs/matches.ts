@@ -178,11 +178,10 @@ export class JobMatches extends AgentElement {
   }
 
   #choices() {
-    const { fit, anyFit, show, sort, sorts } = strings.matches;
     const options = (named: object, chosen: string) => Object.entries(named).map(([value, label]) => html`<option value=${value} ?selected=${value === chosen}>${label}</option>`);
     const value = (event: Event) => (event.target as HTMLSelectElement).value;
-    return html`<div class="tools choices"><label>${show} <select class="field" name="fit" @change=${(event: Event) => (this.fit = value(event) as Fit | "")}>${options({ "": anyFit, ...fit }, this.fit)}</select></label>
-      <label>${sort} <select class="field" name="sort" @change=${(event: Event) => (this.sort = value(event) as Sort)}>${options(sorts, this.sort)}</select></label></div>`;
+    return html`<div class="tools choices"><label>${strings.matches.show} <select class="field" name="fit" @change=${(event: Event) => (this.fit = value(event) as Fit | "")}>${options({ "": strings.matches.anyFit, ...strings.matches.fit }, this.fit)}</select></label>
+      <label>${strings.matches.sort} <select class="field" name="sort" @change=${(event: Event) => (this.sort = value(event) as Sort)}>${options(strings.matches.sorts, this.sort)}</select></label></div>`;
   }
 
   #empty({ has_wishes, searched_at }: JobList) {
