@@ -24,6 +24,7 @@ from urllib.parse import quote
 from infra.local.demo import person, snapshot
 from infra.local.environment import DEMO_USER, ROOT
 from infra.local.ports import free_port, listens
+from qwestly_agent.base.clock import to_iso
 
 DAY_SECONDS = 86_400
 START_SECONDS = 90
@@ -171,10 +172,10 @@ def applies(maya: Maya) -> None:
 def learns(maya: Maya) -> None:
     """She reads a lesson, and answers its first question, which is due again some days later."""
     maya.call("PUT", "/api/learning/goal", {"goal": "Lead a product team"})
-    talk = maya.says("Teach me leading product teams", role="learning")
-    maya.says("Yes", talk, role="learning")
+    maya.call("POST", "/api/lessons", {"module": "Leading product teams"})
     lesson = maya.find("/api/lessons", lambda each: each["status"] == "ready")
-    maya.call("POST", f"/api/lessons/{lesson['lesson_id']}/questions/0", {"option": 0, "answers": 0})
+    for question in range(3):  # some right, some not
+        maya.call("POST", f"/api/lessons/{lesson['lesson_id']}/questions/{question}", {"option": 0, "answers": 0})
     maya.rests()
 
 
@@ -190,11 +191,9 @@ def looks_further(maya: Maya) -> None:
 
 def hears_of_an_interview(maya: Maya) -> None:
     applied = maya.find("/api/applications", lambda each: each["status"] == "applied")
-    maya.call(
-        "PATCH",
-        f"/api/applications/{applied['id']}",
-        {"status": "interview", "next_step": "Interview with Ana Ribeiro", "notes": "She leads product there."},
-    )
+    at = to_iso(maya.since + 6 * DAY_SECONDS + 2 * 3_600)
+    step = {"next_step": "Interview with Ana Ribeiro", "next_at": at, "notes": "She leads product there."}
+    maya.call("PATCH", f"/api/applications/{applied['id']}", {"status": "interview", **step})
 
 
 def tells_of_herself(maya: Maya) -> None:
