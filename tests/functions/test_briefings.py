@@ -171,7 +171,7 @@ def test_the_first_mail_says_so_and_how_to_switch_them_off(world: World) -> None
     world.clock.advance(86_400)
     is_mailed(world, "brief-2")
     first, second = world.aws.outbox
-    assert first.subject == "Your first briefing"
+    assert first.subject == "Your first briefing: 1 thing was remembered"
     for text in (first.text, first.html):
         assert "One comes each day at 8:00 AM (UTC)." in text
         assert "To switch them off" in text

@@ -162,7 +162,7 @@ def test_what_is_told_of_nothing_in_the_list_is_asked(
     world: World, person: Client, model: ModelServer, words: str, change: dict[str, str]
 ) -> None:
     earns(world, person)
-    assert tells(person, model, words, **change) == ["pending"], "though the judge would let it"
+    assert tells(person, model, words, judged=True, **change) == ["pending"], "though the judge would let it"
 
 
 @pytest.mark.thorough
