@@ -94,7 +94,7 @@ def test_a_gap_becomes_a_lesson_its_wrong_answer_comes_back_in_the_morning_and_t
             until(lambda: api(page, "GET", "/api/briefings")["items"])
             [lines] = [each["lines"] for each in api(page, "GET", "/api/briefings")["items"]]
             [due] = [each["text"] for each in lines if each["source"] == "lessons"]
-            assert due.endswith(": 1 question to answer")
+            assert due.startswith("Answer 1 question of your lesson: ")
             page.locator("qwestly-home").get_by_role("button", name="Practice").click()
             learning = page.locator("qwestly-learning")
             again = learning.get_by_role("group").filter(has=page.locator("legend", has_text=wrong))

@@ -153,7 +153,7 @@ def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callab
 
 
 @pytest.mark.nightly
-def test_a_lesson_of_the_library_is_begun_in_a_conversation(open_page: Callable[..., Page]) -> None:
+def test_a_lesson_of_the_library_is_begun_by_its_button(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger())
     look_at(page, "Learning")
     learning = page.locator("qwestly-learning")
@@ -162,13 +162,7 @@ def test_a_lesson_of_the_library_is_begun_in_a_conversation(open_page: Callable[
     lesson = (start.get_attribute("aria-label") or "").removeprefix("Start lesson: ")
     assert lesson
     start.click()
-    widget = Widget(page)
-    expect(widget.said).to_have_text([re.compile("Teach me ")])
-    expect(widget.words).to_contain_text("Shall we begin with")
-    widget.say("Yes")
-    expect(widget.words).to_contain_text("is being written")
-    look_at(page, "Learning")
-    expect(learning.get_by_role("button", name=f"Read {lesson}")).to_be_visible()  # it was written
+    expect(learning.get_by_role("button", name=f"Read {lesson}").first).to_be_visible()  # it was written
 
 
 @pytest.mark.sentinel

@@ -175,7 +175,7 @@ def test_the_first_mail_says_so_and_how_to_switch_them_off(world: World) -> None
     for text in (first.text, first.html):
         assert "One comes each day at 8:00 AM (UTC)." in text
         assert "To switch them off" in text
-    assert second.subject == "Your briefing"
+    assert second.subject == "Your briefing: 2 things were remembered"
     assert "To switch them off" not in second.text
 
 

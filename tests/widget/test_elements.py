@@ -126,7 +126,7 @@ def test_a_change_and_its_undo_are_two_rows_even_if_clocks_differ(page: Page, ba
         )
         for at, (key, step, role, words) in enumerate(steps)
     ]
-    rows = view(page, "Activity").locator("li.row")
+    rows = view(page, "Activity").get_by_role("listitem").filter(has=page.locator(".title"))
     expect(rows.locator(".title")).to_have_text([f"Undone: {about}", f"Done: {about}"])
     expect(rows.locator(".foot")).to_contain_text(["You", "Your agent"])
     expect(rows.locator("summary")).to_have_text(["2 steps", "3 steps"])

@@ -77,9 +77,9 @@ def _jobs(page: Page, _: ScriptedBackend) -> Iterator[str]:
 
 def _learning(page: Page, _: ScriptedBackend) -> Iterator[str]:
     learning = view(page, "Learning")
-    expect(learning.get_by_role("button", name="Start lesson")).to_be_visible()
+    expect(learning.get_by_role("button", name="Start lesson", exact=True)).to_be_visible()
     yield "qwestly-learning"
-    learning.get_by_role("button", name="Read ").click()
+    learning.get_by_role("button", name="Read ").first.click()
     expect(learning.get_by_role("button", name="Back")).to_be_visible()
     yield "qwestly-learning"
 

@@ -42,7 +42,7 @@ class Decision(BaseModel):
     args: dict[str, Any] | None = None
     """The changed arguments, for `edit`."""
     reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
-    opened: bool = False
+    opened: bool | None = None
     """True if the page showed the whole preview to the user: only then a yes counts toward earned autonomy."""
 
 
@@ -88,7 +88,7 @@ def _decided(
     edit = _edited(action, record, decision) if decision.decision == "edit" else None
     reason = visible(decision.reason).strip() or None if decision.reason else None
     redraft = _redraft_id(action, record, reason) if decision.decision == "revise" else None
-    changes: dict[str, Any] = {"reason": reason, "redraft_id": redraft, "edit": edit, "opened": decision.opened}
+    changes: dict[str, Any] = {"reason": reason, "redraft_id": redraft, "edit": edit, "opened": bool(decision.opened)}
     return sealed(services, record.decided(decision.decision, now, by=by, where=where, **changes))
 
 

@@ -137,7 +137,7 @@ def parse_plain(posted: dict[str, Any]) -> TurnRequest:
         answers=plain.answers,
         replaces=plain.replaces is not None and not regenerate,
         decisions=tuple(
-            PostedDecision(each.approval_id, each.decision, each.args_digest, each.args, each.reason, each.opened)
+            PostedDecision(each.approval_id, each.decision, each.args_digest, each.args, each.reason, bool(each.opened))
             for each in plain.decisions
         ),
         design=plain.design,
