@@ -112,9 +112,10 @@ def works(page: Page) -> None:
     page.wait_for_load_state("networkidle")
     _look(page, "Work", "Interview")
     _look(page, "Work", "Learning")
-    for open_lesson in page.locator("qwestly-learning").get_by_role("button", name=re.compile("^Read")).all():
-        open_lesson.click()
-        page.wait_for_load_state("networkidle")
+    learning = page.locator("qwestly-learning")
+    learning.get_by_role("button", name=re.compile("^Read")).first.click()
+    learning.get_by_role("button", name="Back").click()
+    page.wait_for_load_state("networkidle")
 
 
 def asks(page: Page) -> None:

@@ -32,7 +32,7 @@ export const JOB_STYLES = css`
   .reasons.for { border-color: var(--accent); }
   .reasons ul { gap: .25rem; }
   .reasons.warning { border-color: var(--danger); }
-  .choices label { display: flex; align-items: center; gap: .5rem; font-size: var(--note); }
+  .choices label { display: flex; align-items: center; gap: .5rem; white-space: nowrap; font-size: var(--note); }
   .applying { padding-block-start: .7rem; border-block-start: 1px solid var(--line); }
   .applying fieldset, .applying label:not(.soft) { display: grid; gap: .25rem; }
   .applying label:not(.soft) { display: block; }
