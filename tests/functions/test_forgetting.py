@@ -696,5 +696,5 @@ async def test_asked_later_the_agent_knows_what_holds_since_when_and_what_was_be
         answer = client.say("Why do you know that I live in Lisbon?").text
         assert "Lives in Lisbon" in answer
         assert "I moved from Berlin to Lisbon" in answer
-        assert "Since 2027-01-15" in answer
+        assert "Since Friday, January 15, 2027" in answer
         assert "Before that: “Lives in Berlin.”" in answer
