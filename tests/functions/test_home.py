@@ -123,7 +123,7 @@ def test_a_home_tells_what_needs_its_person_what_is_new_and_where_they_go(world:
     assert (home["first"]["approval_id"], home["first"]["status"]) == (question, "pending")
     assert [each["text"] for each in home["new"]] == [
         "You have an interview: Cook at Adyen",
-        "Remembered something that you said: Has two children.",
+        "Remembered something that you said: Has two children",
     ]
     [job] = home["jobs"]
     assert (job["id"], [each["text"] for each in job["reasons_for"]]) == (job_id, ["Reason 0.", "Reason 1."])

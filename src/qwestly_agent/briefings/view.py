@@ -112,7 +112,12 @@ class Told:
 
 SOURCES_TOLD: Mapping[str, Told] = {
     "approvals": Told("what waits for you", "Your agent may not do it without your yes.", "Review", "approvals"),
-    "questions": Told("questions about what you said", "Your agent is not sure that it may.", "Answer", "approvals"),
+    "questions": Told(
+        "questions about what you said",
+        "You said it, and your agent asks before it remembers it.",
+        "Answer",
+        "approvals",
+    ),
     "follow_ups": Told("next steps", "You planned it, or you applied a week ago.", "Open", "applications"),
     "lessons": Told("what you learn", "You remember best what you answer when it is due.", "Practice", "lessons"),
     "new_lessons": Told("new lessons", "You asked for it.", "Read", "lessons"),
@@ -198,7 +203,7 @@ class Current:
         """Return the line's text, with the content of the memories that it is about: "Remember: lives in Porto?"."""
         if line.source == "questions" and len(line.records) == 1 and (asked := self.waiting.get(line.records[0])):
             return plain(f"{asked.line}?")
-        contents = [self.memories[each].content for each in line.records if each in self.memories]
+        contents = [self.memories[each].content.removesuffix(".") for each in line.records if each in self.memories]
         if line.source != "memories" or not contents:
             return line.text
         return plain(f"{line.text}: {'; '.join(contents)}")

@@ -346,7 +346,7 @@ class Approval(_Frozen):
     def line(self) -> str:
         """What is asked, in a line with the texts of memories, for the signed-in user alone: "Remember: lives in
         Porto"."""
-        contents = [text for each in self.preview.changes if (text := each.after or each.before)]
+        contents = [text.removesuffix(".") for each in self.preview.changes if (text := each.after or each.before)]
         if self.kind not in PRIVATE or not contents:
             return self.about
         return f"{'Remember' if self.tool == KEEPS_MEMORIES else 'Forget'}: {'; '.join(contents)}"
