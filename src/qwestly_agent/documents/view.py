@@ -37,6 +37,8 @@ class DocumentView(BaseModel):
     id: str
     kind: TailoredKind
     job_id: str
+    job: str
+    """Title and company."""
     status: Status
     label: str
     """Progress for the user; the reason if it failed."""
@@ -63,8 +65,6 @@ class DocumentPart(BaseModel):
 
 
 class DocumentDetail(DocumentView):
-    job: str
-    """Title and company."""
     markdown: str | None
     """Null if there is no text, or not yet."""
     head: dict[HeadField, str]
@@ -101,7 +101,7 @@ def document_views(drafts: Sequence[Draft]) -> list[DocumentView]:
 
 
 def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[HeadField] | None) -> DocumentDetail:
-    advert, coverage = advert_of(draft), coverage_of(draft)
+    coverage = coverage_of(draft)
     is_written = draft.status != "running" and "card" in draft.parts
     checked = checked_of(draft) if is_written else None
     shown_fields = {"name", *(USUAL if chosen is None else chosen)}
@@ -126,7 +126,6 @@ def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[Hea
     return DocumentDetail.model_validate(
         {
             **_fields(draft, version),
-            "job": ", ".join(filter(None, (advert.title, advert.company))) if advert else "",
             "markdown": markdown,
             "head": head,
             "chosen_head": chosen,
@@ -149,9 +148,11 @@ def _shown_position(position: Position, language: str) -> ShownClaim:
 
 
 def _fields(draft: Draft, version: int) -> dict[str, Any]:
+    advert = advert_of(draft)
     return {
         **draft.model_dump(include={"id", "kind", "label", "flagged"}),
         "job_id": draft.job_id or "",
+        "job": ", ".join(filter(None, (advert.title, advert.company))) if advert else "",
         "status": _STATUS.get(draft.status, "failed"),
         "version": version,
         "created_at": to_datetime(draft.created_at),

@@ -156,8 +156,8 @@ export class JobDocuments extends AgentElement {
   }
 
   #list() {
-    return html`<ul aria-label=${strings.documents.list}>${this.items?.map(({ id, kind, version, status, label, created_at: at }) => html`<li class="row moved">
-        <span>${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)} <span class="soft">${status === "ready" ? dayWords(at) : label}</span></span>
+    return html`<ul aria-label=${strings.documents.list}>${this.items?.map(({ id, kind, job, version, status, label, created_at: at }) => html`<li class="row moved">
+        <span>${job} <span class="soft">${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)} · ${status === "ready" ? dayWords(at) : label}</span></span>
         <button type="button" class="quiet" data-document=${id} aria-label=${strings.shared.labeled(strings.shared.open, strings.jobs.versionOf(strings.jobs.documentKinds[kind], version))} @click=${() => this.#open(id)}>${strings.shared.open}</button></li>`)}</ul>
       ${this.items && !this.items.length ? html`<p class="empty">${strings.documents.empty}</p>` : nothing}`;
   }

@@ -52,6 +52,7 @@ export interface DocumentView {
   id: string;
   kind: DocumentKind;
   job_id: string;
+  job: string;
   status: "writing" | "ready" | "failed" | "stopped";
   label: string;
   version: number;
@@ -64,7 +65,6 @@ export type HeadField = "name" | "location" | "email" | "phone" | "links";
 export interface DocumentPart { key: string; heading: string; sentences: string[] }
 
 export interface DocumentDetail extends DocumentView {
-  job: string;
   markdown: string | null;
   head: Partial<Record<HeadField, string>>;
   /** Null until the person chose. */

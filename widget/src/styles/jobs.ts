@@ -27,6 +27,7 @@ export const JOB_STYLES = css`
   .badge { justify-self: start; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: var(--small); white-space: nowrap; }
   .icon { inline-size: 1.1rem; block-size: 1.1rem; fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linecap: round; stroke-linejoin: round; vertical-align: -.2em; }
   .job, .application, .applying { display: grid; gap: .75rem; }
+  .moved .soft { display: block; }
   .moved { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: .5rem 1rem; }
   .reasons { display: grid; gap: .25rem; padding-inline-start: .8rem; border-inline-start: 3px solid var(--line); }
   .reasons.for { border-color: var(--accent); }
