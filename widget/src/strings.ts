@@ -722,6 +722,8 @@ const ENGLISH = {
     found: "What we found",
     foundAs: (line: string, field: string) => `${line}, found as ${field}`,
     leftOut: (count: number) => `Left out (${count})`,
+    /** Of fields whose own names say little. */
+    names: { label: "Job title", highlights: "", keywords: "" },
     nothingIn: (count: number) => `Lines we found nothing in (${count})`,
     sections: {
       basics: "About you", work: "Work", volunteer: "Volunteering", education: "Education", awards: "Awards", certificates: "Certificates",

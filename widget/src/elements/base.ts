@@ -138,5 +138,5 @@ export const BASE_STYLES = css`
   dialog::backdrop { background: rgb(8 14 12 / .45); }
   dialog form { display: grid; gap: 1rem; }
   @media (pointer: coarse) { .quiet, .link { min-block-size: 44px; } }
-  @container (max-width: 600px) { .page { padding: 1rem; } }
+  @container (max-width: 600px) { .page { padding: 1rem; } nav.tools { flex-wrap: nowrap; overflow-x: auto; } }
 `;

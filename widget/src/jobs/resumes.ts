@@ -12,7 +12,7 @@ import type { ResumeDetail, ResumeField } from "./types.ts";
 
 const POLL_MS = 1_500; // while the résumé is being read
 
-interface Found extends ResumeField { path: string; section: string; name: string; value: string }
+interface Found extends ResumeField { path: string; section: string; entry: string; name: string; value: string }
 
 export class JobResumes extends AgentElement {
   static override properties = { ...AgentElement.properties, items: { state: true }, detail: { state: true }, marked: { state: true }, isSending: { state: true } };
@@ -96,7 +96,7 @@ export class JobResumes extends AgentElement {
     const sections = Map.groupBy(found, ({ section }) => section);
     return html`<div class="beside">
         <section aria-label=${strings.resumes.found}><h3>${strings.resumes.found}</h3>
-          ${[...sections].map(([section, fields]) => html`<h4>${section}</h4><ul class="found">${fields.map((each) => this.#field(each))}</ul>`)}
+          ${[...sections].map(([section, fields]) => html`<h4>${section}</h4>${[...Map.groupBy(fields, ({ entry }) => entry)].map(([entry, those]) => html`${entry ? html`<h5>${entry}</h5>` : nothing}<ul class="found">${those.map((each) => this.#field(each))}</ul>`)}`)}
           ${detail.left_out.length ? html`<details><summary>${strings.resumes.leftOut(detail.left_out.length)}</summary><ul>${detail.left_out.map(({ path, why }) => html`<li><span>${nameOf(path)}</span> <span class="soft">${why}</span></li>`)}</ul></details>` : nothing}
           ${detail.unread.length ? html`<details><summary>${strings.resumes.nothingIn(detail.unread.length)}</summary><ul>${detail.unread.map((line) => html`<li class="soft">${line}</li>`)}</ul></details>` : nothing}
         </section>
@@ -130,15 +130,24 @@ function fieldsOf({ fields, resume }: ResumeDetail): Found[] {
   const sections: Record<string, string> = strings.resumes.sections;
   return Object.entries(fields).map(([path, field]) => {
     const [section = ""] = path.split("/").slice(1);
-    return { ...field, path, section: sections[section] ?? section, name: nameOf(path), value: String(valueAt(resume, path) ?? field.quote) };
+    return { ...field, path, section: sections[section] ?? section, entry: entryOf(resume, path), name: nameOf(path), value: String(valueAt(resume, path) ?? field.quote) };
   });
 }
 
 const valueAt = (resume: unknown, path: string): unknown =>
   path.split("/").slice(1).reduce((value: any, key) => (value && Object.hasOwn(value, key) ? value[key] : undefined), resume);
 
-/** The label of a JSON pointer's last part that is not an index: "Start date" for `startDate`. */
+/** What an entry of a list is called, such as "Product Manager, Ledgerline"; empty for other fields. */
+function entryOf(resume: unknown, path: string): string {
+  const [, section, index] = path.split("/");
+  const entry = /^\d+$/.test(index ?? "") ? valueAt(resume, `/${section}/${index}`) : null;
+  const { position, studyType, name, institution } = (entry ?? {}) as Record<string, string | undefined>;
+  return [position ?? studyType, name ?? institution].filter(Boolean).join(", ");
+}
+
+/** The label of a JSON pointer's last part that is not an index: "Start date" for `startDate`; none for what its list says. */
 function nameOf(path: string): string {
+  const names: Record<string, string> = strings.resumes.names;
   const word = path.split("/").slice(1).filter((part) => !/^\d+$/.test(part)).at(-1) ?? "";
-  return sentenceCase(word);
+  return names[word] ?? sentenceCase(word);
 }

@@ -72,6 +72,9 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
 .evidence .why { color: var(--text); font-weight: 600; }
 .confirmed { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: var(--small); white-space: nowrap; }
 .folded > summary { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; padding: .5rem .25rem; cursor: pointer; overflow-wrap: anywhere; }
+.folded > summary::before { content: "▸"; color: var(--accent); }
+.folded[open] > summary::before { content: "▾"; }
+.folded[open] > summary > :is(.rest, .values) { display: none; }
 .folded > summary .rest, .folded > summary .values { color: var(--muted); font-size: var(--note); }
 .folded > summary .values:empty { display: none; }
 .answering { display: grid; gap: .5rem; }

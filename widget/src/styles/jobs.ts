@@ -7,7 +7,7 @@ export const JOB_STYLES = css`
   .head.from-start h2 { flex: none; }
   h3 { font-size: var(--lead); line-height: 1.3; }
   h3:focus { outline: none; }
-  h4 { margin: 0; font-size: var(--note); }
+  h4, h5 { margin: 0; font-size: var(--note); }
   nav { gap: 1rem; }
   .job .main-button { border-color: var(--accent); background: none; color: var(--accent); }
   .job .main-button:hover { background: var(--raised); }
