@@ -6,6 +6,7 @@ script clicked through the demo user's day. What was not recorded says so.
 
 import argparse
 import base64
+import gzip
 import json
 import os
 import re
@@ -79,7 +80,7 @@ def _look(page: Page, view: str, tab: str = "") -> None:
 
 
 def _say(page: Page, words: str) -> None:
-    """In a conversation of its own, so that it can be said alone in the recording, too."""
+    """Send a message in a new conversation, so that the recording can replay it alone."""
     _look(page, "Chat")
     chat = page.locator("qwestly-chat")
     chat.get_by_role("button", name="New conversation").click()
@@ -190,7 +191,13 @@ def page_of(answers: list[dict[str, Any]], began: float) -> str:
     html = (PAGE / "index.html").read_text("utf-8").replace("/favicon.svg", icon)
     script = '<script type="module" src="/page.js"></script>'
     assert script in html
-    return html.replace(script, f'<script>{replay}</script>\n<script type="module">{_bundle()}</script>')
+    return _packed(html.replace(script, f'<script>{replay}</script>\n<script type="module">{_bundle()}</script>'))
+
+
+def _packed(page: str) -> str:
+    """Return a page that unpacks this one: a third of the size, and no second text of the sources to find."""
+    packed = base64.b64encode(gzip.compress(page.encode(), mtime=0)).decode()
+    return (HERE / "unpack.html").read_text("utf-8").replace("PACKED", packed)
 
 
 def _bundle() -> str:

@@ -115,7 +115,7 @@ def _works(workflow: Mapping[str, Any]) -> bool:
 
 
 def moves_in(maya: Maya) -> None:
-    """She sets her hours, adds her résumé, takes its changes, and says what she wants."""
+    """Set her hours, add her résumé, approve its changes, and state her wishes."""
     maya.call("PUT", "/api/settings", {"time_zone": "Europe/Lisbon", "language": "en"})
     head = {"document_name": "Maya Okafor", "document_head": ["name", "location", "email"]}
     maya.call("PUT", "/api/settings", head)

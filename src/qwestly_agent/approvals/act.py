@@ -73,7 +73,7 @@ class ActRequest(BaseModel):
 
 
 class ActAnswer(BaseModel):
-    """What became of it; `error` is a class of `base/errors.py`."""
+    """The outcome of an act; `error` names a class of `base/errors.py`."""
 
     user_id: str = ""
     approval_id: str = ""

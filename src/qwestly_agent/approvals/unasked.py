@@ -1,4 +1,5 @@
-"""What may run without approval: at L3, a change that can be undone and that the user's newest message plainly orders.
+"""Changes that run without approval: at L3, those that can be undone and that the user's newest message
+plainly orders.
 
 The chat asks this before it proposes, and a judge besides; `act.py` asks it again of the stored message.
 """

@@ -100,7 +100,7 @@ Place: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Told:
-    """What is said about a source and its lines."""
+    """The words for a source and for its lines."""
 
     label: str
     why: str

@@ -344,8 +344,8 @@ class Approval(_Frozen):
 
     @property
     def line(self) -> str:
-        """What is asked, in a line with the texts of memories, for the signed-in user alone: "Remember: lives in
-        Porto"."""
+        """The question in one line. It has the texts of memories, so only the signed-in user sees it: "Remember:
+        lives in Porto"."""
         contents = [text.removesuffix(".") for each in self.preview.changes if (text := each.after or each.before)]
         if self.kind not in PRIVATE or not contents:
             return self.about

@@ -165,7 +165,7 @@ def _item_of(path: str) -> str:
 def misplaced_lines(fields: Mapping[str, Found], text: str) -> set[str]:
     """Return the paths of lines on a job that do not stand below its dates, but below those of another one. Without
     dates, a job is found by its other words."""
-    jobs = {path: item for path, item in _items(fields).items() if path.startswith("/work/")}
+    jobs = {path: item for path, item in _items(fields).items() if path.split("/")[1] == "work"}
     told = {path: each for path, each in fields.items() if _item_of(path) in jobs}
     spans = {
         path: find_span(each.quote, text) for path, each in told.items() if each not in jobs[_item_of(path)].values()
