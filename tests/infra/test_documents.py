@@ -16,8 +16,8 @@ from botocore.session import Session
 from functions.chat.app import create_app
 from infra.doctor.quotas import reserved_by
 from infra.documents import DOCUMENTS as MADE
-from infra.documents import PART, PARTS, with_parts
-from infra.local.environment import API, FUNCTION, MACHINE, VARIABLES, Template, _Loader
+from infra.documents import PART, PARTS, settings, with_parts
+from infra.local.environment import API, FUNCTION, MACHINE, Template, _Loader
 from infra.local.front import TURNS
 from infra.mongo.roles import AGENT
 from infra.stages import Stage
@@ -129,13 +129,6 @@ def test_each_module_and_package_has_its_place_on_the_map_or_is_a_workflow() -> 
     assert mapped <= there
 
 
-def test_each_test_that_stands_beside_a_change_is_there() -> None:
-    files = (ROOT / "tests").glob("**/test_*.py")
-    there = {name for path in files for name in re.findall(r"def (test_\w+)\(", path.read_text(encoding="utf-8"))}
-    changes = rows(CONTRIBUTING, "change")
-    assert {name for row in changes for name in re.findall(r"`(test_\w+)`", row[3])} - there == set()
-
-
 def test_each_function_that_is_of_no_workflow_and_each_page_of_the_documents_is_named() -> None:
     text = README.read_text(encoding="utf-8")
     tops = " ".join(row[0] for row in rows(CONTRIBUTING, "top-level folder"))
@@ -145,22 +138,8 @@ def test_each_function_that_is_of_no_workflow_and_each_page_of_the_documents_is_
     assert {name for name in pages if f"](docs/{name}" not in text} == set()
 
 
-def test_the_variables_that_may_be_set_before_the_stack_is_started_are_listed() -> None:
-    named = [name.strip("`") for name, *_ in rows(CONTRIBUTING, "variable | meaning | local default")]
-    assert named == list(VARIABLES)
-
-
 def test_every_setting_is_described() -> None:
-    text = CONTRIBUTING.read_text(encoding="utf-8")
-    assert not [field.name.upper() for field in fields(Settings) if f"`{field.name.upper()}`" not in text]
-
-
-def test_the_limits_are_listed_with_their_defaults() -> None:
-    defaults = {field.name.upper(): str(field.default) for field in fields(Settings)}
-    listed = {
-        name.strip("`"): default.strip("`") for name, _, default in rows(CONTRIBUTING, "variable | meaning | default")
-    }
-    assert listed == {name: defaults[name].removesuffix(".0") for name in listed}
+    assert [name for name, _, _ in settings()] == [field.name.upper() for field in fields(Settings)]
 
 
 def test_the_one_address_sends_turns_to_the_url_that_streams_and_waits_longer_than_either_is_silent() -> None:
