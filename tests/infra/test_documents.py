@@ -1,5 +1,6 @@
 """The documents say what the code says, wherever both can be read."""
 
+import ast
 import re
 import tomllib
 from dataclasses import fields
@@ -246,6 +247,21 @@ def test_each_folder_of_tests_has_its_line() -> None:
 def test_each_state_of_a_card_is_explained() -> None:
     explained = {name for table in tables(ARCHITECTURE, "state") for row in table for name in IN_WORDS.findall(row[0])}
     assert {state for side in GENERATE_CARD.sides for state in GENERATE_CARD.load_states(side)} <= explained
+
+
+def test_the_tour_of_one_click_names_what_is_there_and_is_short() -> None:
+    files = (ROOT / "tests").glob("**/test_*.py")
+    tests = {name for path in files for name in re.findall(r"def (test_\w+)\(", path.read_text(encoding="utf-8"))}
+    steps, lines = rows(ROOT / "docs/tour.md", "step"), 0
+    for _, read, _, guarded_by in steps:
+        file, *functions = re.findall(r"`([^`]+)`", read)
+        path = ROOT / file if file.startswith("functions/") else ROOT / "src/qwestly_agent" / file
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        defined = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        assert {*functions} <= {node.name for node in defined}, file
+        lines += sum((node.end_lineno or 0) - node.lineno + 1 for node in defined if node.name in functions)
+        assert {*re.findall(r"`(test_\w+)`", guarded_by)} <= tests
+    assert (len(steps), lines <= 1000) == (11, True)
 
 
 def test_the_glossary_can_be_read_in_one_go() -> None:
