@@ -37,7 +37,7 @@ class Pace:
     """The highest ratio of ours to plain."""
 
 
-PACES = (Pace("at once", 0, 10, 0.6), Pace("20 ms a chunk", 0.02, 2, 0.85))
+PACES = (Pace("at once", 0, 10, 0.5), Pace("20 ms a chunk", 0.02, 2, 0.75))
 
 
 def measure() -> dict[str, Any]:

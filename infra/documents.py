@@ -4,11 +4,13 @@
 they are comments.
 """
 
+import ast
+import inspect
 import json
 import re
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +19,9 @@ from benchmarks.capacity import Limits, Load
 from infra import template_parts
 from infra.diagram import diagram
 from infra.doctor.quotas import UNRESERVED, connections_of, reserved_by, reserved_by_all
+from infra.local.environment import VARIABLES
 from infra.stages import Stage, stage_names
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.activity import OTHER_EVENTS, Role
 from qwestly_agent.platform.collection import Expires, MongoCollection
 from qwestly_agent.stores import collections
@@ -26,7 +30,10 @@ from qwestly_agent.workflows import ACTIONS, WORKFLOWS
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     ROOT / "template.yaml",
-    *(ROOT / "docs" / f"{name}.md" for name in ("approvals", "architecture", "capacity", "data", "runbook")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("approvals", "architecture", "capacity", "data", "runbook", "settings")
+    ),
 )
 ACCEPTED_CONNECTIONS = {"M10": 1_500, "M30": 3_000, "M40": 6_000}
 """Connections that each member of a cluster accepts, by the cluster's size, as of November 2026."""
@@ -123,6 +130,33 @@ def reserved_table() -> Iterator[str]:
     yield f"| all, with the {UNRESERVED} that AWS keeps | {reserved_by_all() + UNRESERVED} | | |"
 
 
+def settings_table() -> Iterator[str]:
+    yield "| variable | default | meaning |\n|---|---|---|"
+    for name, default, meaning in settings():
+        yield f"| `{name}` | {default} | {meaning} |"
+
+
+def settings() -> Iterator[tuple[str, str, str]]:
+    """Return each setting's variable, its default, and the docstring below its field."""
+    [declared] = ast.parse(inspect.getsource(Settings)).body
+    assert isinstance(declared, ast.ClassDef)
+    for each, below in pairwise(declared.body):
+        match each, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(meaning))):
+                default = str(getattr(Settings, name, "")).removesuffix(".0")
+                is_required = not hasattr(Settings, name)
+                shown = "required" if is_required else f"`{default}`" if default else ""
+                yield name.upper(), shown, " ".join(meaning.split())
+            case _:
+                pass
+
+
+def variables_table() -> Iterator[str]:
+    yield "| variable | meaning (local default) |\n|---|---|"
+    for name, meaning in VARIABLES.items():
+        yield f"| `{name}` | {meaning} |"
+
+
 PARTS = {
     "actions": actions_table,
     "alarms": template_parts.alarms,
@@ -136,6 +170,8 @@ PARTS = {
     "machines": template_parts.machines,
     "receipt": receipt_table,
     "reserved": reserved_table,
+    "settings": settings_table,
+    "variables": variables_table,
     "workflows": workflows_table,
 }
 

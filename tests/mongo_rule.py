@@ -188,6 +188,10 @@ class Watch(CommandListener):
         """How many commands with these words were heard in this test."""
         return sum(words in str(command) for _, command in list(self._heard))
 
+    def commands(self) -> list[dict[str, Any]]:
+        """What was heard in this test since `complaints` was last asked for."""
+        return [command for _, command in list(self._heard)]
+
     def complaints(self) -> list[str]:
         """About what was heard since they were last asked for."""
         heard = [self._heard.popleft() for _ in range(len(self._heard))]

@@ -58,7 +58,7 @@ VARIABLES: dict[str, str] = {
     "AGENT_DESIGN_SETTINGS": "settings of designs, a JSON object by their names (none)",
     "LAMBDA_CONCURRENCY": "the account's limit of invocations at once (1000)",
 }
-"""Variables that can be set before `make run`, with their defaults. CONTRIBUTING.md has the same table."""
+"""Variables that can be set before `make run`, with their defaults. docs/settings.md has the same table."""
 
 
 def is_local(mongodb_uri: str, database: str) -> bool:

@@ -17,6 +17,7 @@ from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.links import hash_of
+from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.seal import new_link_token
 from qwestly_agent.approvals.sweep import sweep
 from qwestly_agent.base.errors import Invalid
@@ -349,13 +350,13 @@ def keeping(talk: Talk, memory_id: str) -> Tool[AgentDeps]:
         memories = await filter_proposed(talk_services(ctx).memories, ctx.deps.user_id, [memory_id])
         if not memories:
             return {"remembered": "at once"}
-        return remember_proposal(memories, [memory_id], ctx.deps.proposer.conversation_id)
+        return remember_proposal(memories, [memory_id], ctx.deps.feature(Proposer).conversation_id)
 
     return tool(keep, effect="memory", label="Asking…")
 
 
 def talk_services(ctx: RunContext[AgentDeps]) -> Services:
-    return ctx.deps.proposer.services
+    return ctx.deps.feature(Proposer).services
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -88,7 +88,7 @@ async def test_a_turn_that_dies_at_any_write_is_counted_once(
         model.script(Reply(text="Fine."))
         with suppress(Killed):
             await person.says("first" if is_first else "then", mortal(services, death))
-        if not death.came:  # what is kept every 300 ms was not due
+        if not death.came:  # what is kept every half second was not due
             continue
         had_begun = await person.began() and death.writes > 0
         person.clock.advance(10)

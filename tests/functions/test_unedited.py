@@ -15,7 +15,7 @@ from pydantic_ai.messages import TextPartDelta as Delta
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.default.roles import ClosedRun
 from qwestly_agent.agents.design import ROLES, NativeEvent
-from qwestly_agent.chat.run_turn import sanitize_events, sanitize_message
+from qwestly_agent.chat.safe_events import sanitize_events, sanitize_message
 from qwestly_agent.chat.turn import Record
 from qwestly_agent.llm.client import VisibleText
 from tests.servers import Client

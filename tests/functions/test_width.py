@@ -17,7 +17,7 @@ from tests.functions.test_approvals import person as person
 from tests.functions.test_chat_turn import CALL
 from tests.servers import Answer, ChatServer, Client
 
-MOST_MODULES, MOST_CALLS = 50, 2_000
+MOST_MODULES, MOST_CALLS = 50, 1_800
 MOST_MODULES_OF_AN_APPROVAL = 34
 """Beyond those of a turn without one."""
 PACKAGE = qwestly_agent.__path__[0]

@@ -1,5 +1,6 @@
 """The documents say what the code says, wherever both can be read."""
 
+import ast
 import re
 import tomllib
 from dataclasses import fields
@@ -16,8 +17,8 @@ from botocore.session import Session
 from functions.chat.app import create_app
 from infra.doctor.quotas import reserved_by
 from infra.documents import DOCUMENTS as MADE
-from infra.documents import PART, PARTS, with_parts
-from infra.local.environment import API, FUNCTION, MACHINE, VARIABLES, Template, _Loader
+from infra.documents import PART, PARTS, settings, with_parts
+from infra.local.environment import API, FUNCTION, MACHINE, Template, _Loader
 from infra.local.front import TURNS
 from infra.mongo.roles import AGENT
 from infra.stages import Stage
@@ -129,13 +130,6 @@ def test_each_module_and_package_has_its_place_on_the_map_or_is_a_workflow() -> 
     assert mapped <= there
 
 
-def test_each_test_that_stands_beside_a_change_is_there() -> None:
-    files = (ROOT / "tests").glob("**/test_*.py")
-    there = {name for path in files for name in re.findall(r"def (test_\w+)\(", path.read_text(encoding="utf-8"))}
-    changes = rows(CONTRIBUTING, "change")
-    assert {name for row in changes for name in re.findall(r"`(test_\w+)`", row[3])} - there == set()
-
-
 def test_each_function_that_is_of_no_workflow_and_each_page_of_the_documents_is_named() -> None:
     text = README.read_text(encoding="utf-8")
     tops = " ".join(row[0] for row in rows(CONTRIBUTING, "top-level folder"))
@@ -145,22 +139,8 @@ def test_each_function_that_is_of_no_workflow_and_each_page_of_the_documents_is_
     assert {name for name in pages if f"](docs/{name}" not in text} == set()
 
 
-def test_the_variables_that_may_be_set_before_the_stack_is_started_are_listed() -> None:
-    named = [name.strip("`") for name, *_ in rows(CONTRIBUTING, "variable | meaning | local default")]
-    assert named == list(VARIABLES)
-
-
 def test_every_setting_is_described() -> None:
-    text = CONTRIBUTING.read_text(encoding="utf-8")
-    assert not [field.name.upper() for field in fields(Settings) if f"`{field.name.upper()}`" not in text]
-
-
-def test_the_limits_are_listed_with_their_defaults() -> None:
-    defaults = {field.name.upper(): str(field.default) for field in fields(Settings)}
-    listed = {
-        name.strip("`"): default.strip("`") for name, _, default in rows(CONTRIBUTING, "variable | meaning | default")
-    }
-    assert listed == {name: defaults[name].removesuffix(".0") for name in listed}
+    assert [name for name, _, _ in settings()] == [field.name.upper() for field in fields(Settings)]
 
 
 def test_the_one_address_sends_turns_to_the_url_that_streams_and_waits_longer_than_either_is_silent() -> None:
@@ -267,6 +247,21 @@ def test_each_folder_of_tests_has_its_line() -> None:
 def test_each_state_of_a_card_is_explained() -> None:
     explained = {name for table in tables(ARCHITECTURE, "state") for row in table for name in IN_WORDS.findall(row[0])}
     assert {state for side in GENERATE_CARD.sides for state in GENERATE_CARD.load_states(side)} <= explained
+
+
+def test_the_tour_of_one_click_names_what_is_there_and_is_short() -> None:
+    files = (ROOT / "tests").glob("**/test_*.py")
+    tests = {name for path in files for name in re.findall(r"def (test_\w+)\(", path.read_text(encoding="utf-8"))}
+    steps, lines = rows(ROOT / "docs/tour.md", "step"), 0
+    for _, read, _, guarded_by in steps:
+        file, *functions = re.findall(r"`([^`]+)`", read)
+        path = ROOT / file if file.startswith("functions/") else ROOT / "src/qwestly_agent" / file
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        defined = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        assert {*functions} <= {node.name for node in defined}, file
+        lines += sum((node.end_lineno or 0) - node.lineno + 1 for node in defined if node.name in functions)
+        assert {*re.findall(r"`(test_\w+)`", guarded_by)} <= tests
+    assert (len(steps), lines <= 1000) == (11, True)
 
 
 def test_the_glossary_can_be_read_in_one_go() -> None:

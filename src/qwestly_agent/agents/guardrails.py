@@ -47,11 +47,13 @@ from qwestly_agent.agents.base import (
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.autonomy import OFFERED, gate
 from qwestly_agent.approvals.end import pending_line
+from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.view import ApprovalView, approval_view
 from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, NotFound, TooManySteps
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Effect
 from qwestly_agent.llm.client import HAS_MARKUP
+from qwestly_agent.model_calls import failure_of
 from qwestly_agent.text.clean import ids_in, quoted, visible_data, well_formed
 
 Context: TypeAlias = RunContext[AgentDeps]
@@ -107,7 +109,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         return self
 
     async def prepare_tools(self, ctx: Context, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
-        calls, effects = ctx.deps.calls, OFFERED[ctx.deps.level]
+        calls, effects = ctx.deps.turn.calls, OFFERED[ctx.deps.turn.level]
         if calls.is_exhausted:
             return []
         contracts, withdrawn = contracts_of(tool_defs), calls.withdrawn
@@ -119,15 +121,15 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         if (response.provider_details or {}).get(HAS_MARKUP) and not response.tool_calls:
             raise ModelRetry(NOBODY_READ)
         deps, offered = ctx.deps, request_context.model_request_parameters.function_tools
-        none_left = bool(response.tool_calls) and deps.calls.is_exhausted
+        none_left = bool(response.tool_calls) and deps.turn.calls.is_exhausted
         contracts = contracts_of(offered)
         parts = [_well_formed(part) for part in response.parts]
         calls = [(place, part) for place, part in enumerate(parts) if isinstance(part, ToolCallPart)]
         for place, part in calls[:MOST_CALLS_AT_ONCE]:
             parts[place] = _begin(deps, part, contracts, none_left=none_left)
-        if none_left and deps.calls.was_warned_of_end:
+        if none_left and deps.turn.calls.was_warned_of_end:
             raise TooManySteps
-        deps.calls.was_warned_of_end = none_left
+        deps.turn.calls.was_warned_of_end = none_left
         if len(calls) > MOST_CALLS_AT_ONCE:
             raise UnexpectedModelBehavior(f"More than {MOST_CALLS_AT_ONCE} tool calls in one answer")
         return replace(response, parts=parts)
@@ -142,17 +144,17 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         handler: WrapToolValidateHandler,
     ) -> dict[str, Any]:
         deps = ctx.deps
-        made = deps.calls.made[call.tool_call_id]
+        made = deps.turn.calls.made[call.tool_call_id]
         if made.problem:
             raise ToolFailed(made.message_for_model)
         try:
             arguments = await handler(args)
         except (ValidationError, ModelRetry) as error:
             raise ToolFailed(await _failed(ctx, made, None, arguments_problem(error))) from None
-        if problem := _refused(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.calls.admit(
+        if problem := _refused(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.turn.calls.admit(
             made, arguments
         ):
-            raise ToolFailed(deps.calls.record_refusal(made, problem, deps.clock()))
+            raise ToolFailed(deps.turn.calls.record_refusal(made, problem, deps.turn.clock()))
         return arguments
 
     async def wrap_tool_execute(
@@ -164,7 +166,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         args: dict[str, Any],
         handler: WrapToolExecuteHandler,
     ) -> Any:
-        deps, made = ctx.deps, ctx.deps.calls.made[call.tool_call_id]
+        deps, made = ctx.deps, ctx.deps.turn.calls.made[call.tool_call_id]
         contract = contract_of(tool_def.name, tool_def.metadata)
         limit = asyncio.timeout(contract.timeout)
         try:
@@ -176,22 +178,22 @@ class BoundedTools(AbstractCapability[AgentDeps]):
                 made.saw = frozenset(ids_in(result))
                 result = _cut(result, contract)
         except asyncio.CancelledError:
-            deps.calls.record_cancellation(made, deps.clock())
+            deps.turn.calls.record_cancellation(made, deps.turn.clock())
             raise
         except CallDeferred:
             raise
         except Exception as raised:
             error = error_of_tool(raised)
-            failure = deps.failure_of(error)
+            failure = failure_of(error)
             if isinstance(failure, DataGone | Braked):
                 raise
             if not isinstance(error, ToolFailed | ModelRetry):
-                deps.logger.warning(Event.TOOL_FAILED, extra={"tool": call.tool_name, **cause_of(error)})
+                deps.turn.logger.warning(Event.TOOL_FAILED, extra={"tool": call.tool_name, **cause_of(error)})
             known = contract.effect != "read" and isinstance(error, Invalid | NotFound | ToolFailed | ModelRetry)
             problem = tool_problem(error, failure, contract, limit.expired())
             raise ToolFailed(await _failed(ctx, made, None if known else args, problem)) from error
         if made.outcome == "running":
-            deps.calls.record_success(made, args, result, deps.clock())
+            deps.turn.calls.record_success(made, args, result, deps.turn.clock())
         return result
 
 
@@ -202,38 +204,38 @@ def _well_formed(part: ModelResponsePart) -> ModelResponsePart:
 def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract], *, none_left: bool) -> ToolCallPart:
     """Record the call. Return it with a valid name, id and arguments, since a model may write anything."""
     name = valid_tool_name(part.tool_name)
-    call_id = unique_call_id(part.tool_call_id, deps.calls.made, len(deps.calls.made) + 1)
+    call_id = unique_call_id(part.tool_call_id, deps.turn.calls.made, len(deps.turn.calls.made) + 1)
     arguments = well_formed(part.args) if isinstance(part.args, str) else to_json(part.args or {}).decode()
     too_long = len(arguments) > LONGEST_ARGUMENTS
-    call = deps.calls.begin(call_id, name, contracts.get(name), arguments, deps.clock())
+    call = deps.turn.calls.begin(call_id, name, contracts.get(name), arguments, deps.turn.clock())
     if none_left:
-        deps.calls.record_refusal(call, NONE_LEFT, deps.clock())
+        deps.turn.calls.record_refusal(call, NONE_LEFT, deps.turn.clock())
     elif name not in contracts:
-        problem = "It is withdrawn for this request." if name in deps.calls.withdrawn else "There is no such tool."
-        deps.calls.record_refusal(call, problem, deps.clock())
+        problem = "It is withdrawn for this request." if name in deps.turn.calls.withdrawn else "There is no such tool."
+        deps.turn.calls.record_refusal(call, problem, deps.turn.clock())
     elif too_long:
         problem = f"The arguments are longer than {LONGEST_ARGUMENTS:,} characters. They were not kept."
-        deps.calls.record_refusal(call, problem, deps.clock())
+        deps.turn.calls.record_refusal(call, problem, deps.turn.clock())
     return replace(part, tool_name=name, tool_call_id=call_id, args="{}" if too_long else arguments)
 
 
 def _refused(deps: AgentDeps, contract: Contract) -> str | None:
-    return None if contract.effect in OFFERED[deps.level] else gate(contract.effect, deps.level).reason
+    return None if contract.effect in OFFERED[deps.turn.level] else gate(contract.effect, deps.turn.level).reason
 
 
 async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contract) -> dict[str, Any]:
     """Submit the proposal and return its outcome for the model. A call that waits for the user ends the run."""
-    deps, made = ctx.deps, ctx.deps.calls.made[call_id]
+    deps, made = ctx.deps, ctx.deps.turn.calls.made[call_id]
     if not isinstance(proposal, Proposal) or proposal.action.effect != contract.effect:
         raise InvalidSettings(f"The tool {made.tool!r} proposes nothing that its effect allows.")
-    decision, approval = await deps.proposer.submit(proposal, call_id)
+    decision, approval = await deps.feature(Proposer).submit(proposal, call_id)
     if approval is None:
         raise ToolFailed(decision.reason)
     if approval.answer == "run":
         await ctx.emit(ApprovalDecided(approval=approval_view(approval), call_id=None, said_yes=True))
         return {"status": approval.status, "outcome": approval.outcome, **approval.result}
     words = pending_line(approval)
-    deps.calls.record_waiting(made, words, deps.clock())
+    deps.turn.calls.record_waiting(made, words, deps.turn.clock())
     await ctx.emit(
         ApprovalRequested(approval=approval_view(approval), call_id=call_id, ends_the_turn=approval.answer == "ask")
     )
@@ -244,8 +246,8 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
 
 async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, problem: str) -> str:
     """Record the failure and return it for the model. Notify the user if the tool is withdrawn."""
-    problem = ctx.deps.calls.record_failure(call, arguments, problem, ctx.deps.clock())
-    if ctx.deps.calls.was_just_withdrawn(call.tool):
+    problem = ctx.deps.turn.calls.record_failure(call, arguments, problem, ctx.deps.turn.clock())
+    if ctx.deps.turn.calls.was_just_withdrawn(call.tool):
         await ctx.emit(Progress(label=f"Not available for this answer: {call.label.removesuffix('…')}"))
     return problem
 
@@ -266,7 +268,7 @@ class MeasuredWaits(AbstractCapability[AgentDeps]):
     """Measure how long the run waits for models; the rest of the time to the first text is our own."""
 
     async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:
-        ctx.deps.calls.waits.begin(ctx.deps.clock())
+        ctx.deps.turn.calls.waits.begin(ctx.deps.turn.clock())
         return request_context
 
     async def after_model_request(
@@ -276,7 +278,7 @@ class MeasuredWaits(AbstractCapability[AgentDeps]):
         request_context: ModelRequestContext,  # noqa: ARG002
         response: ModelResponse,
     ) -> ModelResponse:
-        ctx.deps.calls.waits.end(ctx.deps.clock())
+        ctx.deps.turn.calls.waits.end(ctx.deps.turn.clock())
         return response
 
 

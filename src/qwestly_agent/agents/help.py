@@ -181,14 +181,14 @@ _KINDS: Mapping[str, Kind] = {"self_harm": "self_harm", "violence": "violence", 
 
 class HelpInTrouble(AbstractCapability[AgentDeps]):
     async def before_run(self, ctx: RunContext[AgentDeps]) -> None:
-        ctx.deps.calls.trouble = ctx.deps.calls.trouble or trouble_in(ctx.deps.user_messages[-1])
+        ctx.deps.turn.calls.trouble = ctx.deps.turn.calls.trouble or trouble_in(ctx.deps.turn.user_messages[-1])
 
     async def before_model_request(
         self, ctx: RunContext[AgentDeps], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        if trouble := ctx.deps.calls.trouble:
+        if trouble := ctx.deps.turn.calls.trouble:
             raise SkipModelRequest(ModelResponse(parts=[TextPart(words_for(trouble))], model_name=FIXED_WORDS))
-        if words := ctx.deps.calls.fixed_words:
+        if words := ctx.deps.turn.calls.fixed_words:
             raise SkipModelRequest(ModelResponse(parts=[TextPart(words)], model_name=FIXED_WORDS))
         return request_context
 
@@ -201,7 +201,7 @@ class HelpInTrouble(AbstractCapability[AgentDeps]):
     ) -> ModelResponse:
         reports = [call for call in response.tool_calls if call.tool_name == REPORT_TROUBLE.name]
         if reports:
-            ctx.deps.calls.trouble = _reported(reports[0])
+            ctx.deps.turn.calls.trouble = _reported(reports[0])
         return response
 
     async def wrap_tool_validate(
@@ -215,9 +215,9 @@ class HelpInTrouble(AbstractCapability[AgentDeps]):
     ) -> dict[str, Any]:
         """Refuse the other calls that a model makes together with its report."""
         deps = ctx.deps
-        if deps.calls.trouble and tool_def.name != REPORT_TROUBLE.name:
-            made, problem = deps.calls.made[call.tool_call_id], "Nothing is looked up or proposed now."
-            raise ToolFailed(made.problem or deps.calls.record_refusal(made, problem, deps.clock()))
+        if deps.turn.calls.trouble and tool_def.name != REPORT_TROUBLE.name:
+            made, problem = deps.turn.calls.made[call.tool_call_id], "Nothing is looked up or proposed now."
+            raise ToolFailed(made.problem or deps.turn.calls.record_refusal(made, problem, deps.turn.clock()))
         return await handler(args)
 
 

@@ -34,12 +34,16 @@ class Settings:
     """Each field is the environment variable of the same name in capitals. A field without a default is required."""
 
     mongodb_uri: str = field(repr=False)
+    """The database server."""
     mongodb_database: str
+    """Its name."""
     qwestly_agent_shared_secret: str = field(default="", repr=False)
     """Verifies the candidate app's tokens. Several secrets are separated by commas during a rotation. Empty in
     functions that nobody signs in to."""
     qwestly_jwt_audience: str = ""
+    """Required in every token of the candidate app, if set."""
     qwestly_jwt_issuer: str = ""
+    """Required in every token of the candidate app, if set."""
     qwestly_jwt_public_keys: str = ""
     """The candidate app's public keys (P-256), each in base64 as `openssl ec -pubout` prints it in one line, separated
     by commas during a rotation. With them its tokens are signed by ES256, which no function here can do, and the
@@ -52,17 +56,19 @@ class Settings:
     behind_distribution: int = 0
     """1 if only the distribution before the functions' URLs may call them; it adds `origin_secret` to each request."""
     origin_secret: str = field(default="", repr=False)
-    """Several secrets are separated by commas during a rotation."""
+    """Proves that the distribution sent a request. Several secrets are separated by commas during a rotation."""
     approve_url: str = ""
     """URL that the links in mails point to."""
     app_url: str = ""
     """URL where users sign in, linked from mails and approval pages."""
     brand_name: str = "Qwestly"
+    """Used in mails and on approval pages."""
     brand_color: str = ""
     """`#rrggbb`; replaces our accent color in mails and on approval pages."""
     brand_logo: str = ""
     """URL of an image (https), shown instead of the name."""
     mail_from: str = ""
+    """Sender of our mails; empty to send none."""
     mail_configuration_set: str = ""
     """SES's configuration set of our mails, which reports those that come back; empty for none."""
     task_token_key: str = ""
@@ -76,10 +82,13 @@ class Settings:
     """Job boards and web search to use, separated by commas. Each also needs its key; keys of boards that are not
     listed are ignored."""
     adzuna_app_id: str = ""
+    """Id of your application at Adzuna."""
     adzuna_app_key: str = field(default="", repr=False)
+    """The key of that application."""
     adzuna_country: str = "us"
     """Two letters, as in Adzuna's paths."""
     jsearch_api_key: str = field(default="", repr=False)
+    """The key of JSearch."""
     search_api_key: str = field(default="", repr=False)
     """The key of Brave's web search."""
     job_board_quotas: str = "adzuna=25/250,jsearch=60/300"
@@ -90,10 +99,13 @@ class Settings:
     """Maximum connections of this process to each member of the replica set; Atlas limits their sum. An environment of
     Lambda serves one request at a time; on the laptop a process serves all."""
     deepseek_api_key: str = field(default="", repr=False)
+    """The key of DeepSeek's models."""
     openai_api_key: str = field(default="", repr=False)
+    """The key of OpenAI's embeddings and moderation, and of its models if they are chosen."""
     model_base_url: str = ""
     """URL of any OpenAI-compatible server; takes precedence over the providers' own URLs."""
     embeddings_base_url: str = ""
+    """URL of any server with OpenAI's embeddings route."""
     moderation_base_url: str = ""
     """The moderation endpoint that detects people in danger: empty for OpenAI (if its key is used for embeddings),
     `off` for none, or the URL of another server."""
@@ -162,6 +174,7 @@ class Settings:
     traces_content: int = 0
     """1 to include prompts, answers and tool arguments, which contain user text."""
     log_level: str = "INFO"
+    """The least severe level that is logged."""
     aws_lambda_initialization_type: str = ""
     """Set by Lambda; `snap-start` while Lambda creates the snapshot from which environments are restored."""
 

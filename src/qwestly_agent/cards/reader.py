@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -51,9 +51,8 @@ from qwestly_agent.domain.card import (
 )
 from qwestly_agent.domain.job import Advert
 from qwestly_agent.grounding.ground import check, ground
-from qwestly_agent.grounding.judge import Judge, make_judge
+from qwestly_agent.grounding.judge import make_judge
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
-from qwestly_agent.grounding.plants import RecordPlant
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls import ContentRefused, record_plants_of, structured_output
@@ -312,51 +311,107 @@ class SectionOrder:
 Keep = Callable[[SectionDraft], Awaitable[None]]
 
 
-async def write_section(
-    services: ModelServices, user_id: str, order: SectionOrder, keep: Keep, kept: SectionDraft | None = None
-) -> SectionDraft:
-    """Return the section with a verdict for each claim. `keep` is called after each answer of a model.
-
-    Raises what `structured_output` raises.
-    """
-    sources = sources_of(order.evidence)
-    model = services.judges[WRITER]
-    judge = make_judge(partial(structured_output, services, user_id, model))
-    record_plant = record_plants_of(services, model)
-
-    async def grounded(section: SectionDraft) -> SectionDraft:
-        judged = await _ground(section, sources, judge, record_plant, model.model.model_id or "")
-        if judged != section:
-            await keep(judged)
-        return judged
-
-    if kept is None:
-        kept = SectionDraft(section=await _write(services, user_id, order, sources))
-        await keep(kept)
-    kept = await grounded(kept)
-    if kept.rewritten or not _refused_by_judge(kept):
-        return kept
-    try:
-        kept = await _rewrite(services, user_id, order, kept, sources)
-    except (ContentRefused, ModelRefused, OverBudget):  # keep the supported claims
-        kept = kept.model_copy(update={"rewritten": True})
-    await keep(kept)
-    return await grounded(kept)
+Answer = TypeVar("Answer", DraftedSection, Replacements)
 
 
-async def _ground(
-    section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, record_plant: RecordPlant, model: str
-) -> SectionDraft:
-    """Judge each claim that has no verdict yet, or an unchecked one."""
-    statements = _statements(section.section.claims, section.section.kind)
-    verdicts = dict(enumerate(section.verdicts))
-    open_ones = [n for n in range(len(statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
-    found = await ground([statements[n] for n in open_ones], sources, judge, record_plant) if open_ones else []
-    for number, verdict in zip(open_ones, found, strict=True):
-        is_judged = verdict.outcome == "supported" or verdict.refused_by == "judge"
-        verdicts[number] = verdict.model_copy(update={"judged_by": model}) if is_judged else verdict
-    judged = (HAS_CONTACTS if claim == HIDDEN else verdicts[n] for n, claim in enumerate(section.section.claims))
-    return section.model_copy(update={"verdicts": tuple(judged)})
+@dataclass(frozen=True)
+class SectionWriter:
+    """Writes one section. Its methods raise what `structured_output` raises."""
+
+    services: ModelServices
+    user_id: str
+    order: SectionOrder
+    keep: Keep
+    """Called with the section after each answer of a model."""
+
+    @cached_property
+    def sources(self) -> Mapping[str, QuotedSource]:
+        return sources_of(self.order.evidence)
+
+    async def write(self, kept: SectionDraft | None = None) -> SectionDraft:
+        """Return the section with a verdict for each claim. `kept` is what an earlier attempt stored."""
+        if kept is None:
+            kept = SectionDraft(section=await self._first())
+            await self.keep(kept)
+        kept = await self._grounded(kept)
+        if kept.rewritten or not _refused_by_judge(kept):
+            return kept
+        try:
+            kept = await self._rewritten(kept)
+        except (ContentRefused, ModelRefused, OverBudget):  # keep the supported claims
+            kept = kept.model_copy(update={"rewritten": True})
+        await self.keep(kept)
+        return await self._grounded(kept)
+
+    async def _first(self) -> Section:
+        outlined, drafted = self.order.outlined, await self._ask(DraftedSection, _prompt(self.order))
+        claims = tuple(claim for each in drafted.claims if (claim := _claim(each)).text)[: outlined.most_claims]
+        heading = _cleaned(drafted.heading) or usual_heading(outlined, " ".join(claim.text for claim in claims))
+        return Section(kind=outlined.kind, heading=heading, claims=hide_contacts(claims, self.order.contacts))
+
+    async def _grounded(self, section: SectionDraft) -> SectionDraft:
+        """Judge each claim that has no verdict yet, or an unchecked one."""
+        model = self.services.judges[WRITER]
+        statements = _statements(section.section.claims, section.section.kind)
+        verdicts = dict(enumerate(section.verdicts))
+        open_ones = [n for n in range(len(statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
+        if open_ones:
+            judge = make_judge(partial(structured_output, self.services, self.user_id, model))
+            asked, record_plant = [statements[n] for n in open_ones], record_plants_of(self.services, model)
+            found = await ground(asked, self.sources, judge, record_plant)
+            for number, verdict in zip(open_ones, found, strict=True):
+                is_judged = verdict.outcome == "supported" or verdict.refused_by == "judge"
+                judged_by = {"judged_by": model.model.model_id or ""} if is_judged else {}
+                verdicts[number] = verdict.model_copy(update=judged_by)
+        judged = (HAS_CONTACTS if claim == HIDDEN else verdicts[n] for n, claim in enumerate(section.section.claims))
+        grounded = section.model_copy(update={"verdicts": tuple(judged)})
+        if grounded != section:
+            await self.keep(grounded)
+        return grounded
+
+    async def _rewritten(self, section: SectionDraft) -> SectionDraft:
+        """Replace the claims that the judge rejected; a claim without a replacement stays rejected."""
+        refused = _refused_by_judge(section)
+        answer = await self._ask(Replacements, "\n\n".join([_prompt(self.order), *_refusals(section, refused)]))
+        claims, verdicts = list(section.section.claims), list(section.verdicts)
+        for each in answer.claims:
+            if each.number in refused and (claim := _claim(each)).text:
+                claims[each.number] = claim
+                verdicts[each.number] = GroundingVerdict(outcome="unchecked")
+        written = section.section.model_copy(update={"claims": hide_contacts(claims, self.order.contacts)})
+        return section.model_copy(update={"section": written, "verdicts": tuple(verdicts), "rewritten": True})
+
+    async def _ask(self, output_type: type[Answer], prompt: str) -> Answer:
+        """Ask the writer, and reject its answer while a claim has no quotes, or figures that are not in them."""
+        latest: list[Answer] = []
+
+        def checked(ctx: RunContext[Any], answer: Answer) -> Answer:
+            latest[:] = [answer]
+            statements = _statements([_claim(each) for each in answer.claims], self.order.outlined.kind)
+            refused = [(each.text, check(each, self.sources).reasons) for each in statements]
+            reasons = [f"- “{quoted(text)}”: {quoted(' '.join(why))}" for text, why in refused if why]
+            if reasons and not ctx.last_attempt:
+                again = "Quote, or say, what the evidence says, and answer it whole again:"
+                raise ModelRetry("\n".join([again, *reasons]))
+            return answer
+
+        try:
+            return await structured_output(
+                self.services,
+                self.user_id,
+                self.services.models[WRITER],
+                output_type,
+                prompt,
+                name="card_writer",
+                instructions=INSTRUCTIONS + STYLES[self.order.style] + (FOR_A_JOB if self.order.advert else ""),
+                seconds=SECTION_SECONDS,
+                retries=OUTPUT_RETRIES,
+                validate=checked,
+            )
+        except (ModelUnavailable, DeadlineExceeded, OverBudget):
+            if not latest:
+                raise
+            return latest[0]  # unsupported claims are left out later
 
 
 def _statements(claims: Sequence[Claim], kind: str) -> list[Statement]:
@@ -369,77 +424,6 @@ def _statements(claims: Sequence[Claim], kind: str) -> list[Statement]:
 
 def _refused_by_judge(section: SectionDraft) -> list[int]:
     return [number for number, verdict in enumerate(section.verdicts) if verdict.refused_by == "judge"]
-
-
-async def _write(
-    services: ModelServices, user_id: str, order: SectionOrder, sources: Mapping[str, QuotedSource]
-) -> Section:
-    drafted = await _answer(services, user_id, order, DraftedSection, _prompt(order), sources)
-    claims = tuple(claim for each in drafted.claims if (claim := _claim(each)).text)[: order.outlined.most_claims]
-    heading = _cleaned(drafted.heading) or usual_heading(order.outlined, " ".join(claim.text for claim in claims))
-    return Section(kind=order.outlined.kind, heading=heading, claims=hide_contacts(claims, order.contacts))
-
-
-async def _rewrite(
-    services: ModelServices,
-    user_id: str,
-    order: SectionOrder,
-    section: SectionDraft,
-    sources: Mapping[str, QuotedSource],
-) -> SectionDraft:
-    """Replace the claims that the judge rejected; a claim without a replacement stays rejected."""
-    refused = _refused_by_judge(section)
-    prompt = "\n\n".join([_prompt(order), *_refusals(section, refused)])
-    answer = await _answer(services, user_id, order, Replacements, prompt, sources)
-    claims, verdicts = list(section.section.claims), list(section.verdicts)
-    for each in answer.claims:
-        if each.number in refused and (claim := _claim(each)).text:
-            claims[each.number] = claim
-            verdicts[each.number] = GroundingVerdict(outcome="unchecked")
-    written = section.section.model_copy(update={"claims": hide_contacts(claims, order.contacts)})
-    return section.model_copy(update={"section": written, "verdicts": tuple(verdicts), "rewritten": True})
-
-
-Answer = TypeVar("Answer", DraftedSection, Replacements)
-
-
-async def _answer(
-    services: ModelServices,
-    user_id: str,
-    order: SectionOrder,
-    output_type: type[Answer],
-    prompt: str,
-    sources: Mapping[str, QuotedSource],
-) -> Answer:
-    """Ask the writer, and reject its answer while a claim has no quotes, or figures that are not in them."""
-    latest: list[Answer] = []
-
-    def checked(ctx: RunContext[Any], answer: Answer) -> Answer:
-        latest[:] = [answer]
-        statements = _statements([_claim(each) for each in answer.claims], order.outlined.kind)
-        refused = [(each.text, check(each, sources).reasons) for each in statements]
-        reasons = [f"- “{quoted(text)}”: {quoted(' '.join(why))}" for text, why in refused if why]
-        if reasons and not ctx.last_attempt:
-            raise ModelRetry("\n".join(["Quote, or say, what the evidence says, and answer it whole again:", *reasons]))
-        return answer
-
-    try:
-        return await structured_output(
-            services,
-            user_id,
-            services.models[WRITER],
-            output_type,
-            prompt,
-            name="card_writer",
-            instructions=INSTRUCTIONS + STYLES[order.style] + (FOR_A_JOB if order.advert else ""),
-            seconds=SECTION_SECONDS,
-            retries=OUTPUT_RETRIES,
-            validate=checked,
-        )
-    except (ModelUnavailable, DeadlineExceeded, OverBudget):
-        if not latest:
-            raise
-        return latest[0]  # unsupported claims are left out later
 
 
 # --- the writer's prompt ----------------------------------------------------------------------------------------------
@@ -531,7 +515,7 @@ async def draft_section(services: ModelServices, card: CardState) -> CardState:
         words_of(advert_of(draft)),
         await find_contact_details(services.knowledge, services.resumes, card.user_id),
     )
-    section = await write_section(services, card.user_id, order, keep, kept)
+    section = await SectionWriter(services, card.user_id, order, keep).write(kept)
     tries = section.tries + section.unchecked
     if section.unchecked and tries < MOST_TRIES:
         await keep(section.model_copy(update={"tries": tries}))
@@ -579,7 +563,8 @@ async def write_profile_text(
     before = revised.card.sections[0] if revised else None
     details = await find_contact_details(services.knowledge, services.resumes, user_id)
     order = SectionOrder(outlined, style, evidence_of(draft), style_requests(draft), before, contacts=details)
-    section = await write_section(services, user_id, order, keep, section_draft(draft, outlined.kind))
+    writer = SectionWriter(services, user_id, order, keep)
+    section = await writer.write(section_draft(draft, outlined.kind))
     card = Card(style=style, headline=None, sections=(section.standing(sources_of(order.evidence)),))
     checked = without_contacts(CheckedCard(card=card, left_out=section.left_out).merged, details)
     if not checked.card.claims:

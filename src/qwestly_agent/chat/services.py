@@ -28,11 +28,14 @@ from qwestly_agent.stores.user_settings import Signals
 
 
 RENEW_SECONDS = LEASE_SECONDS / 3
-KEEP_SECONDS = 0.3
+KEEP_SECONDS = 0.5
 """The longest part of an answer that is lost if its process dies."""
 MOST_UNFINISHED = 20
 """Maximum turns that wait for the database to return."""
 LATE_SECONDS = 1.0
+MOST_AT_ONCE = 8
+"""Commands that the registry sends at once, fewer than the database has connections: what waits for one here spends
+nothing of its own time limit."""
 WENT_ON_ELSEWHERE = "This conversation went on elsewhere. Please reload it."
 
 
@@ -146,7 +149,7 @@ class TurnRegistry:
             await self._try(self.finish_unfinished(), *(watched.keep() for watched in list(self._turns.values())))
 
     async def _try(self, *what: Coroutine[Any, Any, None]) -> None:
-        for error in await asyncio.gather(*what, return_exceptions=True):
+        for error in await _few_at_once(*what):
             if isinstance(error, PyMongoError):
                 self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
             elif isinstance(error, BaseException):
@@ -161,7 +164,9 @@ class TurnRegistry:
         runs_of: dict[str, list[str]] = {}
         for run_id, watched in self._turns.items():
             runs_of.setdefault(watched.claim.user_id, []).append(run_id)
-        await asyncio.gather(*(self._read_signals_of(user, runs) for user, runs in runs_of.items()))
+        for error in await _few_at_once(*(self._read_signals_of(user, runs) for user, runs in runs_of.items())):
+            if error:
+                raise error
 
     async def _read_signals_of(self, user_id: str, run_ids: list[str]) -> None:
         """Stop those of these runs that their user stopped; fail all if a brake is on, or if signals cannot be read."""
@@ -187,6 +192,17 @@ class TurnRegistry:
         if not held and run_id in self._turns:  # else it ended during the renewal
             self.logger.warning(Event.LEASE_LOST, extra={"run_id": run_id})
             watched.fail(ConversationBusy(WENT_ON_ELSEWHERE))
+
+
+async def _few_at_once(*what: Coroutine[Any, Any, None]) -> list[BaseException | None]:
+    """Return what each raised."""
+    slots = asyncio.Semaphore(MOST_AT_ONCE)
+
+    async def run(each: Coroutine[Any, Any, None]) -> None:
+        async with slots:
+            await each
+
+    return await asyncio.gather(*map(run, what), return_exceptions=True)
 
 
 # --- services ---------------------------------------------------------------------------------------------------------

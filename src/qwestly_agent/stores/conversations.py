@@ -348,7 +348,7 @@ def _turn_document(turn: NewTurn) -> Document:
 
 # --- the answer under way ---------------------------------------------------------------------------------------------
 #
-# The text so far of each is stored in the conversation that it holds: `chat/services.py` writes it, each 0.3 s at
+# The text so far of each is stored in the conversation that it holds: `chat/services.py` writes it, each 0.5 s at
 # the most.
 
 

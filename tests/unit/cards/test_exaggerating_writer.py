@@ -16,7 +16,7 @@ from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.cards.model import CARD
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.cards.reader import OUTPUT_RETRIES, SectionOrder, write_section
+from qwestly_agent.cards.reader import OUTPUT_RETRIES, SectionOrder, SectionWriter
 from qwestly_agent.cards.writer import checked_card
 from qwestly_agent.documents.content import content_of, file_of
 from qwestly_agent.documents.view import document_detail
@@ -100,7 +100,7 @@ async def _draft(services: ModelServices, model: ModelServer, person: str, kind:
 
     async def keep(_: SectionDraft) -> None: ...
 
-    written = await write_section(services, person, SectionOrder(outlined, "standard", evidence), keep)
+    written = await SectionWriter(services, person, SectionOrder(outlined, "standard", evidence), keep).write()
     model.script()
     parts = {
         "plan": [section],

@@ -14,7 +14,7 @@ import pytest
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.cards import reader as writing
 from qwestly_agent.cards.model import LETTER, OUTLINES, POSITIONS, SUMMARY
-from qwestly_agent.cards.reader import SectionOrder, write_section
+from qwestly_agent.cards.reader import SectionOrder, SectionWriter
 from qwestly_agent.cards.writer import checked_card
 from qwestly_agent.documents.content import content_of
 from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Fields, SectionDraft, TailoredKind
@@ -100,7 +100,7 @@ async def _document(services: ModelServices, user_id: str, kind: TailoredKind, m
         answer = {"heading": chance.choice(("", *WISHED)), "claims": claims}
         model.script(*[Reply(tool_calls=[{"name": "final_result", "arguments": answer}])] * 3)
         order = SectionOrder(OUTLINES[section], "concise", EVIDENCE, advert=ADVERT.text)
-        written = (await write_section(services, user_id, order, _keep)).model_copy(update={"done": True})
+        written = (await SectionWriter(services, user_id, order, _keep).write()).model_copy(update={"done": True})
         parts[f"section_{section}"] = written.model_dump(mode="json")
     evidence = [each.model_dump(mode="json") for each in EVIDENCE.values()]
     given = {**parts, "plan": list(SECTIONS[kind]), "evidence": evidence}

@@ -14,7 +14,7 @@ from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.model import CARD, usual_heading
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.cards.reader import LONGEST_CLAIM, OUTPUT_RETRIES, SectionOrder, write_section
+from qwestly_agent.cards.reader import LONGEST_CLAIM, OUTPUT_RETRIES, SectionOrder, SectionWriter
 from qwestly_agent.cards.writer import checked_card
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft
 from qwestly_agent.grounding.model import JudgedPlant, Quote
@@ -49,7 +49,7 @@ async def written(services: ModelServices, user_id: str, order: SectionOrder) ->
     async def keep(section: SectionDraft) -> None:
         KEPT.append(section)
 
-    return await write_section(services, user_id, order, keep)
+    return await SectionWriter(services, user_id, order, keep).write()
 
 
 def standing(section: SectionDraft) -> tuple[Claim, ...]:

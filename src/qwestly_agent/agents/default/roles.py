@@ -14,9 +14,10 @@ from qwestly_agent.agents.make import make_agent
 from qwestly_agent.agents.tools import base, knowledge, roles
 from qwestly_agent.domain.interview import Interview
 from qwestly_agent.interviews.prompts import interviewer_context
-from qwestly_agent.interviews.service import with_agenda
+from qwestly_agent.interviews.service import InterviewService, with_agenda
 from qwestly_agent.interviews.view import closing_list
 from qwestly_agent.learning.prompts import learning_context
+from qwestly_agent.learning.service import LearningService
 from qwestly_agent.text.language import language_of
 
 # --- interview --------------------------------------------------------------------------------------------------------
@@ -113,14 +114,14 @@ class Interviewer:
 
     @asynccontextmanager
     async def run(self, turn: AgentTurn) -> AsyncIterator[AgentRun]:
-        service = turn.deps.interview
+        service = turn.deps.feature(InterviewService)
         is_new = not service.latest.turns and not service.latest.topics
         first = await self.prefill(turn.deps) if is_new else lambda interview: interview
         move = await service.begin_turn(first)
         told = replace(turn, prompt=f"{turn.prompt}\n\n{interviewer_context(service.latest, move)}")
 
         def tells_the_end() -> bool:
-            return service.tells_the_end and turn.deps.calls.trouble is None
+            return service.tells_the_end and turn.deps.turn.calls.trouble is None
 
         async def last_words() -> str:
             await service.settle()
@@ -188,13 +189,13 @@ ONBOARDING_TOOLS = [
 
 
 async def prefill(deps: AgentDeps) -> Callable[[Interview], Interview]:
-    known = await deps.interview.known()
+    known = await deps.feature(InterviewService).known()
     return lambda interview: with_agenda(interview, known)
 
 
 async def closing_events(deps: AgentDeps) -> list[NativeEvent]:
     """Propose the collected profile if the model has not done so, and report which aspects are covered."""
-    interview = deps.interview.latest
+    interview = deps.feature(InterviewService).latest
     asked = await roles.propose_learnt_profile(deps)
     covered = [each.name for topic in interview.topics for each in topic.aspects if each.status == "covered"]
     missing = [each.name for topic in interview.topics for each in topic.aspects if each.status != "covered"]
@@ -279,7 +280,7 @@ class Guide:
 
     @asynccontextmanager
     async def run(self, turn: AgentTurn) -> AsyncIterator[AgentRun]:
-        note = await learning_context(turn.deps.learning, is_first=not turn.history)
+        note = await learning_context(turn.deps.feature(LearningService), is_first=not turn.history)
         told = replace(turn, prompt=f"{turn.prompt}\n\n{note}")
         async with LibraryAgent(self.agent, self.prompt_version).run(told) as run:
             yield run

@@ -14,6 +14,8 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
 from qwestly_agent.domain.approval import Effect
 from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.learning.service import LearningService
+from qwestly_agent.llm.embeddings import QueryVectors
 from qwestly_agent.services import AnyAction
 from qwestly_agent.text.clean import is_pasted
 from qwestly_agent.text.trouble import Kind
@@ -103,9 +105,9 @@ def vector_notes(vector: Sequence[float] | None) -> list[str]:
 async def embed_query(ctx: RunContext[AgentDeps], query: str) -> list[float] | None:
     """Embed the query. Returns None if that fails; the search then uses words only."""
     try:
-        return await ctx.deps.query_vectors.get(query)
+        return await ctx.deps.feature(QueryVectors).get(query)
     except Unavailable:
-        ctx.deps.logger.warning(Event.SEARCH_WITHOUT_VECTORS)
+        ctx.deps.turn.logger.warning(Event.SEARCH_WITHOUT_VECTORS)
         return None
 
 
@@ -132,7 +134,7 @@ async def confirm_with_user(ctx: RunContext[AgentDeps], about: About, question: 
     Args:
         about: Its name alone.
     """
-    await ctx.deps.learning.offer(about, question)
+    await ctx.deps.feature(LearningService).offer(about, question)
     return {"asked": question, "note": "End your answer with this question, and wait for their next message."}
 
 

@@ -16,9 +16,10 @@ from qwestly_agent.cards.drafts import changed_nothing, checked_of, evidence_of,
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.model import HEADLINE
 from qwestly_agent.cards.publication import drafted_proposal, publication_of, quotes_of, supported_in
-from qwestly_agent.cards.start import ProfileText
+from qwestly_agent.cards.start import Cards, ProfileText
 from qwestly_agent.domain.card import CheckedCard, Section, Style
 from qwestly_agent.profile import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.stores.drafts import Drafts
 
 # --- cards ------------------------------------------------------------------------------------------------------------
 # Draft career documents from what is known about the user, and read drafts.
@@ -42,11 +43,12 @@ async def generate_qwestly_card(
         wish: What the user wants of it ("focus on my leadership"), copied letter for letter; empty where they said
             nothing.
     """
-    draft = await ctx.deps.cards.start(style, require_typed(wish, ctx.deps.user_messages))
+    asks = ASKED if ctx.deps.turn.level != "L0" else NOT_ASKED
+    draft = await ctx.deps.feature(Cards).start(style, require_typed(wish, ctx.deps.turn.user_messages))
     return {
         "draft_id": draft.id,
         "status": draft.status,
-        "note": f"The user sees how far it is{ASKED if ctx.deps.level != 'L0' else NOT_ASKED}. Say that it has begun, "
+        "note": f"The user sees how far it is{asks}. Say that it has begun, "
         "and end your answer: do not wait for it, and do not write the card yourself.",
     }
 
@@ -62,7 +64,7 @@ async def suggest_linkedin_about(
         wish: What the user wants of it ("make it shorter"), copied letter for letter; empty where they said nothing.
         revises: The draft that they want otherwise, as this tool gave it; left out for a new one.
     """
-    about = await ctx.deps.cards.about(style, require_typed(wish, ctx.deps.user_messages), revises or "")
+    about = await ctx.deps.feature(Cards).about(style, require_typed(wish, ctx.deps.turn.user_messages), revises or "")
     return {"draft_id": about.draft_id, "text": text_of(about.checked), **_judged(about)}
 
 
@@ -72,7 +74,7 @@ async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
     Args:
         wish: What the user wants of it, copied letter for letter; empty where they said nothing.
     """
-    written = await ctx.deps.cards.headlines(require_typed(wish, ctx.deps.user_messages))
+    written = await ctx.deps.feature(Cards).headlines(require_typed(wish, ctx.deps.turn.user_messages))
     headlines = [{"number": n, "text": each.text} for n, each in enumerate(headlines_of(written.checked), 1)]
     return {"draft_id": written.draft_id, "headlines": headlines, **_judged(written)}
 
@@ -97,7 +99,7 @@ async def read_draft(ctx: RunContext[AgentDeps], draft_id: DraftId) -> dict[str,
     Args:
         draft_id: Of the draft, as generate_qwestly_card or suggest_linkedin_about gave it.
     """
-    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    draft = await ctx.deps.feature(Drafts).get(ctx.deps.user_id, draft_id)
     told = {name: getattr(draft, name) for name in ("kind", "status", "style", "label")}
     written = text_of_draft(draft)
     if written is None:
@@ -136,7 +138,7 @@ async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposa
     Args:
         draft_id: Of the draft, as generate_qwestly_card gave it.
     """
-    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    draft = await ctx.deps.feature(Drafts).get(ctx.deps.user_id, draft_id)
     if draft.kind != "card" or draft.status == "running":
         raise ToolFailed("There is no finished card of that id." if draft.kind != "card" else "It is still being made.")
     if draft.status == "waiting":
@@ -151,7 +153,7 @@ async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId
     Args:
         draft_id: Of the draft, as suggest_linkedin_about gave it.
     """
-    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    draft = await ctx.deps.feature(Drafts).get(ctx.deps.user_id, draft_id)
     if draft.kind != "about":
         raise Invalid("Only an About section can be handed over, and this draft is none.")
     if draft.status == "waiting":
@@ -171,7 +173,7 @@ async def propose_headline(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Pro
     Args:
         draft_id: Of the draft, as suggest_headline gave it.
     """
-    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    draft = await ctx.deps.feature(Drafts).get(ctx.deps.user_id, draft_id)
     if draft.kind != "headlines":
         raise Invalid("There are no headlines in this draft.")
     if "card" not in draft.parts:

@@ -17,6 +17,7 @@ from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.profile import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE_FIELD, Value
 from qwestly_agent.services import AnyAction
+from qwestly_agent.stores.candidate_data import Profiles
 from qwestly_agent.text.clean import is_pasted
 
 Why = Annotated[str, Field(max_length=500)]
@@ -89,7 +90,8 @@ async def ingest_linkedin_profile(ctx: RunContext[AgentDeps], force_refresh: boo
     Args:
         force_refresh: Read it even if it was read lately.
     """
-    url = _typed(ctx.deps.user_messages) or (await ctx.deps.profiles.linkedin(ctx.deps.user_id)).get("url")
+    deps = ctx.deps
+    url = _typed(deps.turn.user_messages) or (await deps.feature(Profiles).linkedin(deps.user_id)).get("url")
     if not url:
         raise ToolFailed("No LinkedIn address is known. Ask the user to type that of their profile.")
     return Proposal(INGEST_LINKEDIN_PROFILE, {"url": url, "refresh": force_refresh})

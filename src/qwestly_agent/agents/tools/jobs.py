@@ -15,12 +15,15 @@ from qwestly_agent.agents.tools.base import NEEDS, QueryText, Wish, list_result,
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.clock import format_day, format_moment
 from qwestly_agent.base.errors import Invalid
+from qwestly_agent.documents.service import Applying, Documents
 from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.domain.job import Advert, Application, ApplicationStatus, Pay, Reason
 from qwestly_agent.jobs.actions import APPLY, LONGEST_NOTE, UPDATE_APPLICATION, Notes, Step
-from qwestly_agent.jobs.search import QueryRule, titles_and_places
+from qwestly_agent.jobs.search import JobService, QueryRule, titles_and_places
 from qwestly_agent.jobs.warnings import warnings_of
+from qwestly_agent.memory.service import MemoryService
+from qwestly_agent.stores.jobs import JobSearches
 from qwestly_agent.text.prompt_tags import PROFILE
 
 # --- jobs -------------------------------------------------------------------------------------------------------------
@@ -45,7 +48,7 @@ async def search_jobs(
         remote_only: True for remote jobs alone.
     """
     await _let_out(ctx, f"{query} {place}")
-    jobs = ctx.deps.jobs
+    jobs = ctx.deps.feature(JobService)
     (found, notes), matches = await asyncio.gather(jobs.search(query, place, remote_only), jobs.matches(MOST_MATCHES))
     adverts = [{**_advert(each), "job_id": each.id, "begins": each.text[:BEGINNING]} for each in found]
     known = [{"job_id": each.id, "title": each.advert.title, "company": each.advert.company} for each in matches]
@@ -59,7 +62,7 @@ async def read_job(ctx: RunContext[AgentDeps], job_id: JobId) -> dict[str, Any]:
     Args:
         job_id: As search_jobs lists it.
     """
-    advert, match = await ctx.deps.jobs.read(job_id)
+    advert, match = await ctx.deps.feature(JobService).read(job_id)
     shown = {"job_id": job_id, **_advert(advert), "text": advert.text[:LONGEST_ADVERT]}
     if match is None:
         return shown
@@ -88,7 +91,7 @@ async def cover_letter(ctx: RunContext[AgentDeps], job_id: JobId, wish: Wish = "
 
 
 async def _write(ctx: RunContext[AgentDeps], kind: TailoredKind, job_id: str, wish: str) -> dict[str, Any]:
-    draft = await ctx.deps.documents.write(kind, job_id, require_typed(wish, ctx.deps.user_messages))
+    draft = await ctx.deps.feature(Documents).write(kind, job_id, require_typed(wish, ctx.deps.turn.user_messages))
     note = "The user sees how far it is. Say that it has begun, and end your answer: do not write it yourself."
     return {"draft_id": draft.id, "job_id": draft.job_id, "status": draft.status, "note": note}
 
@@ -100,7 +103,7 @@ async def search_web(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, 
         query: What to look for, in at most eight words, with nothing private of the user.
     """
     await _let_out(ctx, query)
-    found = await ctx.deps.jobs.search_web(query)
+    found = await ctx.deps.feature(JobService).search_web(query)
     pages = [{"title": each.title, "url": each.url, "says": each.snippet} for each in found]
     return list_result("pages", pages, "The web search found nothing.")
 
@@ -108,13 +111,14 @@ async def search_web(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, 
 async def _let_out(ctx: RunContext[AgentDeps], query: str) -> None:
     """Raise `Invalid` if the query may not leave."""
     deps = ctx.deps
-    wishes = (await deps.job_searches.get(deps.user_id)).wishes
+    wishes = (await deps.feature(JobSearches).get(deps.user_id)).wishes
     has_untrusted = (
-        deps.calls.has_untrusted_content_beside(ctx.tool_call_id) or deps.memory_service.has_untrusted_content()
+        deps.turn.calls.has_untrusted_content_beside(ctx.tool_call_id)
+        or deps.feature(MemoryService).has_untrusted_content()
     )
-    skills = "" if has_untrusted else str(deps.career.get("skills", ""))
-    own = f"{titles_and_places(deps.career, wishes)}\n{skills}"
-    if problem := QueryRule(deps.user_messages[-1], own, _given_to_model(ctx), has_untrusted).problem(query):
+    skills = "" if has_untrusted else str(deps.turn.career.get("skills", ""))
+    own = f"{titles_and_places(deps.turn.career, wishes)}\n{skills}"
+    if problem := QueryRule(deps.turn.user_messages[-1], own, _given_to_model(ctx), has_untrusted).problem(query):
         raise Invalid(problem)
 
 
@@ -162,7 +166,7 @@ def offered_with_boards(declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
 
 
 async def _if_boards(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
-    return definition if ctx.deps.jobs.services.job_boards.boards else None
+    return definition if ctx.deps.feature(JobService).services.job_boards.boards else None
 
 
 def _with_web(declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
@@ -170,7 +174,7 @@ def _with_web(declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
 
 
 async def _if_web(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
-    return definition if ctx.deps.jobs.services.job_boards.web else None
+    return definition if ctx.deps.feature(JobService).services.job_boards.web else None
 
 
 def _offered_if(
@@ -213,12 +217,13 @@ async def apply(
         document_ids: As tailor_resume and cover_letter gave them; ready ones alone.
         note: Words of the user that go along, copied letter for letter; empty where they said nothing.
     """
-    return await ctx.deps.applying.proposal(job_id, document_ids, require_typed(note, ctx.deps.user_messages))
+    typed_note = require_typed(note, ctx.deps.turn.user_messages)
+    return await ctx.deps.feature(Applying).proposal(job_id, document_ids, typed_note)
 
 
 async def list_applications(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     """List the user's applications with status, next step and its date."""
-    found = await ctx.deps.applying.list(MOST_LISTED)
+    found = await ctx.deps.feature(Applying).list(MOST_LISTED)
     return list_result("applications", list(map(_application, found)), "They have applied for nothing yet.")
 
 
@@ -247,7 +252,7 @@ async def update_application(
     if not said:
         raise Invalid("Say what changes.")
     proposal = Proposal(UPDATE_APPLICATION, {"application_id": application_id, **said}, confidence=confidence)
-    UPDATE_APPLICATION.parse(proposal.args).changes(ctx.deps.clock())
+    UPDATE_APPLICATION.parse(proposal.args).changes(ctx.deps.turn.clock())
     return proposal
 
 

@@ -20,8 +20,14 @@ from qwestly_agent.domain.memory import FoundMemory, Memory, MemoryType
 from qwestly_agent.domain.resume import UNDER_WAY
 from qwestly_agent.memory.actions import FORGET_MEMORIES, MOST_FORGOTTEN, forget_proposal
 from qwestly_agent.memory.find import find_or_most_salient
+from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.memory.view import Quoted, Sentence, confidence_and_origin
 from qwestly_agent.resumes.model import additions, read_items, source_of
+from qwestly_agent.stores.candidate_data import Docs, Knowledge, Profiles
+from qwestly_agent.stores.conversation_search import ConversationSearch
+from qwestly_agent.stores.interviews import Interviews
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.resumes import Resumes
 from qwestly_agent.text.language import content_stems
 
 if TYPE_CHECKING:
@@ -66,8 +72,8 @@ async def remember(
         sensitive: Health, religion, origin, politics, sexuality, union, pay or convictions of theirs.
         about_writing: Only for how to write about them.
     """
-    has_untrusted_content = ctx.deps.calls.has_untrusted_content
-    written = await ctx.deps.memory_service.remember(
+    has_untrusted_content = ctx.deps.turn.calls.has_untrusted_content
+    written = await ctx.deps.feature(MemoryService).remember(
         type, text, quote, ask=has_untrusted_content, sensitive=sensitive, about_writing=about_writing
     )
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
@@ -84,8 +90,8 @@ async def correct_memory(
         quote: Their words that say it, letter for letter.
         sensitive: As in remember.
     """
-    written = await ctx.deps.memory_service.correct(
-        memory_id, text, quote, ask=ctx.deps.calls.has_untrusted_content, sensitive=sensitive
+    written = await ctx.deps.feature(MemoryService).correct(
+        memory_id, text, quote, ask=ctx.deps.turn.calls.has_untrusted_content, sensitive=sensitive
     )
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
 
@@ -96,7 +102,7 @@ async def do_not_remember(ctx: RunContext[AgentDeps], quotes: Quotes) -> dict[st
     Args:
         quotes: For each message of theirs that is meant, words of it, letter for letter.
     """
-    left_out = await ctx.deps.memory_service.leave_out(quotes)
+    left_out = await ctx.deps.feature(MemoryService).leave_out(quotes)
     note = "Nothing of these messages will be remembered. They stay in this conversation until the user deletes it."
     if not left_out.remembered:
         return {"left_out": left_out.messages, "note": note}
@@ -111,7 +117,7 @@ async def forget_memory(ctx: RunContext[AgentDeps], memory_ids: MemoryIds) -> Pr
     Args:
         memory_ids: Of all that the user wants forgotten, as query_user_knowledge lists them.
     """
-    lineage = await ctx.deps.memories.find_lineage(ctx.deps.user_id, memory_ids)
+    lineage = await ctx.deps.feature(Memories).find_lineage(ctx.deps.user_id, memory_ids)
     if unknown := set(memory_ids) - {each.id for each in lineage}:
         raise NotFound(f"There is no such memory: {', '.join(sorted(unknown))}.")
     if len(lineage) > MOST_FORGOTTEN:
@@ -126,7 +132,7 @@ async def explain_memory(ctx: RunContext[AgentDeps], about: QueryText) -> dict[s
     Args:
         about: What is asked about, in a few words, or a memory's id.
     """
-    explained = await ctx.deps.memory_service.explain(about)
+    explained = await ctx.deps.feature(MemoryService).explain(about)
     note_origin(ctx, [memory for each in explained for memory in (each.memory, *each.before)])
     return list_result("memories", [_explained(each) for each in explained], "Nothing is remembered about that.")
 
@@ -135,7 +141,7 @@ def note_origin(ctx: RunContext[AgentDeps], memories: Sequence[Memory]) -> None:
     """Mark the result as the user's own if they typed all of its text."""
     if ctx.tool_call_id:
         own = all(each.trust in ("user_said", "inferred") for each in memories)
-        ctx.deps.calls.made[ctx.tool_call_id].is_users_own = own
+        ctx.deps.turn.calls.made[ctx.tool_call_id].is_users_own = own
 
 
 def remembered_id(result: Any) -> str | None:
@@ -153,7 +159,7 @@ async def _remembered(ctx: RunContext[AgentDeps], memory: Memory) -> dict[str, A
         note = "It is kept, and used once it could be checked. The user can undo it for a day."
     else:
         note = "It is remembered from now on. The user can undo it for a day."
-    if memory.undo_until < ctx.deps.clock():
+    if memory.undo_until < ctx.deps.turn.clock():
         note = "It was remembered already."
     return {"remembered": _memory_fields(memory), "status": memory.status, "note": note}
 
@@ -234,7 +240,7 @@ async def query_user_knowledge(
             began.
     """
     if only == "first messages":
-        begun = await ctx.deps.conversation_search.first_messages(
+        begun = await ctx.deps.feature(ConversationSearch).first_messages(
             ctx.deps.user_id, ctx.conversation_id or "", MOST_MESSAGES + 1
         )
         return list_result(
@@ -244,7 +250,7 @@ async def query_user_knowledge(
     searches = {name: _SEARCHES[name](ctx, query, vector, notes) for name in _GROUPS[only]}
     found = dict(zip(searches, await asyncio.gather(*searches.values()), strict=True))
     if only != "memories" and ctx.tool_call_id and any(each for name, each in found.items() if name != "memories"):
-        ctx.deps.calls.made[ctx.tool_call_id].is_users_own = False
+        ctx.deps.turn.calls.made[ctx.tool_call_id].is_users_own = False
     nothing = [] if any(found.values()) else ["Nothing is known about that."]
     if said := " ".join([*nothing, *vector_notes(vector), *notes]):
         return {**found, "note": said}
@@ -252,8 +258,8 @@ async def query_user_knowledge(
 
 
 async def _memories(ctx: RunContext[AgentDeps], query: str, vector: Vector, notes: list[str]) -> Found:
-    store, user_id = ctx.deps.memories, ctx.deps.user_id
-    findings = await find_or_most_salient(store, user_id, query, vector, MOST_MEMORIES, ctx.deps.clock())
+    store, user_id = ctx.deps.feature(Memories), ctx.deps.user_id
+    findings = await find_or_most_salient(store, user_id, query, vector, MOST_MEMORIES, ctx.deps.turn.clock())
     found = findings.found
     note_origin(ctx, [each.memory for each in found])
     replaced = await store.list_replaced_by(user_id, [each.memory.id for each in found])
@@ -263,7 +269,7 @@ async def _memories(ctx: RunContext[AgentDeps], query: str, vector: Vector, note
 
 
 async def _resumes(ctx: RunContext[AgentDeps], query: str, _: Vector, __: list[str]) -> Found:
-    kept = await ctx.deps.resumes.newest(ctx.deps.user_id, MOST_RESUMES)
+    kept = await ctx.deps.feature(Resumes).newest(ctx.deps.user_id, MOST_RESUMES)
     items = [
         {"kind": "résumé", "from": source_of(each), "text": text, "quote": quote, "id": f"{each.id}{path}"}
         for each in kept
@@ -274,12 +280,12 @@ async def _resumes(ctx: RunContext[AgentDeps], query: str, _: Vector, __: list[s
 
 
 async def _passages(ctx: RunContext[AgentDeps], query: str, vector: Vector, _: list[str]) -> Found:
-    found = await ctx.deps.knowledge.search(ctx.deps.user_id, query, vector, MOST_PASSAGES)
+    found = await ctx.deps.feature(Knowledge).search(ctx.deps.user_id, query, vector, MOST_PASSAGES)
     return [asdict(each) for each in found]
 
 
 async def _interviews(ctx: RunContext[AgentDeps], query: str, _: Vector, __: list[str]) -> Found:
-    kept = await ctx.deps.interviews.newest(ctx.deps.user_id, MOST_INTERVIEWS)
+    kept = await ctx.deps.feature(Interviews).newest(ctx.deps.user_id, MOST_INTERVIEWS)
     sentences = [
         {"kind": "interview draft", "id": each.conversation_id, "title": each.title, "text": sentence.text}
         for each in kept
@@ -289,7 +295,7 @@ async def _interviews(ctx: RunContext[AgentDeps], query: str, _: Vector, __: lis
 
 
 async def _messages(ctx: RunContext[AgentDeps], query: str, vector: Vector, _: list[str]) -> Found:
-    search = ctx.deps.conversation_search
+    search = ctx.deps.feature(ConversationSearch)
     return _earlier_messages(ctx, await search.find_messages(ctx.deps.user_id, query, vector, MOST_MESSAGES + 1))
 
 
@@ -319,7 +325,7 @@ def _best(query: str, items: Found) -> Found:
 
 def _earlier_messages(ctx: RunContext[AgentDeps], found: Sequence[tuple[SaidBefore, bool]]) -> Found:
     # When an answer is regenerated, the question itself is already stored.
-    earlier = [each for each in found if each[0].id != ctx.deps.memory_service.message_id][:MOST_MESSAGES]
+    earlier = [each for each in found if each[0].id != ctx.deps.feature(MemoryService).message_id][:MOST_MESSAGES]
     return [_message(*each, ctx.conversation_id or "") for each in earlier]
 
 
@@ -348,9 +354,9 @@ async def get_user_profile(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     """Read the user's profile: name, headline, location, summary, skills, education, employment, preferences, LinkedIn,
     and their published cards with their ids and texts; and what their newest résumé adds to it."""
     deps = ctx.deps
-    career = None if deps.calls.may_have_changed_data else deps.career
+    career = None if deps.turn.calls.may_have_changed_data else deps.turn.career
     profile, resumes = await asyncio.gather(
-        deps.profiles.get_full(deps.user_id, career), deps.resumes.newest(deps.user_id, 1)
+        deps.feature(Profiles).get_full(deps.user_id, career), deps.feature(Resumes).newest(deps.user_id, 1)
     )
     added = next((added for each in resumes if (added := additions(each, profile))), None)
     if profile:
@@ -376,7 +382,7 @@ async def query_qwestly_docs(ctx: RunContext[AgentDeps], query: QueryText) -> di
         query: What to look for, in a few words.
     """
     vector = await embed_query(ctx, query)
-    found = await ctx.deps.docs.search(query, vector, LIMIT)
+    found = await ctx.deps.feature(Docs).search(query, vector, LIMIT)
     sections = [{"title": section.title, "page": section.path, "text": section.text} for section in found]
     return list_result("sections", sections, "Qwestly's documentation says nothing about that.", *vector_notes(vector))
 

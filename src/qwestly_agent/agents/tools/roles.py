@@ -13,6 +13,7 @@ from qwestly_agent.agents.design import DesignEvent
 from qwestly_agent.agents.guardrails import ApprovalRequested
 from qwestly_agent.agents.tools.base import CONFIRM, QueryText, list_result, proposal_tool, tool
 from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.view import approval_view, format_value
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
@@ -22,9 +23,11 @@ from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.interviews.prompts import task_of
-from qwestly_agent.interviews.service import AGENDA, SAID, KnownField, learnt_fields
+from qwestly_agent.interviews.service import AGENDA, SAID, InterviewService, KnownField, learnt_fields
 from qwestly_agent.interviews.view import covered_so_far, draft_text
+from qwestly_agent.learning.service import LearningService
 from qwestly_agent.profile import UPDATE_PROFILE, ChangedField, Value
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import typed_in
@@ -38,7 +41,7 @@ Sentence = Annotated[str, StringConstraints(min_length=1, max_length=5_000)]
 
 async def go_on(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     """The person wants to go on with the interview, which is over."""
-    return {"now": task_of(await ctx.deps.interview.go_on())}
+    return {"now": task_of(await ctx.deps.feature(InterviewService).go_on())}
 
 
 async def strike_statement(ctx: RunContext[AgentDeps], text: Sentence) -> dict[str, Any]:
@@ -47,14 +50,14 @@ async def strike_statement(ctx: RunContext[AgentDeps], text: Sentence) -> dict[s
     Args:
         text: The sentence as show_draft has it, letter for letter.
     """
-    if not await ctx.deps.interview.strike(text):
+    if not await ctx.deps.feature(InterviewService).strike(text):
         return {"note": "No sentence of the draft reads like that: look at show_draft."}
     return {"note": "It is struck out. Say so in one sentence."}
 
 
 async def show_draft(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     """Read what was written of the interview so far ("show me what we have")."""
-    interview = ctx.deps.interview.latest
+    interview = ctx.deps.feature(InterviewService).latest
     if interview.draft:
         behind = interview.drafted_to < interview.counted_to
         note = {"note": "Their newest answers are not in it yet; it is being written."} if behind else {}
@@ -105,13 +108,13 @@ async def propose_profile(
     """
     if await _is_proposed(ctx.deps):
         raise ToolFailed("It is proposed already. They decide on it there.")
-    said = "\n".join(map(typed_in, ctx.deps.user_messages))
+    said = "\n".join(map(typed_in, ctx.deps.turn.user_messages))
     sources = {_ALL: QuotedSource(id=_ALL, text=quoted(said), language=language_of(said))}
     told = (each for each in fields if not _lies(each, sources))
     learnt = [
         KnownField(each.field, to_json_types(each.value), found) for each in told if (found := _quotes(each, sources))
     ]
-    drafted = learnt_fields(ctx.deps.interview.latest)
+    drafted = learnt_fields(ctx.deps.feature(InterviewService).latest)
     if not (proposed := await _with_known(ctx.deps, [*learnt, *drafted])):
         raise ToolFailed("They said none of that in these words. Quote them letter for letter.")
     return _proposal(proposed)
@@ -122,13 +125,13 @@ async def propose_learnt_profile(deps: AgentDeps) -> ApprovalRequested | None:
     the profile was already proposed, was refused or cannot be proposed."""
     if await _is_proposed(deps):
         return None
-    learnt = await _with_known(deps, learnt_fields(deps.interview.latest))
+    learnt = await _with_known(deps, learnt_fields(deps.feature(InterviewService).latest))
     if not learnt:
         return None
     try:
-        _, approval = await deps.proposer.submit(_proposal(learnt), CALL_ID)
+        _, approval = await deps.feature(Proposer).submit(_proposal(learnt), CALL_ID)
     except AgentError as error:  # the answer was already sent, and must not fail
-        deps.logger.warning(Event.TOOL_FAILED, extra=cause_of(error))
+        deps.turn.logger.warning(Event.TOOL_FAILED, extra=cause_of(error))
         return None
     if approval is None or approval.answer == "run":
         return None
@@ -138,7 +141,7 @@ async def propose_learnt_profile(deps: AgentDeps) -> ApprovalRequested | None:
 async def _with_known(deps: AgentDeps, learnt: Iterable[KnownField]) -> list[KnownField]:
     """Combine the learned fields with those that only the résumé contains, each field once. Values that the profile
     already contains are left out."""
-    known = await deps.interview.known()
+    known = await deps.feature(InterviewService).known()
     each_once = {each.field: each for each in (*known.resume.values(), *reversed(list(learnt)))}
     return [each for each in each_once.values() if each.value != known.profile.get(each.field)]
 
@@ -146,7 +149,9 @@ async def _with_known(deps: AgentDeps, learnt: Iterable[KnownField]) -> list[Kno
 async def _is_proposed(deps: AgentDeps) -> bool:
     """True if this conversation's profile proposal is pending or decided. After a revision, an expiry or a change of
     the data it may be proposed again."""
-    asked = await deps.approvals.list_of_conversation(deps.user_id, deps.interview.conversation_id, MOST_APPROVALS)
+    asked = await deps.feature(Approvals).list_of_conversation(
+        deps.user_id, deps.feature(InterviewService).conversation_id, MOST_APPROVALS
+    )
     return any(each.tool == UPDATE_PROFILE.tool and each.status not in PROPOSED_ANEW for each in asked)
 
 
@@ -191,7 +196,7 @@ async def search_topics(ctx: RunContext[AgentDeps], query: QueryText) -> dict[st
     Args:
         query: What to look for, without what is said around it.
     """
-    found = await ctx.deps.learning.search(query)
+    found = await ctx.deps.feature(LearningService).search(query)
     topics = [
         {"topic": each.topic, "subject": each.subject, "modules": list(each.modules), "exact": each.exact}
         for each in found
@@ -206,7 +211,7 @@ async def detect_granularity(ctx: RunContext[AgentDeps], phrase: QueryText) -> d
     Args:
         phrase: What they want to learn, in their words.
     """
-    learning = ctx.deps.learning
+    learning = ctx.deps.feature(LearningService)
     found = await learning.detect(phrase)
     topics = (
         (await learning.tree()).topics_by_subject.get(found.understood_as, ()) if found.granularity == "subject" else ()
@@ -216,7 +221,7 @@ async def detect_granularity(ctx: RunContext[AgentDeps], phrase: QueryText) -> d
 
 async def get_learning_progress(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     """Read their goals, what is between them and the chosen one, what they learnt, what is due, and what comes next."""
-    return (await ctx.deps.learning.progress()).model_dump(mode="json")
+    return (await ctx.deps.feature(LearningService).progress()).model_dump(mode="json")
 
 
 async def generate_content(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[str, Any]:
@@ -225,7 +230,7 @@ async def generate_content(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
     Args:
         wish: How they would like it, if they said so.
     """
-    lesson = await ctx.deps.learning.generate(wish)
+    lesson = await ctx.deps.feature(LearningService).generate(wish)
     values = {"lesson_id": lesson.id, "title": lesson.title, "topic": lesson.topic}
     await ctx.emit(DesignEvent(kind="lesson", values=values))
     checked = "" if lesson.module_id else " It will be general knowledge that nobody checked: say so."
@@ -251,7 +256,7 @@ async def store_decision(ctx: RunContext[AgentDeps], kind: DecisionKind, text: W
         text: The goal, or the topic, by its name; of a job's goal as get_learning_progress has it.
         quote: Their words in this message that say so, copied letter for letter.
     """
-    return dict(await ctx.deps.learning.decide(kind, text, quote))
+    return dict(await ctx.deps.feature(LearningService).decide(kind, text, quote))
 
 
 LEARNING_TOOLS = [

@@ -12,7 +12,10 @@ from qwestly_agent.action import ApprovalId
 from qwestly_agent.agents.base import AgentDeps, contract_of
 from qwestly_agent.agents.tools.base import NEEDS, tool
 from qwestly_agent.approvals.view import ApprovalView, approval_view
+from qwestly_agent.background_work import BackgroundWork
 from qwestly_agent.domain.approval import FINAL, Approval
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.drafts import Drafts
 
 # --- work -------------------------------------------------------------------------------------------------------------
 # List the agent's work for the user by id and title, without texts, and show an approval's card again.
@@ -31,12 +34,12 @@ class ApprovalShown(CustomEvent):
 async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     """List what you have under way for the user, the newest first: what waits for them, runs, or
     ended and how: approvals, drafts, résumés, searches, interviews, lessons. read_draft reads one."""
-    user_id, now = ctx.deps.user_id, ctx.deps.clock()
+    user_id, now = ctx.deps.user_id, ctx.deps.turn.clock()
     approvals, drafts, under_way, happened = await asyncio.gather(
-        ctx.deps.approvals.list_all(user_id, MOST_APPROVALS),
-        ctx.deps.drafts.newest(user_id, MOST_DRAFTS),
-        ctx.deps.background.list_running(),
-        ctx.deps.background.list_ended(),
+        ctx.deps.feature(Approvals).list_all(user_id, MOST_APPROVALS),
+        ctx.deps.feature(Drafts).newest(user_id, MOST_DRAFTS),
+        ctx.deps.feature(BackgroundWork).list_running(),
+        ctx.deps.feature(BackgroundWork).list_ended(),
     )
     waiting = [each for each in approvals if each.waits(now)]
     ended = [each for each in approvals if each.status in FINAL or (each.status == "pending" and each not in waiting)]
@@ -60,8 +63,8 @@ async def show_approval(ctx: RunContext[AgentDeps], approval_id: ApprovalId) -> 
     Args:
         approval_id: Of what waits, as you were told it or as get_my_work lists it.
     """
-    approval = await ctx.deps.approvals.get(ctx.deps.user_id, approval_id)
-    if not approval.waits(ctx.deps.clock()):
+    approval = await ctx.deps.feature(Approvals).get(ctx.deps.user_id, approval_id)
+    if not approval.waits(ctx.deps.turn.clock()):
         return {**_approval_summary(approval), "note": "It does not wait any more. Say what became of it."}
     await ctx.emit(ApprovalShown(approval=approval_view(approval)))
     return {
