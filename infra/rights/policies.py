@@ -4,11 +4,13 @@ What is not understood is refused: an element of a role or a statement, an opera
 intrinsic function, or a resource whose ARN is asked for raise `NotUnderstood`. Nothing is granted by omission.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ NAMES = {
     "AWS::CodeDeploy::DeploymentGroup": "",
     "AWS::CloudWatch::Alarm": "AlarmName",
     "AWS::Events::Rule": "",
-    "AWS::IAM::ManagedPolicy": "",
+    "AWS::IAM::ManagedPolicy": "ManagedPolicyName",
     "AWS::IAM::OIDCProvider": "",
     "AWS::IAM::Role": "RoleName",
     "AWS::KMS::Key": "",
@@ -61,7 +63,10 @@ ARNS = {
     "AWS::Scheduler::Schedule": "scheduler:{region}:{account}:schedule/default/{name}",
     "AWS::StepFunctions::StateMachine": "states:{region}:{account}:stateMachine:{name}",
 }
-REF_IS_THE_ARN = {POLICY, "AWS::IAM::OIDCProvider", "AWS::SNS::Topic", "AWS::StepFunctions::StateMachine"}
+REF_IS_THE_ARN = {
+    *(POLICY, "AWS::IAM::OIDCProvider", "AWS::Lambda::LayerVersion", "AWS::SNS::Topic"),
+    "AWS::StepFunctions::StateMachine",
+}
 OF_A_ROLE = {
     *("AssumeRolePolicyDocument", "Description", "ManagedPolicyArns", "MaxSessionDuration"),
     *("PermissionsBoundary", "Policies", "RoleName"),
@@ -75,6 +80,11 @@ CONTEXT_KEYS = {
     "kms:RequestAlias",
 }
 """The keys of conditions whose values the calls and rows give."""
+
+
+def parse(path: Path) -> Any:
+    """Return a template with its short tags in their long form."""
+    return yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
 
 
 class NotUnderstood(Exception):
@@ -145,11 +155,7 @@ class Stack:
     """Values of parameters and pseudo parameters."""
     boundaries: Mapping[str, list[Grant]] = field(default_factory=dict)
     """Grants of managed policies of other stacks that bound roles here, by ARN."""
-
-    @classmethod
-    def load(cls, path: Path, name: str, parameters: Mapping[str, str], boundaries: Any = None) -> "Stack":
-        document = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
-        return cls.of(document, name, parameters, boundaries)
+    _of_roles: dict[str, list[Grant]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, document: Any, name: str, parameters: Mapping[str, str], boundaries: Any = None) -> "Stack":
@@ -160,15 +166,24 @@ class Stack:
         values = {**PSEUDO_PARAMETERS, "AWS::StackName": name, **defaults, **parameters}
         return cls(document["Resources"], document.get("Conditions", {}), values, boundaries or {})
 
+    def of_type(self, kind: str) -> list[str]:
+        """Return the logical ids of the resources of this type."""
+        return [name for name, body in self.resources.items() if body["Type"] == kind]
+
     def roles(self) -> list[str]:
         """Return the logical ids of all roles. Raises `NotUnderstood` for policies attached in another way."""
         kinds = {body["Type"] for body in self.resources.values()}
         if others := kinds & {"AWS::IAM::Policy", "AWS::IAM::RolePolicy", "AWS::IAM::Group", "AWS::IAM::User"}:
             raise NotUnderstood(f"{', '.join(sorted(others))}: write it into its role")
-        return [name for name, body in self.resources.items() if body["Type"] == ROLE]
+        return self.of_type(ROLE)
 
     def grants(self, role: str) -> list[Grant]:
         """Return what the role's own and managed policies allow and deny."""
+        if role not in self._of_roles:
+            self._of_roles[role] = self._grants(role)
+        return self._of_roles[role]
+
+    def _grants(self, role: str) -> list[Grant]:
         properties = self.resources[role]["Properties"]
         if others := properties.keys() - OF_A_ROLE:
             raise NotUnderstood(f"{', '.join(sorted(others))} of the role {role}")
@@ -212,20 +227,23 @@ class Stack:
         return self.text(given) if given else f"{self.parameters['AWS::StackName']}-{logical_id}-made"
 
     def _boundary(self, arn: str) -> list[Grant]:
-        own = {self.arn(name): name for name, body in self.resources.items() if body["Type"] == POLICY}
-        if arn in own:
-            return self._managed({"Ref": own[arn]})
+        if arn in (own := {self.arn(name): name for name in self.of_type(POLICY)}):
+            return self.grants_of_policy(own[arn])
         if arn in self.boundaries:
             return self.boundaries[arn]
         raise NotUnderstood(f"the boundary {arn}")
 
+    def grants_of_policy(self, name: str) -> list[Grant]:
+        """Return what the managed policy allows and denies."""
+        properties = self.resources[name]["Properties"]
+        if others := properties.keys() - {"Description", "ManagedPolicyName", "PolicyDocument"}:
+            raise NotUnderstood(f"{', '.join(sorted(others))} of the policy {name}")
+        return self._document(name, properties["PolicyDocument"])
+
     def _managed(self, reference: Any) -> list[Grant]:
         match reference:
             case {"Ref": name} if self.resources.get(name, {}).get("Type") == POLICY:
-                properties = self.resources[name]["Properties"]
-                if others := properties.keys() - {"Description", "ManagedPolicyName", "PolicyDocument"}:
-                    raise NotUnderstood(f"{', '.join(sorted(others))} of the policy {name}")
-                return self._document(name, properties["PolicyDocument"])
+                return self.grants_of_policy(name)
             case _:
                 raise NotUnderstood(f"the managed policy {reference}, which is not of this template")
 
@@ -304,6 +322,23 @@ class Stack:
         if attribute != "Arn":
             raise NotUnderstood(f"the attribute {attribute} of {name}")
         return self.arn(name)
+
+
+@cache
+def actions() -> Any:
+    """The actions of AWS with the kinds of their resources, as cfn-lint keeps them."""
+    table = files("cfnlint").joinpath("data/AdditionalSpecs/Policies.json")
+    return json.loads(table.read_text(encoding="utf-8"))
+
+
+def table_of(action: str) -> list[str]:
+    """Return the kinds of resources that AWS checks the action on; none where it has no resource. Raises
+    `NotUnderstood` for no action of AWS."""
+    service, _, operation = action.partition(":")
+    known = actions().get(service.lower(), {}).get("Actions", {})
+    if operation.lower() not in known:
+        raise NotUnderstood(f"the action {action}")
+    return known[operation.lower()].get("Resources", [])
 
 
 def _decided(grants: list[Grant], call: Call) -> list[Grant]:

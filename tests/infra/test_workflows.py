@@ -1,6 +1,5 @@
 """GitHub's workflows run what is run here, with no more rights than that takes. actionlint looks at the rest."""
 
-import json
 import os
 import re
 import subprocess
@@ -11,9 +10,7 @@ import pytest
 import yaml
 
 from infra.local.environment import ROOT
-from infra.smoke.command import place_of_stage
 from infra.stages import Stage
-from qwestly_agent.clients.aws import AWS
 
 GITHUB = ROOT / ".github"
 WORKFLOWS = {path.stem: yaml.load(path.read_text(), yaml.BaseLoader) for path in GITHUB.glob("workflows/*.yml")}
@@ -81,40 +78,6 @@ def test_what_an_hourly_walk_finds_rings_where_alarms_do() -> None:
     assert f":{stage.stack}-alarms" in tell["run"]
     [topic] = stage.template.of_type("AWS::SNS::Topic")
     assert stage.template.resources[topic]["Properties"]["TopicName"] == ("Sub", "${AWS::StackName}-alarms")
-
-
-def test_the_role_of_the_hourly_walk_may_do_what_the_walk_asks_of_aws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of AWS alone: the walk itself goes by URLs. Publishing to an encrypted topic takes two rights to its key."""
-    granted = {
-        (action, resource)
-        for statement in json.loads((ROOT / "infra/smoke/policy.json").read_text())["Statement"]
-        for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
-        for resource in ([statement["Resource"]] if isinstance(statement["Resource"], str) else statement["Resource"])
-    }
-    stage, asked = Stage.load("prod"), set[str]()
-
-    def answer(client: Any, operation: str, given: Any) -> Any:
-        asked.add(f"{client.meta.service_model.signing_name}:{operation}")
-        if operation == "GetParameters":
-            return {"Parameters": [{"Name": name, "Value": "s" * 32} for name in given["Names"]]}
-        outputs = [{"OutputKey": key, "OutputValue": "https://a"} for key in ("ChatUrl", "ApiUrl", "ApproveUrl")]
-        return {"Stacks": [{"Outputs": outputs}]}
-
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    monkeypatch.setattr("botocore.client.BaseClient._make_api_call", answer)
-    assert place_of_stage(stage, AWS().client).secret
-    *_, tell = WORKFLOWS["smoke"]["jobs"]["prod"]["steps"]
-    assert "aws sns publish" in tell["run"]
-    [topic] = stage.template.of_type("AWS::SNS::Topic").values()
-    assert topic["KmsMasterKeyId"], "without a key it needs no right to one"
-    assert {action for action, _ in granted} == {*asked, "sns:Publish", "kms:GenerateDataKey", "kms:Decrypt"}
-    region = "eu-west-1:<account>:"
-    assert {resource.partition(region)[2] for _, resource in granted} == {
-        f"stack/{stage.stack}/*",
-        *(f"parameter{stage.parameter('ConfigurationPath')}/{each}-secret" for each in ("shared", "origin")),
-        f"{stage.stack}-alarms",
-        "key/*",
-    }
 
 
 def test_a_build_is_handed_on_with_its_files_rights() -> None:
