@@ -71,6 +71,7 @@ check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/rea
 	@mkdir -p .aws-sam
 	@.venv-sam/bin/python infra/transform.py > .aws-sam/transformed.yaml
 	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml infra/front.yaml infra/bootstrap.yaml
+	@$(BIN)/cfn-lint --registry-schemas infra/mongo/atlas_types --regions us-east-1 -- infra/atlas.yaml
 	@CKV_SKIP_PACKAGE_UPDATE_CHECK=true .venv-checkov/bin/checkov --file .aws-sam/transformed.yaml infra/bootstrap.yaml
 	@$(BIN)/python -m infra.rights .aws-sam/transformed.yaml
 

@@ -17,8 +17,9 @@ BOOTSTRAP = Path(__file__).parents[1] / "bootstrap.yaml"
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("template", type=Path)
+    template = parser.parse_args().template
     try:
-        found = all_findings(*stacks(parse(parser.parse_args().template), parse(BOOTSTRAP)))
+        found = all_findings(*stacks(parse(template.read_text()), parse(BOOTSTRAP.read_text())))
     except NotUnderstood as error:
         print(f"Not understood, so nobody knows what it grants: {error}", file=sys.stderr)
         return 1

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -82,9 +81,9 @@ CONTEXT_KEYS = {
 """The keys of conditions whose values the calls and rows give."""
 
 
-def parse(path: Path) -> Any:
+def parse(template: str) -> Any:
     """Return a template with its short tags in their long form."""
-    return yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
+    return yaml.load(template, _Loader)  # noqa: S506
 
 
 class NotUnderstood(Exception):

@@ -41,7 +41,7 @@ def made() -> Iterator[Any]:
 
 @pytest.mark.thorough
 def test_moto_makes_what_it_knows(made: Any) -> None:
-    types = {body["Type"] for body in parse(BOOTSTRAP)["Resources"].values()}
+    types = {body["Type"] for body in parse(BOOTSTRAP.read_text())["Resources"].values()}
     assert types - get_model_map().keys() == NOT_MADE
     stack = made("cloudformation").describe_stack_resources(StackName="qwestly-bootstrap-staging")
     there = {each["ResourceType"] for each in stack["StackResources"] if "ResourceType" in each}
@@ -73,7 +73,7 @@ def test_the_bucket_is_there_and_encrypted(made: Any) -> None:
 
 def test_the_policies_of_a_role_fit_into_it() -> None:
     """10,240 characters without blanks in a role's own policies, 6,144 in a managed one."""
-    stack = Stack.of(parse(BOOTSTRAP), "qwestly-bootstrap-staging", GIVEN)
+    stack = Stack.of(parse(BOOTSTRAP.read_text()), "qwestly-bootstrap-staging", GIVEN)
     for name in stack.roles():
         documents = [each["PolicyDocument"] for each in stack.resources[name]["Properties"]["Policies"]]
         assert size_of(stack, documents) < 10_240, name

@@ -158,7 +158,7 @@ def _templates() -> Templates:
     if not python.exists():
         pytest.skip(".venv-sam is missing: make .venv-sam/ready")
     written = subprocess.check_output([python, "infra/transform.py"], cwd=ROOT, text=True)
-    templates = Templates(yaml.load(written, yaml.CSafeLoader), parse(ROOT / "infra/bootstrap.yaml"))
+    templates = Templates(yaml.load(written, yaml.CSafeLoader), parse((ROOT / "infra/bootstrap.yaml").read_text()))
     for _, policy in templates.policies():
         policy["Statement"] = [
             {**each, "Action": action, "Resource": resource}
